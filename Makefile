@@ -1,0 +1,97 @@
+# Everything that is done with this project, from a machine that has Python 3.11 or newer and make.
+# .venv is made with the standard venv and pip; uv does the same quicker when it is on the PATH.
+
+PYTHON ?= python3
+PORT ?= 8000
+WORKERS ?= 2
+ARGS ?=
+
+PY := .venv/bin/python
+PYTEST = $(PY) -m pytest -n $(WORKERS) $(ARGS)
+MANAGE := $(PY) manage.py
+UV := $(or $(shell command -v uv 2>/dev/null),.venv/bin/uv)
+COMPILE = $(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	--custom-compile-command 'make lock' pyproject.toml
+
+# The npm client is tested where npm is.
+NPM := $(shell command -v npm 2>/dev/null)
+NPM_CLIENT := $(and $(NPM),$(patsubst %/package-lock.json,%/node_modules/.installed,$(wildcard tests/npm_client/package-lock.json)))
+
+.DELETE_ON_ERROR:
+.PHONY: help run test test-postgres check format lock migrations clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@echo '  PORT=8000 is where `run` serves; ARGS="-k publish" goes to pytest; WORKERS=2 is how many run at once.'
+
+run: .venv/.server var/secret_key ## Install, migrate, load the demo once and serve it
+	@export SECRET_KEY="$${SECRET_KEY:-$$(cat var/secret_key)}"; \
+	$(MANAGE) migrate --verbosity 0 \
+	&& $(MANAGE) demo --address http://127.0.0.1:$(PORT) \
+	&& exec $(MANAGE) serve --bind 127.0.0.1:$(PORT)
+
+test: .venv/.dev $(NPM_CLIENT) ## Run the whole suite on SQLite
+	env -u DATABASE_URL $(PYTEST)
+
+test-postgres: .venv/.dev $(NPM_CLIENT) ## Run the whole suite on a PostgreSQL of its own
+	$(PY) -m tests.support.postgres -- $(PYTEST)
+
+check: .venv/.dev ## Lint, types, import layers, missing migrations
+	.venv/bin/ruff check
+	.venv/bin/ruff format --check
+	$(PY) -m mypy
+	.venv/bin/lint-imports --no-logo
+	$(MANAGE) makemigrations --check --dry-run
+	$(MANAGE) check
+
+format: .venv/.dev ## Repair what ruff can repair
+	.venv/bin/ruff check --fix
+	.venv/bin/ruff format
+
+# The tools' file comes first: what the server runs on is then what was tested.
+lock: $(UV) ## Choose the newest allowed versions anew
+	$(COMPILE) --extra server --extra dev --output-file requirements-dev.txt
+	$(COMPILE) --extra server --constraint requirements-dev.txt --output-file requirements.txt
+
+migrations: .venv/.dev ## Write the migrations that the models ask for
+	$(MANAGE) makemigrations
+
+clean: ## Remove what can be made again; the data in var/ stays
+	rm -rf .venv build *.egg-info .*_cache .hypothesis tests/npm_client/node_modules
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+# Nothing here needs a real secret or a database on disk.
+test test-postgres check migrations: export SECRET_KEY = test
+check migrations: export DATABASE_URL = sqlite://:memory:
+
+var/secret_key:
+	@mkdir -p -m 700 var
+	@umask 077; $(PYTHON) -c 'import secrets; print(secrets.token_urlsafe(50))' > $@
+
+.venv/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
+		"Python 3.11 or newer is needed; name one with: make PYTHON=python3.11")'
+	$(PYTHON) -m venv .venv
+	@touch $@
+
+# uv does not read pip's configuration, so where it fails pip may still know the way.
+install = @echo 'Installing $(1) into .venv'; \
+	{ command -v uv >/dev/null && uv pip install --quiet --python $(PY) --require-hashes -r $(1); } \
+	|| $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r $(1)
+
+.venv/.server: requirements.txt | .venv/.made
+	$(call install,$<)
+	@touch $@
+
+# The tools come with everything the server needs, so `run` has nothing left to install.
+.venv/.dev: requirements-dev.txt | .venv/.made
+	$(call install,$<)
+	@touch $@ .venv/.server
+
+.venv/bin/uv: | .venv/.made
+	$(PY) -m pip install --quiet --disable-pip-version-check uv
+
+# Without a registry to install from, the tests of the npm client say that they are skipped.
+%/node_modules/.installed: %/package-lock.json
+	@cd $* && if npm ci --no-audit --no-fund --loglevel=error; then touch node_modules/.installed; else rm -rf node_modules; \
+		echo 'npm ci failed, so the tests of the npm client will be skipped.'; fi

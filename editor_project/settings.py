@@ -1,0 +1,153 @@
+"""Settings, all of them from the environment; docs/settings.md explains each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+from editor_project.logs import logging_config
+
+env = environ.Env()
+ROOT = Path(__file__).resolve().parent.parent
+VAR = ROOT / "var"
+
+DEBUG = env.bool("DEBUG", default=False)
+SECRET_KEY = env.str("SECRET_KEY", default="only-for-debugging" if DEBUG else "")
+if not SECRET_KEY:
+    raise ImproperlyConfigured(
+        "SECRET_KEY is not set: put a long random text into the environment variable SECRET_KEY, "
+        "the same for every process of this installation (or set DEBUG=on to try things out)."
+    )
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
+
+# What the editor itself reads.
+EDITOR_API_PREFIX = env.str("EDITOR_API_PREFIX", default="/api").strip("/")
+EDITOR_CODE_WORKSPACE = env.str("EDITOR_CODE_WORKSPACE", default="default")
+EDITOR_KEEP_VERSIONS = env.int("EDITOR_KEEP_VERSIONS", default=0)  # 0 keeps all of them
+EDITOR_MAX_BODY = env.int("EDITOR_MAX_BODY", default=1024 * 1024)  # bytes
+EDITOR_THROTTLE = env.str("EDITOR_THROTTLE", default="")  # such as 600/min; empty is off
+
+INSTALLED_APPS = [
+    "unfold",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "django_filters",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "versioning",
+    "studio",
+]
+
+MIDDLEWARE = [
+    "versioning.api.middleware.request_log",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "versioning.api.middleware.body_limit",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "editor_project.urls"
+WSGI_APPLICATION = "editor_project.wsgi.application"
+APPEND_SLASH = False
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+
+def _database() -> dict[str, Any]:
+    database: dict[str, Any] = env.db_url("DATABASE_URL", default=f"sqlite:///{VAR / 'editor.sqlite3'}")
+    if database["ENGINE"] == "django.db.backends.sqlite3":
+        # IMMEDIATE takes the write lock when a transaction begins: with the default mode two
+        # transactions that read first and write later end in "database is locked".
+        database["OPTIONS"] = {
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 30,
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
+        }
+        database["CONN_MAX_AGE"] = None
+    else:
+        # A pool does better than a connection a thread, and needs Django's own keeping turned off.
+        database["OPTIONS"] = {**database.get("OPTIONS", {}), "pool": {"min_size": 1, "max_size": 16}}
+        database["CONN_MAX_AGE"] = 0
+    return database
+
+
+DATABASES = {"default": _database()}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# The body limit is the editor's own; Django's would answer 400 where the contract says 413.
+DATA_UPLOAD_MAX_MEMORY_SIZE = None
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "versioning.api.authentication.ApiKeyAuthentication",
+        "versioning.api.authentication.PersonAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_PARSER_CLASSES": ["versioning.api.parsers.ExactJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_THROTTLE_CLASSES": ["versioning.api.throttling.CallerThrottle"],
+    "DEFAULT_METADATA_CLASS": None,
+    "DEFAULT_SCHEMA_CLASS": "versioning.api.openapi.EditorSchema",
+    "EXCEPTION_HANDLER": "versioning.api.errors.handle",
+    "URL_FORMAT_OVERRIDE": None,
+    "UNAUTHENTICATED_USER": None,
+}
+
+SPECTACULAR_SETTINGS = {
+    "TITLE": "The editor",
+    "DESCRIPTION": "Versioned agents and prompt blocks: draft, publish, select, restore.",
+    "VERSION": "0.1.0",
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "COMPONENT_SPLIT_PATCH": False,
+    "POSTPROCESSING_HOOKS": [],
+    "SCHEMA_PATH_PREFIX": f"/{EDITOR_API_PREFIX}/",
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+}
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_I18N = False
+USE_TZ = True
+
+STATIC_URL = "/static/"
+# Static files are served straight from the installed packages: there is no collect step to forget.
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = False
+
+LOGIN_URL = "/studio/login/"
+UNFOLD = {"SITE_TITLE": "The editor", "SITE_HEADER": "The editor", "SITE_URL": None}
+
+LOGGING_CONFIG = None
+logging_config(debug=DEBUG)

@@ -1,0 +1,23 @@
+"""Every address of the service."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib import admin
+from django.urls import include, path
+from django.views.generic import RedirectView
+
+from versioning.api import errors, health
+
+urlpatterns = [
+    path(f"{settings.EDITOR_API_PREFIX}/", include("versioning.api.urls")),
+    path("healthz", health.alive),
+    path("readyz", health.ready),
+    path("studio/", admin.site.urls),
+    path("", RedirectView.as_view(url="/studio/")),
+]
+
+handler400 = errors.bad_request
+handler403 = errors.forbidden
+handler404 = errors.not_found
+handler500 = errors.server_error

@@ -1,0 +1,9 @@
+"""The WSGI application, which `manage.py serve` runs."""
+
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "editor_project.settings")
+
+application = get_wsgi_application()

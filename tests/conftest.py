@@ -1,0 +1,74 @@
+"""The cast, and the two ways to meet the service: in this process, and as a real server.
+
+In the workspace `acme`, alice is admin, paula publisher, edgar editor and vera viewer. charlie is
+a stranger: an admin, but of `elsewhere`. root is a superuser and a member of nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
+from tests.support.service import Service, running_service
+from versioning.access import Role
+from versioning.models import ApiKey, Membership, Workspace
+
+ROLES = {"alice": Role.ADMIN, "paula": Role.PUBLISHER, "edgar": Role.EDITOR, "vera": Role.VIEWER}
+
+
+@dataclass(frozen=True)
+class Cast:
+    """Everybody's API, by name."""
+
+    alice: Api
+    paula: Api
+    edgar: Api
+    vera: Api
+    charlie: Api
+    root: Api
+    nobody: Api
+
+
+@pytest.fixture
+def cast(db: None) -> Cast:
+    """Everybody with a key that reaches whatever they may do."""
+    acme = Workspace.objects.create(id="acme", name="Acme")
+    elsewhere = Workspace.objects.create(id="elsewhere", name="Elsewhere")
+    for name, role in ROLES.items():
+        Membership.objects.grant(User.objects.create_user(name), acme, role)
+    Membership.objects.grant(User.objects.create_user("charlie"), elsewhere, Role.ADMIN)
+    User.objects.create_superuser("root")
+    keys = {user.username: ApiKey.objects.issue(user)[1] for user in User.objects.all()}
+    return Cast(nobody=Api(""), **{name: Api(key) for name, key in keys.items()})
+
+
+@pytest.fixture
+def alice(cast: Cast) -> Api:
+    """The admin of acme, who may do everything there."""
+    return cast.alice
+
+
+@pytest.fixture(params=[AGENTS, PROMPT_BLOCKS], ids=["agents", "prompt-blocks"])
+def kind(request: pytest.FixtureRequest) -> Kind:
+    """Both kinds: whatever uses this runs twice."""
+    chosen: Kind = request.param
+    return chosen
+
+
+@pytest.fixture(scope="session")
+def live_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A real server in its own processes with a database of its own; `.key` is an admin of `default`."""
+    with running_service(tmp_path_factory.mktemp("live")) as service:
+        yield service
+
+
+@pytest.fixture
+def fresh_service(tmp_path: Path) -> Iterator[Service]:
+    """A server for one test alone, which may be killed."""
+    with running_service(tmp_path) as service:
+        yield service

@@ -1,0 +1,131 @@
+"""How tests speak to the service: over HTTP, as one member of the cast, in the words of the routes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from django.http import HttpResponse
+from django.test import Client
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back."""
+
+    status: int
+    body: Any
+    headers: Any
+
+    @property
+    def code(self) -> str:
+        """The stable code of an error."""
+        return str(self.body["code"])
+
+    @property
+    def fields(self) -> list[str]:
+        """The fields that a validation error names, sorted."""
+        return sorted(issue["field"] for issue in self.body["issues"])
+
+    @property
+    def tag(self) -> str:
+        """The entity tag."""
+        return str(self.headers["ETag"])
+
+
+@dataclass
+class Api:
+    """A caller with an API key; `key=""` is nobody."""
+
+    key: str
+    prefix: str = "/api"
+    client: Client = field(default_factory=lambda: Client(raise_request_exception=False))
+
+    def request(
+        self, method: str, path: str, body: Any = None, *, query: dict[str, Any] | None = None, **headers: str
+    ) -> Answer:
+        """Send a request; `body` is sent as JSON, or as it is when it is bytes.
+
+        Header names are keywords: `if_match='"…"'`, `content_type="text/plain"`.
+        """
+        content_type = headers.pop("content_type", "application/json")
+        extra = {f"HTTP_{name.upper()}": value for name, value in headers.items()}
+        if self.key:
+            extra["HTTP_AUTHORIZATION"] = f"Bearer {self.key}"
+        data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+        target = f"{self.prefix}{path}" + (f"?{urlencode(query)}" if query else "")
+        response: HttpResponse = self.client.generic(
+            method, target, data, content_type=content_type if data else "", **extra
+        )
+        is_json = response.headers.get("Content-Type", "").startswith("application/json")
+        return Answer(
+            response.status_code,
+            json.loads(response.content) if is_json and response.content else None,
+            response.headers,
+        )
+
+    def get(self, path: str, **query: Any) -> Answer:
+        """Read."""
+        return self.request("GET", path, query=query)
+
+    def post(self, path: str, body: Any = None, **headers: str) -> Answer:
+        """Make something."""
+        return self.request("POST", path, body, **headers)
+
+    def patch(self, path: str, body: Any = None, **headers: str) -> Answer:
+        """Change something."""
+        return self.request("PATCH", path, body, **headers)
+
+    def put(self, path: str, body: Any = None, **headers: str) -> Answer:
+        """Set something."""
+        return self.request("PUT", path, body, **headers)
+
+    def delete(self, path: str, **headers: str) -> Answer:
+        """Remove something."""
+        return self.request("DELETE", path, **headers)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of resource, with a valid body and the field that holds its text."""
+
+    path: str
+    list_key: str
+    id_key: str
+    text: str
+    """The required text field: `instructions` of an agent, `content` of a block."""
+
+    def url(self, resource_id: str, *rest: str) -> str:
+        """Return the path of a resource, or of something below it."""
+        return "/".join([self.path, quote(resource_id, safe=""), *rest])
+
+    def body(self, text: str = "one", **more: Any) -> dict[str, Any]:
+        """Return a valid body for creating one."""
+        return {"name": "Writer", self.text: text, **more}
+
+    def make(self, api: Api, resource_id: str = "writer", text: str = "one", **more: Any) -> dict[str, Any]:
+        """Create one, unpublished unless `autoPublish` says otherwise, and return its record."""
+        answer = api.post(self.path, self.body(text, **{"id": resource_id, "autoPublish": False, **more}))
+        assert answer.status == 201, answer.body
+        return dict(answer.body)
+
+    def save(self, api: Api, resource_id: str = "writer", text: str = "two", **more: Any) -> dict[str, Any]:
+        """Save an edit of the text and return the record."""
+        answer = api.patch(self.url(resource_id), {self.text: text, **more})
+        assert answer.status == 200, answer.body
+        return dict(answer.body)
+
+    def publish(self, api: Api, resource_id: str, version_id: str) -> None:
+        """Publish a version."""
+        answer = api.post(self.url(resource_id, "versions", version_id, "activate"))
+        assert answer.status == 200, answer.body
+
+    def versions(self, api: Api, resource_id: str = "writer") -> list[dict[str, Any]]:
+        """Return the newest versions."""
+        return list(api.get(self.url(resource_id, "versions")).body["versions"])
+
+
+AGENTS = Kind(path="/stored/agents", list_key="agents", id_key="agentId", text="instructions")
+PROMPT_BLOCKS = Kind(path="/stored/prompt-blocks", list_key="promptBlocks", id_key="blockId", text="content")

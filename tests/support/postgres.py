@@ -1,0 +1,148 @@
+"""A PostgreSQL of one's own for as long as a command runs: `python -m tests.support.postgres -- CMD…`."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+OLDEST = 15
+USER = "editor"
+# Nothing here outlives the run, so nothing has to survive a power failure. One address, no socket
+# file: the server of the machine, if there is one, is never in the way.
+SETTINGS = {
+    "listen_addresses": "127.0.0.1",
+    "unix_socket_directories": "",
+    "max_connections": "200",
+    "fsync": "off",
+    "full_page_writes": "off",
+}
+SECONDS_TO_END = 30
+
+
+@contextmanager
+def throwaway_postgres() -> Iterator[str]:
+    """Start a server with an empty cluster on a free loopback port and yield its DATABASE_URL."""
+    programs = _programs()
+    owner = _owner()
+    folder = Path(tempfile.mkdtemp(prefix="editor-postgres-"))
+    log = folder / "log"
+
+    def run(program: str, *arguments: str) -> None:
+        """Run a program of PostgreSQL as the owner; when it fails, its log says why.
+
+        It is short, so an interrupt waits for its end: no half-started server is left behind.
+        """
+        with log.open("ab") as output:
+            process = subprocess.Popen(
+                [programs / program, *arguments],
+                cwd=folder,
+                env={**os.environ, "PGDATA": str(folder / "data")},
+                user=owner and owner.pw_uid,
+                group=owner and owner.pw_gid,
+                extra_groups=owner and [],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+        try:
+            process.wait()
+        except KeyboardInterrupt:
+            process.wait()
+            raise
+        if process.returncode:
+            sys.exit(f"{program} failed:\n{log.read_text(errors='replace')}")
+
+    try:
+        # Even on loopback a password: other people's programs may run on this machine.
+        password = secrets.token_hex()
+        password_file = folder / "password"
+        password_file.write_text(password)
+        if owner:
+            os.chown(folder, owner.pw_uid, -1)
+            os.chown(password_file, owner.pw_uid, -1)
+        access = [f"--username={USER}", "--pwfile=password", "--auth=scram-sha-256"]
+        run("initdb", *access, "--encoding=UTF8", "--no-locale", "--no-sync")
+        port = _free_port()
+        options = " ".join(f"-c {name}='{value}'" for name, value in {**SETTINGS, "port": port}.items())
+        try:
+            run("pg_ctl", "start", "--wait", "--options", options)
+            yield f"postgres://{USER}:{password}@127.0.0.1:{port}/postgres"
+        finally:
+            with suppress(SystemExit):  # a failed start has left nothing to stop
+                run("pg_ctl", "stop", "--wait", "--mode=immediate")
+    finally:
+        shutil.rmtree(folder)
+
+
+def _programs() -> Path:
+    """Find the folder of the newest PostgreSQL; Debian keeps it off the PATH."""
+    found = Path("/usr/lib/postgresql").glob("*/bin/initdb")
+    versions = {int(path.parts[-3]): path.parent for path in found if path.parts[-3].isdecimal()}
+    if versions and max(versions) >= OLDEST:
+        return versions[max(versions)]
+    if on_path := shutil.which("initdb"):
+        return Path(on_path).resolve().parent
+    sys.exit(f"PostgreSQL {OLDEST} or newer is not installed; on Debian: apt-get install postgresql")
+
+
+def _owner() -> pwd.struct_passwd | None:
+    """Choose the user to run the server as, since it refuses to be root; None is oneself."""
+    if os.geteuid() != 0:
+        return None
+    for name in ("postgres", "nobody"):
+        with suppress(KeyError):
+            return pwd.getpwnam(name)
+    sys.exit("PostgreSQL does not run as root, and there is neither a user postgres nor nobody.")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _run_with(command: list[str], database_url: str) -> int:
+    """Run a command with DATABASE_URL set; an interrupt is passed on, so that it can tidy up."""
+    environment = {**os.environ, "DATABASE_URL": database_url}
+    # A session of its own: Ctrl-C reaches it once, through here.
+    process = subprocess.Popen(command, env=environment, start_new_session=True)
+    try:
+        return process.wait()
+    except KeyboardInterrupt:
+        os.killpg(process.pid, signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=SECONDS_TO_END)
+        return 128 + signal.SIGINT
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command behind `--`, with a database."""
+    if arguments[:1] != ["--"] or not arguments[1:]:
+        sys.exit("usage: python -m tests.support.postgres -- COMMAND [ARGUMENT…]")
+    for interruption in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(interruption, signal.default_int_handler)
+    try:
+        with throwaway_postgres() as database_url:
+            return _run_with(arguments[1:], database_url)
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,83 @@
+"""Who may do what: one table, asked by every query and every verb. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum
+
+from versioning.errors import Forbidden
+
+
+class Role(StrEnum):
+    """What a member of a workspace is, from the least to the most."""
+
+    VIEWER = "viewer"
+    EDITOR = "editor"
+    PUBLISHER = "publisher"
+    ADMIN = "admin"
+
+    @property
+    def rank(self) -> int:
+        """The place in the order, 0 for a viewer."""
+        return list(Role).index(self)
+
+    def at_most(self, limit: Role | None) -> Role:
+        """Return the lower of this role and the limit."""
+        return self if limit is None or self.rank <= limit.rank else limit
+
+
+class Right(Enum):
+    """What can be done in a workspace; the value says it in a refusal."""
+
+    READ = "read what is published"
+    READ_DRAFTS = "read drafts and history"
+    SAVE = "save drafts"
+    PUBLISH = "publish"
+    ADMINISTER = "administer the workspace"
+
+
+LEAST_ROLE: Mapping[Right, Role] = {
+    Right.READ: Role.VIEWER,
+    Right.READ_DRAFTS: Role.EDITOR,
+    Right.SAVE: Role.EDITOR,
+    Right.PUBLISH: Role.PUBLISHER,
+    Right.ADMINISTER: Role.ADMIN,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Caller:
+    """Whoever asks: a person, an API key acting for one, or the application itself.
+
+    `roles` maps workspace ids to roles, already cut down to what an API key allows; `everywhere`
+    is the role in every workspace (a superuser's, and the application's).
+    """
+
+    username: str | None = None
+    user_id: int | None = None
+    roles: Mapping[str, Role] = field(default_factory=dict)
+    everywhere: Role | None = None
+    key_prefix: str | None = None
+    key_workspace: str | None = None
+
+    def may(self, right: Right, workspace_id: str) -> bool:
+        """Say whether the caller has the right in the workspace."""
+        roles = [role for role in (self.everywhere, self.roles.get(workspace_id)) if role is not None]
+        return any(role.rank >= LEAST_ROLE[right].rank for role in roles)
+
+    def require(self, right: Right, workspace_id: str) -> None:
+        """Raise `Forbidden` unless the caller has the right in the workspace."""
+        if not self.may(right, workspace_id):
+            raise Forbidden(f"You may not {right.value} in the workspace {workspace_id!r}.")
+
+    def scope(self, right: Right) -> frozenset[str] | None:
+        """Return the workspaces in which the caller has the right; None stands for all of them."""
+        least = LEAST_ROLE[right].rank
+        if self.everywhere is not None and self.everywhere.rank >= least:
+            return None
+        return frozenset(workspace for workspace, role in self.roles.items() if role.rank >= least)
+
+
+APPLICATION = Caller(everywhere=Role.ADMIN)
+"""The program that embeds the editor: trusted with everything, the author of nothing."""

@@ -1,0 +1,51 @@
+"""The agents as applications use them, and the preview of instructions."""
+
+from __future__ import annotations
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from versioning.api import answers, bodies, parameters, wire
+from versioning.api.base import EditorViewSet, tagged
+from versioning.assembly import Blocks, all_assembled, assembled, find_blocks
+from versioning.editor import editor
+from versioning.instructions import assemble
+
+
+class ServedAgentViewSet(EditorViewSet):
+    """Agents with everything resolved: the version, the conditions, the instructions."""
+
+    subject = "agent"
+    query = {"list": (parameters.PARTIAL,), "retrieve": parameters.SELECTOR}
+    answers = {"retrieve": answers.ResolvedAgentAnswer}
+
+    def list(self, request: Request) -> Response:
+        """Return the published resolution of every agent that the caller may read, by id."""
+        agents = all_assembled(self.caller, parameters.context(request.query_params))
+        found = {agent.id: wire.resolved_agent(agent) for agent in agents}
+        if request.query_params.get("partial") == "true":
+            for agent in found.values():
+                del agent["instructions"], agent["blocks"]
+        return Response(found)
+
+    def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Return the agent that the selector names; what is published when it names nothing."""
+        context = parameters.context(request.query_params)
+        resolved = editor.agent.get(id, parameters.selector(request.query_params), by=self.caller)
+        return tagged(request, wire.resolved_agent(assembled(resolved, context, self.caller)))
+
+
+class PreviewViewSet(EditorViewSet):
+    """Instructions that are not saved anywhere yet."""
+
+    subject = "instruction"
+    bodies = {"preview": bodies.Preview}
+    answers = {"preview": answers.PreviewAnswer}
+
+    def preview(self, request: Request) -> Response:
+        """Assemble blocks in a context; referenced blocks are the latest that the caller may read."""
+        body = bodies.read(request, bodies.Preview)
+        wanted = {block["id"] for block in body["blocks"] if block["type"] == "prompt_block_ref"}
+        found = find_blocks(wanted, Blocks.DRAFTS, self.caller)
+        text, reports = assemble(body["blocks"], body.get("context", {}), found)
+        return Response({"result": text, "blocks": [wire.block_report(report) for report in reports]})

@@ -1,0 +1,271 @@
+"""The shapes of the answers, for the OpenAPI document; `versioning.api.wire` makes the answers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from versioning import fields
+from versioning.fields import JsonObject, Shape
+
+Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+
+
+class IssueAnswer(Shape):
+    """One fault of one field."""
+
+    field: str
+    message: str
+
+
+class Named(Shape):
+    """An agent by id and name."""
+
+    id: str
+    name: str
+
+
+class CurrentState(Shape):
+    """What a resource looks like now, in the answer to a save from a stale base."""
+
+    latest_version_id: str
+    active_version_id: str | None
+    saved_by: str | None
+    saved_at: Time
+    changed_fields: list[str]
+
+
+class ErrorAnswer(Shape):
+    """What went wrong: a sentence for people, a stable code for programs."""
+
+    error: str
+    code: str
+    issues: list[IssueAnswer] = []
+    current: CurrentState | None = None
+    dependents: list[Named] = []
+    hidden_count: int = 0
+
+
+class NoticeAnswer(Shape):
+    """Something worth knowing although the request succeeded."""
+
+    code: str
+    message: str
+    field: str | None = None
+
+
+class Record(Shape):
+    """A resource: its record, flat, with the fields of the resolved version."""
+
+    id: str
+    workspace_id: str
+    status: Literal["published", "draft"]
+    active_version_id: str | None
+    latest_version_id: Annotated[str | None, Field(description="Null for who may not read drafts.")]
+    resolved_version_id: str | None
+    has_draft: Annotated[bool | None, Field(description="Null for who may not read drafts.")]
+    author_id: str | None
+    metadata: JsonObject
+    created_at: Time
+    updated_at: Time
+    warnings: Annotated[list[NoticeAnswer], Field(description="In the answer to a save only.")] = []
+
+
+class AgentRecord(Record, fields.AgentFields):
+    """A stored agent."""
+
+    visibility: Literal["private", "public"]
+
+
+class PromptBlockRecord(Record, fields.PromptBlockFields):
+    """A prompt block."""
+
+
+class VersionRecord(Shape):
+    """A version, with its configuration at top level."""
+
+    id: str
+    version_number: Annotated[int, Field(ge=1)]
+    changed_fields: list[str]
+    change_message: str
+    author_id: str | None
+    created_at: Time
+    source: Literal["database", "git"]
+    read_only: bool
+    state: Literal["published", "draft", "historical"]
+    labels: list[str]
+
+
+class AgentVersionRecord(VersionRecord, fields.AgentFields):
+    """A version of an agent."""
+
+    agent_id: str
+
+
+class PromptBlockVersionRecord(VersionRecord, fields.PromptBlockFields):
+    """A version of a prompt block."""
+
+    block_id: str
+
+
+class PageOf(Shape):
+    """Where in a list an answer stands."""
+
+    total: int
+    page: int
+    per_page: int
+    has_more: bool
+
+
+class AgentPage(PageOf):
+    """A page of stored agents."""
+
+    agents: list[AgentRecord]
+
+
+class PromptBlockPage(PageOf):
+    """A page of prompt blocks."""
+
+    prompt_blocks: list[PromptBlockRecord]
+
+
+class AgentVersionPage(PageOf):
+    """A page of versions of an agent."""
+
+    versions: list[AgentVersionRecord]
+
+
+class PromptBlockVersionPage(PageOf):
+    """A page of versions of a prompt block."""
+
+    versions: list[PromptBlockVersionRecord]
+
+
+class Diff(Shape):
+    """A field in which two versions differ; null where it is not set."""
+
+    field: str
+    previous_value: Any
+    current_value: Any
+
+
+class AgentComparison(Shape):
+    """Two versions of an agent."""
+
+    diffs: list[Diff]
+    from_version: AgentVersionRecord
+    to_version: AgentVersionRecord
+
+
+class PromptBlockComparison(Shape):
+    """Two versions of a prompt block."""
+
+    diffs: list[Diff]
+    from_version: PromptBlockVersionRecord
+    to_version: PromptBlockVersionRecord
+
+
+class Success(Shape):
+    """It is done."""
+
+    success: bool
+    message: str
+
+
+class Activated(Success):
+    """A version is published."""
+
+    active_version_id: str
+    warnings: list[NoticeAnswer] = []
+
+
+class LabelAnswer(Shape):
+    """A name for a version."""
+
+    name: str
+    version_id: str
+    version_number: int
+    kind: Literal["computed", "custom"]
+    updated_at: Time
+    updated_by: str | None
+
+
+class LabelList(Shape):
+    """The labels of a resource."""
+
+    labels: list[LabelAnswer]
+
+
+class DependentsAnswer(Shape):
+    """The agents that refer to a resource."""
+
+    dependents: list[Named]
+    hidden_count: int
+
+
+class AgentExport(Shape):
+    """An agent's configuration as a file."""
+
+    agent_id: str
+    file_name: str
+    content: str
+    config: JsonObject
+
+
+class PromptBlockExport(Shape):
+    """A prompt block's configuration as a file."""
+
+    block_id: str
+    file_name: str
+    content: str
+    config: JsonObject
+
+
+class BlockShown(Shape):
+    """What became of one block of a preview."""
+
+    type: str
+    shown: bool
+    id: str = fields.UNCHANGED
+    reason: str = fields.UNCHANGED
+
+
+class PreviewAnswer(Shape):
+    """Assembled instructions."""
+
+    result: str
+    blocks: list[BlockShown]
+
+
+class BlockUsed(Shape):
+    """A prompt block that an agent's instructions refer to."""
+
+    id: str
+    version_id: str | None
+    shown: bool
+    reason: Annotated[str | None, Field(description="missing, unpublished, rules or blank")]
+
+
+class ResolvedAgentAnswer(Shape):
+    """An agent as applications use it."""
+
+    id: str
+    name: str
+    description: str | None
+    instructions: str = fields.UNCHANGED
+    tools: dict[str, JsonObject]
+    agents: dict[str, JsonObject]
+    model: JsonObject | None
+    provider: str | None
+    model_id: str | None
+    default_options: JsonObject
+    source: Literal["code", "stored"]
+    status: Literal["published", "draft"]
+    metadata: JsonObject
+    resolved_version_id: str | None
+    active_version_id: str | None
+    selector: JsonObject
+    fallback: NoticeAnswer | None
+    warnings: list[NoticeAnswer]
+    blocks: list[BlockUsed] = []

@@ -1,0 +1,46 @@
+"""Who is calling: an API key, or a person signed in to the studio.
+
+`request.auth` is the `Caller` with the rights of this very moment, whichever way it came.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rest_framework.authentication import BaseAuthentication, SessionAuthentication, get_authorization_header
+
+from versioning.access import Caller
+from versioning.errors import Unauthorized
+from versioning.models import ApiKey, caller_for
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+    from rest_framework.request import Request
+
+
+class ApiKeyAuthentication(BaseAuthentication):
+    """`Authorization: Bearer ek_…`."""
+
+    def authenticate(self, request: Request) -> tuple[User, Caller] | None:
+        """Return the key's owner and the caller; raises `Unauthorized` for a key that does not hold."""
+        scheme, _, text = get_authorization_header(request).decode("latin-1").partition(" ")
+        if scheme.lower() != "bearer":
+            return None
+        key = ApiKey.objects.holding(text.strip())
+        if key is None:
+            raise Unauthorized("This API key is unknown, expired or revoked.")
+        key.mark_used()
+        return key.owner, key.caller()
+
+    def authenticate_header(self, request: Request) -> str:
+        """Return the challenge that goes with a 401."""
+        return 'Bearer realm="editor"'
+
+
+class PersonAuthentication(SessionAuthentication):
+    """The session of a person; writing needs the CSRF token, as in the studio."""
+
+    def authenticate(self, request: Request) -> tuple[User, Caller] | None:
+        """Return the person and the caller, or None when nobody is signed in."""
+        found = super().authenticate(request)
+        return (found[0], caller_for(found[0])) if found else None

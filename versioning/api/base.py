@@ -1,0 +1,98 @@
+"""What all views of the API have in common: declared parameters, entity tags, documented shapes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from django.utils.http import parse_etags
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework.permissions import SAFE_METHODS
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import ViewSet
+
+from versioning import canonical
+from versioning.access import Caller, Right
+from versioning.api import parameters
+from versioning.fields import Shape
+from versioning.models import VersionedResource
+
+_LESS = "-published"
+
+Parameters = tuple[OpenApiParameter, ...]
+
+
+class EditorViewSet(ViewSet):
+    """A view whose query parameters, bodies and answers are declared by action.
+
+    The declarations are checked on every request and make the OpenAPI document.
+    """
+
+    subject: ClassVar[str]
+    """What the operations are about, in the singular."""
+    query: ClassVar[Mapping[str, Parameters]] = {}
+    bodies: ClassVar[Mapping[str, type[Shape]]] = {}
+    answers: ClassVar[Mapping[str, type[Shape]]] = {}
+    created: ClassVar[frozenset[str]] = frozenset()
+    """The actions that answer 201."""
+    guarded: ClassVar[frozenset[str]] = frozenset()
+    """The actions that heed `If-Match`."""
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Check who is calling, then the query parameters."""
+        super().initial(request, *args, **kwargs)
+        parameters.check(request.query_params, self.declared(self.action))
+
+    @classmethod
+    def declared(cls, action: str) -> Parameters:
+        """Return the query parameters of an action; `requestContext` is known everywhere."""
+        return (*cls.query.get(action, ()), parameters.CONTEXT)
+
+    @property
+    def caller(self) -> Caller:
+        """Who is calling, with the rights of this moment."""
+        caller: Caller = self.request.auth  # type: ignore[assignment]
+        return caller
+
+
+def tagged(request: Request, data: Any, *, tag: str | None = None, **response: Any) -> Response:
+    """Return an answer with its `ETag`, or 304 to a read whose caller has it already.
+
+    Without a `tag` the answer's own content makes it.
+    """
+    etag = f'"{tag or content_tag(data)}"'
+    if request.method in SAFE_METHODS and etag in _given_tags(request.headers.get("If-None-Match", "")):
+        return Response(status=304, headers={"ETag": etag})
+    answer = Response(data, **response)
+    answer["ETag"] = etag
+    return answer
+
+
+def content_tag(data: Any) -> str:
+    """Return a tag that two answers share when they are equal."""
+    return hashlib.sha256(canonical.dump(data).encode()).hexdigest()[:32]
+
+
+def record_tag(resource: VersionedResource, caller: Caller) -> str:
+    """Return the tag of a record, one for all selectors.
+
+    Who may not read drafts sees less of the same record, hence another tag: a reader who becomes
+    an editor must not be told that nothing changed.
+    """
+    drafts = caller.may(Right.READ_DRAFTS, resource.workspace_id)
+    return resource.tag if drafts else resource.tag + _LESS
+
+
+def expected_tags(request: Request) -> frozenset[str] | None:
+    """Return the tags of a resource that `If-Match` names; None when there is no such header."""
+    given = request.headers.get("If-Match")
+    if given is None:
+        return None
+    return frozenset(tag.strip('"').removesuffix(_LESS) for tag in _given_tags(given))
+
+
+def _given_tags(header: str) -> list[str]:
+    # Weak tags count as strong ones: a proxy that compresses an answer weakens its tag.
+    return [tag.removeprefix("W/") for tag in parse_etags(header)]

@@ -1,0 +1,114 @@
+"""What request bodies hold. The snapshot fields come from `versioning.fields`, the rest is here."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+from rest_framework.request import Request
+
+from versioning import fields
+from versioning.config import raise_for_faults
+from versioning.errors import Invalid
+from versioning.fields import UNCHANGED, JsonObject, NotBlank, ResourceId, Shape
+
+# How a member of the record is called by the verbs of the editor.
+RECORD_MEMBERS = {
+    "id": "id",
+    "workspaceId": "workspace",
+    "visibility": "visibility",
+    "metadata": "metadata",
+    "autoPublish": "publish",
+    "changeMessage": "message",
+}
+
+
+class Saved(Shape):
+    """What every save may say beside the snapshot fields."""
+
+    change_message: Annotated[str | None, Field(description="Why; trimmed, up to 500 characters.")] = None
+    auto_publish: bool = UNCHANGED
+    metadata: Annotated[
+        JsonObject | None, Field(description="Merged member by member; null removes one.")
+    ] = None
+
+
+class Created(Saved):
+    """What creating may say beside the snapshot fields."""
+
+    id: ResourceId = UNCHANGED
+    workspace_id: NotBlank = UNCHANGED
+
+
+class HasVisibility(Shape):
+    """Agents can be public."""
+
+    visibility: Literal["private", "public"] = UNCHANGED
+
+
+class AgentCreate(fields.AgentConfig, Created, HasVisibility):
+    """A new agent."""
+
+
+class AgentUpdate(fields.AgentFields, Saved, HasVisibility):
+    """An edit of an agent."""
+
+
+class PromptBlockCreate(fields.PromptBlockConfig, Created):
+    """A new prompt block."""
+
+
+class PromptBlockUpdate(fields.PromptBlockFields, Saved):
+    """An edit of a prompt block."""
+
+
+class Message(Shape):
+    """The body of a verb that makes a version."""
+
+    change_message: str | None = None
+
+
+class Clone(Shape):
+    """The body of clone."""
+
+    new_id: ResourceId
+    new_name: NotBlank = UNCHANGED
+    workspace_id: NotBlank = UNCHANGED
+
+
+class SetLabel(Shape):
+    """The body of setting a label."""
+
+    version_id: str
+
+
+class Preview(Shape):
+    """The body of the preview of instructions."""
+
+    blocks: list[fields.Block]
+    context: JsonObject = UNCHANGED
+
+
+class Nothing(Shape):
+    """The body of a verb that needs none."""
+
+
+def read(request: Request, shape: type[Shape]) -> dict[str, Any]:
+    """Return the members of the body; raises `Invalid` naming every fault."""
+    body = as_object(request)
+    raise_for_faults(shape, body)
+    return body
+
+
+def as_object(request: Request) -> dict[str, Any]:
+    """Return the body, which must be an object; no body at all is an empty one."""
+    body = request.data
+    if not isinstance(body, dict):
+        raise Invalid.field("body", "must be a JSON object")
+    return body
+
+
+def split(body: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the snapshot fields, and the rest under the names that the editor's verbs use."""
+    record = {RECORD_MEMBERS[name]: value for name, value in body.items() if name in RECORD_MEMBERS}
+    return {name: value for name, value in body.items() if name not in RECORD_MEMBERS}, record

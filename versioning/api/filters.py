@@ -1,0 +1,165 @@
+"""Which resources a list shows: the query parameters that narrow it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, cast
+
+import django_filters
+from django.db.models import F, Func, Q, QuerySet, TextField
+from django.db.models.fields.json import KeyTransform
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework.request import Request
+
+from versioning import canonical
+from versioning.access import Caller, Right
+from versioning.api.parameters import query
+from versioning.errors import Invalid, Issue
+from versioning.models import Agent, PromptBlock, Visibility
+from versioning.models.versioned import within
+
+_METADATA_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_STATUS = [("published", "published"), ("draft", "draft"), ("all", "all")]
+_YES_NO = [("true", "true"), ("false", "false")]
+
+Rows = QuerySet[Any, Any]
+
+
+class JsonType(Func):
+    """The type of a member of the metadata: in SQLite true and "true" compare equal without it."""
+
+    output_field = TextField()
+
+    def __init__(self, key: str) -> None:
+        if not _METADATA_KEY.fullmatch(key):  # it becomes part of the statement
+            raise ValueError(key)
+        super().__init__(F("metadata"))
+        self.key = key
+
+    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        """Return SQLite's word for it."""
+        template = f"JSON_TYPE(%(expressions)s, '$.{self.key}')"
+        return self.as_sql(compiler, connection, template=template, **context)
+
+    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        """Return PostgreSQL's word for it."""
+        template = f"jsonb_typeof(%(expressions)s -> '{self.key}')"
+        return self.as_sql(compiler, connection, template=template, **context)
+
+
+class ResourceFilter(django_filters.FilterSet):
+    """What both kinds can be narrowed by."""
+
+    status = django_filters.ChoiceFilter(choices=_STATUS, method="by_status")
+    authorId = django_filters.CharFilter(field_name="author__username")
+    workspaceId = django_filters.CharFilter(field_name="workspace_id")
+    metadata = django_filters.CharFilter(method="by_metadata")
+    search = django_filters.CharFilter(method="by_search")
+    hasDraft = django_filters.ChoiceFilter(choices=_YES_NO, method="by_draft")
+
+    default_status = "all"
+
+    @classmethod
+    def parameters(cls) -> tuple[OpenApiParameter, ...]:
+        """Return the filters as declared query parameters."""
+        described = {
+            "status": f"`draft` = no active version; `{cls.default_status}` when absent.",
+            "authorId": "Made by this user.",
+            "workspaceId": "Of this workspace.",
+            "visibility": "Private or public ones.",
+            "metadata": "A JSON object: equal in each of its keys.",
+            "search": "In id, name, description and text, whatever the case.",
+            "hasDraft": "With, or without, a draft that the caller may read.",
+        }
+        return tuple(
+            query(
+                name, described[name], enum=[value for value, _ in declared.extra.get("choices", [])] or None
+            )
+            for name, declared in cls.base_filters.items()
+        )
+
+    @property
+    def chosen(self) -> Rows:
+        """The narrowed rows; raises `Invalid` for a value that a filter cannot take."""
+        if not self.is_valid():
+            faults = self.form.errors.items()
+            raise Invalid([Issue(name, str(message)) for name, messages in faults for message in messages])
+        rows: Rows = self.qs
+        return rows if "status" in (self.data or {}) else self.by_status(rows, "status", self.default_status)
+
+    @property
+    def caller(self) -> Caller:
+        """Who is asking."""
+        caller: Caller = cast("Request", self.request).auth  # type: ignore[assignment]
+        return caller
+
+    def by_status(self, rows: Rows, _name: str, value: str) -> Rows:
+        """Keep those with an active version, those without, or all."""
+        return rows if value == "all" else rows.filter(active_version__isnull=value == "draft")
+
+    def by_draft(self, rows: Rows, _name: str, value: str) -> Rows:
+        """Keep those that have a draft, or have none, of those whose drafts are the caller's to read."""
+        published = Q(active_version=F("latest_version"))
+        rows = rows.filter(within("workspace_id", self.caller.scope(Right.READ_DRAFTS)))
+        return rows.exclude(published) if value == "true" else rows.filter(published)
+
+    def by_metadata(self, rows: Rows, name: str, value: str) -> Rows:
+        """Keep those whose metadata has these members, equal in type and value."""
+        wanted = canonical.parse(value, field=name)
+        if not isinstance(wanted, dict):
+            raise Invalid.field(name, "must be a JSON object")
+        for position, (key, member) in enumerate(wanted.items()):
+            if not _METADATA_KEY.fullmatch(key):
+                raise Invalid.field(f"{name}.{key}", "must begin with a letter or _, then letters, digits, _")
+            rows = self._with_member(rows, f"_metadata_{position}", key, member)
+        return rows
+
+    def by_search(self, rows: Rows, _name: str, value: str) -> Rows:
+        """Keep those in which the text occurs, in what the caller may read of them."""
+        text = value.casefold()
+        if not text:
+            return rows
+        drafts = within("workspace_id", self.caller.scope(Right.READ_DRAFTS))
+        return rows.filter(
+            Q(id__icontains=value)
+            | Q(active_version__search_text__contains=text)
+            | (drafts & Q(latest_version__search_text__contains=text))
+        )
+
+    def _with_member(self, rows: Rows, alias: str, key: str, value: Any) -> Rows:
+        typed: Rows = rows.alias(**{alias: KeyTransform(key, "metadata"), f"{alias}_type": JsonType(key)})
+        return typed.filter(**{alias: value, f"{alias}_type__in": _type_names(value)})
+
+
+class PromptBlockFilter(ResourceFilter):
+    """Prompt blocks, published or not."""
+
+    class Meta:
+        model = PromptBlock
+        fields: list[str] = []
+
+
+class AgentFilter(ResourceFilter):
+    """Agents; the published ones when nobody says."""
+
+    visibility = django_filters.ChoiceFilter(choices=Visibility.choices)
+
+    default_status = "published"
+
+    class Meta:
+        model = Agent
+        fields: list[str] = []
+
+
+def _type_names(value: Any) -> list[str]:
+    """Return what SQLite and PostgreSQL call the JSON type of a value."""
+    if isinstance(value, bool):
+        return [str(value).lower(), "boolean"]
+    names: dict[type, list[str]] = {
+        str: ["text", "string"],
+        int: ["integer", "real", "number"],
+        float: ["integer", "real", "number"],
+        list: ["array"],
+        dict: ["object"],
+    }
+    return names.get(type(value), ["null"])

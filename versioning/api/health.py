@@ -1,0 +1,26 @@
+"""For load balancers: is the process alive, can it serve."""
+
+from __future__ import annotations
+
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.http import HttpRequest, JsonResponse
+
+from versioning.api import errors
+
+
+def alive(_request: HttpRequest) -> JsonResponse:
+    """Answer as long as the process runs; asks nothing of the database."""
+    return JsonResponse({"status": "ok"})
+
+
+def ready(_request: HttpRequest) -> JsonResponse:
+    """Answer 200 when the database answers and is migrated, else 503."""
+    try:
+        executor = MigrationExecutor(connection)
+        pending = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    except DatabaseError:
+        return errors.plain(503, "database_unavailable", "The database does not answer.")
+    if pending:
+        return errors.plain(503, "not_migrated", "The database lacks migrations: run manage.py migrate.")
+    return JsonResponse({"status": "ok"})

@@ -1,0 +1,119 @@
+"""How the declarations of a view become its part of the OpenAPI document."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, cast
+
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
+
+from versioning.api.answers import ErrorAnswer
+from versioning.api.base import EditorViewSet
+
+_FAULTS = {
+    400: "The request is invalid; `issues` names every fault.",
+    401: "No credentials, or credentials that do not hold.",
+    403: "Readable, but the action is not allowed.",
+    404: "Missing, or not readable.",
+    405: "This method is not known here.",
+    406: "Only JSON is served.",
+    409: "The id is taken, or the resource is in use.",
+    412: "`If-Match` does not hold.",
+    413: "The body is too large.",
+    415: "The body is not JSON.",
+    429: "Too many requests; `Retry-After` says when to go on.",
+    503: "The database does not answer.",
+}
+_FOR_ALL = (400, 401, 403, 405, 406, 413, 415, 429, 503)
+_TAGGED_READS = {"retrieve", "version"}
+_CONFLICTS = {"create": (409,), "clone": (409, 404), "destroy": (409,)}
+
+
+class EditorSchema(AutoSchema):
+    """Reads what `EditorViewSet` declares."""
+
+    @property
+    def action(self) -> str:
+        """The name of the view's method."""
+        return self.declared.action
+
+    @property
+    def declared(self) -> EditorViewSet:
+        """The view, whose declarations are read."""
+        return cast("EditorViewSet", self.view)
+
+    def get_operation_id(self) -> str:
+        """Return the name of the operation, such as `restore_stored_agent`."""
+        return f"{self.action}_{self.declared.subject}".replace(" ", "_")
+
+    def get_tags(self) -> list[str]:
+        """Group the operations by what they are about."""
+        return [f"{self.declared.subject}s".capitalize()]
+
+    def get_override_parameters(self) -> list[Any]:
+        """Return the query parameters, the id, and the headers that count."""
+        found = list(self.declared.declared(self.action))
+        found += [
+            OpenApiParameter(name, str, OpenApiParameter.PATH, required=True)
+            for name in re.findall(r"\{(\w+)\}", self.path)
+        ]
+        if self.action in self.declared.guarded:
+            found.append(
+                OpenApiParameter(
+                    "If-Match", str, OpenApiParameter.HEADER, description="The record's `ETag` must be this."
+                )
+            )
+        return found
+
+    def get_request_serializer(self) -> Any:
+        """Return the shape of the body; None where there is none."""
+        return self.declared.bodies.get(self.action)
+
+    def get_response_serializers(self) -> Any:
+        """Return the shapes of the success and of every fault."""
+        success = 201 if self.action in self.declared.created else 200
+        described: dict[int, Any] = {
+            success: self.declared.answers.get(self.action) or OpenApiResponse({"type": "object"}, "Success.")
+        }
+        if self.action in _TAGGED_READS:
+            described[304] = OpenApiResponse(description="Not changed.")
+        for status in sorted({*_FOR_ALL, *self._own_faults()}):
+            described[status] = OpenApiResponse(ErrorAnswer, _FAULTS[status])
+        return described
+
+    def _own_faults(self) -> set[int]:
+        faults = set(_CONFLICTS.get(self.action, ()))
+        if "{" in self.path:
+            faults.add(404)
+        if self.action in self.declared.guarded:
+            faults.add(412)
+        return faults
+
+
+class ApiKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """Describes the API key."""
+
+    target_class = "versioning.api.authentication.ApiKeyAuthentication"
+    name = "apiKey"
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
+        """Return the scheme."""
+        return {"type": "http", "scheme": "bearer", "description": "An API key, `ek_…`."}
+
+
+class PersonScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """Describes the session of the studio."""
+
+    target_class = "versioning.api.authentication.PersonAuthentication"
+    name = "session"
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
+        """Return the scheme."""
+        return {
+            "type": "apiKey",
+            "in": "cookie",
+            "name": "sessionid",
+            "description": "Signed in to the studio.",
+        }

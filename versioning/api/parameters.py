@@ -1,0 +1,154 @@
+"""Query parameters: every one is declared, documented and checked; an unknown one is refused."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import QueryDict
+from drf_spectacular.utils import OpenApiParameter
+
+from versioning import canonical
+from versioning.errors import Invalid, Issue
+from versioning.selectors import Selector, Status
+
+MAX_PER_PAGE = 1000
+_NUMBER = re.compile(r"[0-9]{1,9}")
+
+
+def query(name: str, description: str, *, type: Any = str, **schema: Any) -> OpenApiParameter:  # noqa: A002
+    """Declare a query parameter."""
+    return OpenApiParameter(name, type, OpenApiParameter.QUERY, description=description, **schema)
+
+
+CONTEXT = query("requestContext", "Values for templates and rules: a JSON object in base64.")
+SELECTOR = (
+    query(
+        "status",
+        "What is published (the default), or the latest draft.",
+        enum=[status.value for status in Status],
+    ),
+    query("versionId", "Exactly this version."),
+    query("label", "The version that carries this label."),
+)
+PARTIAL = query("partial", "`true` leaves `instructions` and `blocks` out.", enum=["true", "false"])
+IF_UNUSED = query("ifUnused", "`true` refuses while a published agent refers to it.", enum=["true", "false"])
+DEPENDENTS_STATUS = query(
+    "status",
+    "References of published agents (the default), or of the latest drafts.",
+    enum=[status.value for status in Status],
+)
+COMPARED = (
+    query("from", "The id of the earlier version.", required=True),
+    query("to", "The id of the later version.", required=True),
+)
+SOURCE = query("source", "Only versions kept there.", enum=["database", "git"])
+
+
+def paging(default_size: int, fields: Iterable[str]) -> tuple[OpenApiParameter, ...]:
+    """Declare the parameters of a list that can be ordered by these fields."""
+    return (
+        query("page", "From 0.", type=int),
+        query("perPage", f"Up to {MAX_PER_PAGE}, {default_size} when absent; 0 gives no items.", type=int),
+        query("orderBy[field]", "What to order by.", enum=list(fields)),
+        query("orderBy[direction]", "`DESC` when absent.", enum=["ASC", "DESC"]),
+    )
+
+
+def check(given: QueryDict, declared: Iterable[OpenApiParameter]) -> None:
+    """Raise `Invalid` for parameters that are unknown, given twice, empty, or not of their values."""
+    known = {parameter.name: parameter for parameter in declared}
+    issues = []
+    for name, values in given.lists():
+        if name not in known:
+            issues.append(Issue(name, "is not a parameter of this address"))
+        elif len(values) > 1:
+            issues.append(Issue(name, "is given more than once"))
+        elif fault := _fault(known[name], str(values[0])):
+            issues.append(Issue(name, fault))
+    missing = [name for name, parameter in known.items() if parameter.required and name not in given]
+    issues += [Issue(name, "is required") for name in missing]
+    if issues:
+        raise Invalid(issues)
+
+
+def _fault(parameter: OpenApiParameter, value: str) -> str | None:
+    if parameter.enum and value not in parameter.enum:
+        return "must be one of " + ", ".join(repr(allowed) for allowed in parameter.enum)
+    if not value and parameter.name != "search":
+        return "must not be empty"
+    return "holds a NUL character" if "\x00" in value else None
+
+
+def selector(given: QueryDict) -> Selector:
+    """Return the selector of a request; published when it names none."""
+    return Selector.parse({name: str(value) for name, value in given.items()})
+
+
+def context(given: QueryDict) -> dict[str, Any]:
+    """Return the request context, an object; raises `Invalid` when it is not JSON in base64."""
+    text = given.get("requestContext")
+    if text is None:
+        return {}
+    try:
+        decoded = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise Invalid.field("requestContext", "is not base64") from None
+    value = canonical.parse(decoded, field="requestContext")
+    if not isinstance(value, dict):
+        raise Invalid.field("requestContext", "must be a JSON object")
+    return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """Which part of a list is asked for, in which order."""
+
+    number: int
+    size: int
+    order: tuple[str, ...]
+
+    @classmethod
+    def read(cls, given: QueryDict, *, size: int, fields: Mapping[str, str], then: str) -> Page:
+        """Return the page; `fields` maps wire names to columns, the first of them is the default.
+
+        `then` is the column that decides between equals.
+        """
+        field = given.get("orderBy[field]", next(iter(fields)))
+        sign = "" if given.get("orderBy[direction]") == "ASC" else "-"
+        number = _number(given, "page", 0)
+        size = _number(given, "perPage", size)
+        if size > MAX_PER_PAGE:
+            raise Invalid.field("perPage", f"must not be larger than {MAX_PER_PAGE}")
+        return cls(number=number, size=size, order=(f"{sign}{fields[field]}", then))
+
+    def answer(
+        self, key: str, rows: QuerySet[Any], render: Callable[[list[Any]], list[dict[str, Any]]]
+    ) -> dict[str, Any]:
+        """Return the wire form of the page; two queries, and those of `render`."""
+        total = rows.count()
+        first = self.number * self.size
+        items = (
+            list(rows.order_by(*self.order)[first : first + self.size]) if self.size and first < total else []
+        )
+        return {
+            key: render(items),
+            "total": total,
+            "page": self.number,
+            "perPage": self.size,
+            "hasMore": bool(items) and first + len(items) < total,
+        }
+
+
+def _number(given: QueryDict, name: str, default: int) -> int:
+    text = given.get(name)
+    if text is None:
+        return default
+    if not _NUMBER.fullmatch(text):
+        raise Invalid.field(name, "must be a whole number from 0 on")
+    return int(text)

@@ -1,0 +1,22 @@
+"""Request bodies: exact JSON or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rest_framework.parsers import BaseParser
+
+from versioning import canonical
+
+
+class ExactJSONParser(BaseParser):
+    """JSON of which nothing is lost or guessed; see `versioning.canonical.parse`."""
+
+    media_type = "application/json"
+
+    def parse(
+        self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Return the value of the body; raises `Invalid` naming `body`."""
+        return canonical.parse(stream.read())

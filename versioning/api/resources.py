@@ -1,0 +1,295 @@
+"""The routes of stored agents and prompt blocks: one set of views, two kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from django.conf import settings
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from versioning import fields, ids
+from versioning.api import answers, bodies, parameters, wire
+from versioning.api.base import EditorViewSet, Parameters, expected_tags, record_tag, tagged
+from versioning.api.filters import AgentFilter, PromptBlockFilter, ResourceFilter
+from versioning.api.parameters import Page
+from versioning.editor import Collection, editor
+from versioning.fields import Shape
+from versioning.models import Version, VersionedResource
+from versioning.resolution import Resolved
+from versioning.selectors import Status
+
+RECORD_ORDERS = {"createdAt": "created_at", "updatedAt": "updated_at"}
+VERSION_ORDERS = {"versionNumber": "number", "createdAt": "created_at"}
+
+COMMON_BODIES: Mapping[str, type[Shape]] = {
+    "clone": bodies.Clone,
+    "add_version": bodies.Message,
+    "restore": bodies.Message,
+    "set_label": bodies.SetLabel,
+}
+COMMON_ANSWERS: Mapping[str, type[Shape]] = {
+    "destroy": answers.Success,
+    "destroy_version": answers.Success,
+    "remove_label": answers.Success,
+    "dependents": answers.DependentsAnswer,
+    "activate": answers.Activated,
+    "labels": answers.LabelList,
+    "set_label": answers.LabelAnswer,
+}
+
+
+class ResourceViewSet(EditorViewSet):
+    """Everything that can be done with a resource; a subclass says with which kind."""
+
+    collection: ClassVar[Collection[Any]]
+    kind: ClassVar[wire.Kind]
+    filters: ClassVar[type[ResourceFilter]]
+    created = frozenset({"create", "clone", "add_version", "restore"})
+    guarded = frozenset(
+        {
+            "update",
+            "destroy",
+            "unpublish",
+            "activate",
+            "restore",
+            "destroy_version",
+            "set_label",
+            "remove_label",
+        }
+    )
+    query: ClassVar[Mapping[str, Parameters]] = {
+        "retrieve": parameters.SELECTOR,
+        "destroy": (parameters.IF_UNUSED,),
+        "dependents": (parameters.DEPENDENTS_STATUS,),
+        "export": parameters.SELECTOR,
+        "clone": parameters.SELECTOR,
+        "versions": (*parameters.paging(20, VERSION_ORDERS), parameters.SOURCE),
+        "compare": parameters.COMPARED,
+    }
+
+    # Records
+
+    def list(self, request: Request) -> Response:
+        """List what the caller may read, newest first."""
+        filtered = self.filters(
+            request.query_params, self.collection.list(by=self.caller), request=self.request
+        )
+        page = Page.read(request.query_params, size=100, fields=RECORD_ORDERS, then="id")
+        return Response(page.answer(self.kind.list_key, filtered.chosen, self._records))
+
+    def create(self, request: Request) -> Response:
+        """Make a resource with its first version."""
+        config, record = bodies.split(bodies.read(request, self.bodies["create"]))
+        return self._made(self.collection.create(config, **record, by=self.caller))
+
+    def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Read a record with the fields of the version that the selector names."""
+        found = self.collection.get(id, parameters.selector(request.query_params), by=self.caller)
+        data = wire.record(found.resource, found.version, self.caller)
+        return tagged(request, data, tag=self._tag(found.resource))
+
+    def update(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Save an edit, as a draft unless `autoPublish` is true."""
+        changes, record = bodies.split(bodies.read(request, self.bodies["update"]))
+        record.setdefault("publish", False)
+        saved = self.collection.update(id, changes, **record, by=self.caller, expect=self._expected)
+        return tagged(request, wire.saved(saved, self.caller), tag=self._tag(saved.resource))
+
+    def destroy(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Delete a resource with its versions and labels."""
+        bodies.read(request, bodies.Nothing)
+        if_unused = request.query_params.get("ifUnused") == "true"
+        self.collection.delete(id, if_unused=if_unused, by=self.caller, expect=self._expected)
+        return Response({"success": True, "message": f"The {self.kind.singular} {id!r} is deleted."})
+
+    def dependents(self, request: Request, id: str) -> Response:  # noqa: A002
+        """List the agents that refer to it."""
+        status = Status(request.query_params.get("status", Status.PUBLISHED))
+        return Response(wire.dependents(self.collection.dependents(id, status=status, by=self.caller)))
+
+    def export(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Return the given fields, or a stored version, as deterministic JSON; nothing is stored."""
+        selector = parameters.selector(request.query_params)
+        resource, config = self.collection.export(id, bodies.as_object(request), selector, by=self.caller)
+        return Response(wire.export(self.kind, resource.pk, config))
+
+    def clone(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Make a new, unpublished resource of the version that the selector names."""
+        body = bodies.read(request, bodies.Clone)
+        names = {"newId": "new_id", "newName": "name", "workspaceId": "workspace"}
+        asked = {names[member]: value for member, value in body.items()}
+        selector = parameters.selector(request.query_params)
+        return self._made(self.collection.clone(id, selector=selector, **asked, by=self.caller))
+
+    def unpublish(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Serve no version any more."""
+        bodies.read(request, bodies.Nothing)
+        found = self.collection.unpublish(id, by=self.caller, expect=self._expected)
+        data = wire.record(found.resource, found.version, self.caller)
+        return tagged(request, data, tag=self._tag(found.resource))
+
+    # Versions
+
+    def versions(self, request: Request, id: str) -> Response:  # noqa: A002
+        """List the versions, newest first."""
+        resource = self.collection.versions(id, by=self.caller)
+        rows = resource.versions.select_related("author")
+        if request.query_params.get("source") == "git":
+            rows = rows.none()
+        page = Page.read(request.query_params, size=20, fields=VERSION_ORDERS, then="-number")
+        return Response(page.answer("versions", rows, lambda found: self._versions(resource, found)))
+
+    def add_version(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Save a copy of what is published as a new draft."""
+        body = bodies.read(request, bodies.Message)
+        return self._made_version(
+            self.collection.snapshot(
+                id, message=body.get("changeMessage"), by=self.caller, expect=self._expected
+            )
+        )
+
+    def version(self, request: Request, id: str, version: str) -> Response:  # noqa: A002
+        """Read one version."""
+        found = self.collection.version(id, version, by=self.caller)
+        return tagged(request, self._versions(found.resource, [found.version])[0])
+
+    def compare(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Show the fields in which two versions differ."""
+        given = request.query_params
+        before, after, differences = self.collection.compare(id, given["from"], given["to"], by=self.caller)
+        versions = self._versions(before.resource, [before.version, after.version])
+        found = [wire.difference(difference) for difference in differences]
+        return Response({"diffs": found, "fromVersion": versions[0], "toVersion": versions[1]})
+
+    def activate(self, request: Request, id: str, version: str) -> Response:  # noqa: A002
+        """Publish exactly this version."""
+        bodies.read(request, bodies.Nothing)
+        published = self.collection.publish(id, version, by=self.caller, expect=self._expected)
+        data = wire.activated(published)
+        return Response(data, headers={"ETag": f'"{self._tag(published.resource)}"'})
+
+    def restore(self, request: Request, id: str, version: str) -> Response:  # noqa: A002
+        """Save a copy of this version as a new draft."""
+        body = bodies.read(request, bodies.Message)
+        message = body.get("changeMessage")
+        return self._made_version(
+            self.collection.restore(id, version, message=message, by=self.caller, expect=self._expected)
+        )
+
+    def destroy_version(self, request: Request, id: str, version: str) -> Response:  # noqa: A002
+        """Delete a version that is neither published nor labelled nor the only one."""
+        bodies.read(request, bodies.Nothing)
+        self.collection.delete_version(id, version, by=self.caller, expect=self._expected)
+        return Response({"success": True, "message": "The version is deleted."})
+
+    # Labels
+
+    def labels(self, request: Request, id: str) -> Response:  # noqa: A002
+        """List the labels, the computed ones first."""
+        return Response(
+            {"labels": [wire.label(found) for found in self.collection.labels(id, by=self.caller)]}
+        )
+
+    def set_label(self, request: Request, id: str, name: str) -> Response:  # noqa: A002
+        """Set a label on a version, or move it there."""
+        version_id = bodies.read(request, bodies.SetLabel)["versionId"]
+        resource, label = self.collection.label(id, name, version_id, by=self.caller, expect=self._expected)
+        return tagged(request, wire.label(label), tag=self._tag(resource))
+
+    def remove_label(self, request: Request, id: str, name: str) -> Response:  # noqa: A002
+        """Remove a label."""
+        bodies.read(request, bodies.Nothing)
+        self.collection.unlabel(id, name, by=self.caller, expect=self._expected)
+        return Response({"success": True, "message": f"The label {name!r} is removed."})
+
+    # Answers
+
+    @property
+    def _expected(self) -> frozenset[str] | None:
+        return expected_tags(self.request)
+
+    def _tag(self, resource: VersionedResource) -> str:
+        return record_tag(resource, self.caller)
+
+    def _records(self, rows: Any) -> Any:
+        shown = {row.pk: row.active_version_id or row.latest_version_id for row in rows}
+        versions = self.collection.model.version_model._default_manager.in_bulk(shown.values())
+        return [wire.record(row, versions[shown[row.pk]], self.caller) for row in rows]
+
+    def _versions(self, resource: VersionedResource, rows: Any) -> Any:
+        labels: dict[Any, Any] = {row.pk: [] for row in rows}
+        for label in resource.labels.filter(version_id__in=labels):
+            labels[label.version_id].append(label.name)
+        return [wire.version(self.kind, resource, row, labels[row.pk]) for row in rows]
+
+    def _made(self, made: Resolved[Any]) -> Response:
+        headers = {"Location": self._address(made.resource)}
+        data = wire.saved(made, self.caller)
+        return tagged(self.request, data, tag=self._tag(made.resource), status=201, headers=headers)
+
+    def _made_version(self, made: Resolved[Any]) -> Response:
+        version: Version = made.version
+        headers = {"Location": f"{self._address(made.resource)}/versions/{version.version_id}"}
+        data = self._versions(made.resource, [version])[0]
+        return tagged(self.request, data, status=201, headers=headers)
+
+    def _address(self, resource: VersionedResource) -> str:
+        return f"/{settings.EDITOR_API_PREFIX}/stored/{self.kind.segment}/{ids.encode(resource.pk)}"
+
+
+class AgentViewSet(ResourceViewSet):
+    """Stored agents."""
+
+    subject = "stored agent"
+    collection = editor.agent
+    kind = wire.AGENTS
+    filters = AgentFilter
+    query = {
+        **ResourceViewSet.query,
+        "list": (*parameters.paging(100, RECORD_ORDERS), *AgentFilter.parameters()),
+    }
+    bodies = {
+        "create": bodies.AgentCreate,
+        "update": bodies.AgentUpdate,
+        "export": fields.AgentFields,
+        **COMMON_BODIES,
+    }
+    answers = {
+        **COMMON_ANSWERS,
+        **dict.fromkeys(("create", "retrieve", "update", "clone", "unpublish"), answers.AgentRecord),
+        **dict.fromkeys(("add_version", "version", "restore"), answers.AgentVersionRecord),
+        "list": answers.AgentPage,
+        "versions": answers.AgentVersionPage,
+        "compare": answers.AgentComparison,
+        "export": answers.AgentExport,
+    }
+
+
+class PromptBlockViewSet(ResourceViewSet):
+    """Prompt blocks."""
+
+    subject = "prompt block"
+    collection = editor.prompt
+    kind = wire.PROMPT_BLOCKS
+    filters = PromptBlockFilter
+    query = {
+        **ResourceViewSet.query,
+        "list": (*parameters.paging(100, RECORD_ORDERS), *PromptBlockFilter.parameters()),
+    }
+    bodies = {
+        "create": bodies.PromptBlockCreate,
+        "update": bodies.PromptBlockUpdate,
+        "export": fields.PromptBlockFields,
+        **COMMON_BODIES,
+    }
+    answers = {
+        **COMMON_ANSWERS,
+        **dict.fromkeys(("create", "retrieve", "update", "clone", "unpublish"), answers.PromptBlockRecord),
+        **dict.fromkeys(("add_version", "version", "restore"), answers.PromptBlockVersionRecord),
+        "list": answers.PromptBlockPage,
+        "versions": answers.PromptBlockVersionPage,
+        "compare": answers.PromptBlockComparison,
+        "export": answers.PromptBlockExport,
+    }

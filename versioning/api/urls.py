@@ -1,0 +1,54 @@
+"""Every route of the API.
+
+An id may hold slashes, and a server may hand over `%2F` decoded; no id has a segment that is a
+word of the routes, so whatever stands before such a word is the id. The order matters: the longer
+routes come first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.urls import URLPattern, path, re_path
+from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerView
+
+from versioning.api import health
+from versioning.api.agents import PreviewViewSet, ServedAgentViewSet
+from versioning.api.resources import AgentViewSet, PromptBlockViewSet, ResourceViewSet
+
+ID = "(?P<id>.+)"
+VERSION = "(?P<version>[^/]+)"
+LABEL = "(?P<name>[^/]+)"
+
+
+def routes(segment: str, views: type[ResourceViewSet]) -> list[URLPattern]:
+    """Return the routes of one kind of resource."""
+    table: list[tuple[str, Any]] = [
+        ("", {"get": "list", "post": "create"}),
+        (f"/{ID}/versions/compare", {"get": "compare"}),
+        (f"/{ID}/versions/{VERSION}/activate", {"post": "activate"}),
+        (f"/{ID}/versions/{VERSION}/restore", {"post": "restore"}),
+        (f"/{ID}/versions/{VERSION}", {"get": "version", "delete": "destroy_version"}),
+        (f"/{ID}/versions", {"get": "versions", "post": "add_version"}),
+        (f"/{ID}/labels/{LABEL}", {"put": "set_label", "delete": "remove_label"}),
+        (f"/{ID}/labels", {"get": "labels"}),
+        (f"/{ID}/dependents", {"get": "dependents"}),
+        (f"/{ID}/export", {"post": "export"}),
+        (f"/{ID}/clone", {"post": "clone"}),
+        (f"/{ID}/unpublish", {"post": "unpublish"}),
+        (f"/{ID}", {"get": "retrieve", "patch": "update", "delete": "destroy"}),
+    ]
+    return [re_path(f"^stored/{segment}{route}$", views.as_view(verbs)) for route, verbs in table]
+
+
+urlpatterns = [
+    re_path("^stored/agents/preview-instructions$", PreviewViewSet.as_view({"post": "preview"})),
+    *routes("agents", AgentViewSet),
+    *routes("prompt-blocks", PromptBlockViewSet),
+    re_path("^agents$", ServedAgentViewSet.as_view({"get": "list"})),
+    re_path(f"^agents/{ID}$", ServedAgentViewSet.as_view({"get": "retrieve"})),
+    path("schema", SpectacularJSONAPIView.as_view(), name="schema"),
+    path("docs", SpectacularSwaggerView.as_view(url_name="schema"), name="docs"),
+    path("healthz", health.alive),
+    path("readyz", health.ready),
+]

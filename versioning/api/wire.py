@@ -1,0 +1,184 @@
+"""What goes out: the wire form of everything the API answers with."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from typing import Any
+
+from versioning import ids
+from versioning.access import Caller, Right
+from versioning.assembly import ResolvedAgent
+from versioning.config import Config
+from versioning.dependents import Dependents
+from versioning.editor.reading import Difference, Label, file_text
+from versioning.instructions import BlockReport
+from versioning.models import Version, VersionedResource
+from versioning.resolution import Notice, Resolved
+from versioning.selectors import Status
+
+Wire = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """How one kind of resource is called on the wire."""
+
+    singular: str
+    segment: str
+    list_key: str
+    id_key: str
+    folder: str
+
+
+AGENTS = Kind(singular="agent", segment="agents", list_key="agents", id_key="agentId", folder="agents")
+PROMPT_BLOCKS = Kind(
+    singular="prompt block",
+    segment="prompt-blocks",
+    list_key="promptBlocks",
+    id_key="blockId",
+    folder="prompt-blocks",
+)
+
+
+def time(moment: datetime.datetime) -> str:
+    """Return ISO 8601 in UTC with milliseconds and `Z`."""
+    return f"{moment.astimezone(datetime.UTC):%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
+
+
+def record(resource: VersionedResource, version: Version, caller: Caller) -> Wire:
+    """Return a resource, flat, with the fields of one of its versions."""
+    drafts = caller.may(Right.READ_DRAFTS, resource.workspace_id)
+    active = resource.active_version_id
+    answer = {
+        "id": resource.pk,
+        "workspaceId": resource.workspace_id,
+        "status": (Status.PUBLISHED if active else Status.DRAFT).value,
+        "activeVersionId": str(active) if active else None,
+        "latestVersionId": str(resource.latest_version_id) if drafts else None,
+        "resolvedVersionId": version.version_id,
+        "hasDraft": resource.has_draft if drafts else None,
+        "authorId": resource.author.get_username() if resource.author else None,
+        "metadata": resource.metadata,
+        "createdAt": time(resource.created_at),
+        "updatedAt": time(resource.updated_at),
+        **version.config,
+    }
+    visibility = getattr(resource, "visibility", None)
+    return answer if visibility is None else {**answer, "visibility": visibility}
+
+
+def saved(resolved: Resolved[Any], caller: Caller) -> Wire:
+    """Return the record that a save answers with, and what the caller should know about it."""
+    return {
+        **record(resolved.resource, resolved.version, caller),
+        "warnings": [notice(warning) for warning in resolved.warnings],
+    }
+
+
+def activated(resolved: Resolved[Any]) -> Wire:
+    """Return what publishing answers with."""
+    return {
+        "success": True,
+        "message": f"Version {resolved.version.number} is published.",
+        "activeVersionId": resolved.version.version_id,
+        "warnings": [notice(warning) for warning in resolved.warnings],
+    }
+
+
+def version(kind: Kind, resource: VersionedResource, row: Version, labels: list[str]) -> Wire:
+    """Return a version with its configuration at top level."""
+    return {
+        "id": row.version_id,
+        kind.id_key: resource.pk,
+        "versionNumber": row.number,
+        **row.config,
+        "changedFields": row.changed_fields,
+        "changeMessage": row.change_message,
+        "authorId": row.author_name,
+        "createdAt": time(row.created_at),
+        "source": row.source,
+        "readOnly": row.read_only,
+        "state": row.state_in(resource).value,
+        "labels": labels,
+    }
+
+
+def difference(found: Difference) -> Wire:
+    """Return one field in which two versions differ."""
+    return {"field": found.field, "previousValue": found.previous, "currentValue": found.current}
+
+
+def label(found: Label) -> Wire:
+    """Return a label."""
+    return {
+        "name": found.name,
+        "versionId": found.version_id,
+        "versionNumber": found.version_number,
+        "kind": "computed" if found.computed else "custom",
+        "updatedAt": time(found.updated_at),
+        "updatedBy": found.updated_by,
+    }
+
+
+def dependents(found: Dependents) -> Wire:
+    """Return the dependents of a resource."""
+    return {
+        "dependents": [{"id": agent_id, "name": name} for agent_id, name in found.readable],
+        "hiddenCount": found.hidden_count,
+    }
+
+
+def export(kind: Kind, resource_id: str, config: Config) -> Wire:
+    """Return a configuration as the file that would hold it."""
+    return {
+        kind.id_key: resource_id,
+        "fileName": f"{kind.folder}/{ids.encode(resource_id)}.json",
+        "content": file_text(config),
+        "config": config,
+    }
+
+
+def notice(found: Notice) -> Wire:
+    """Return a warning or a fallback."""
+    answer = {"code": found.code, "message": found.message}
+    return answer if found.field is None else {**answer, "field": found.field}
+
+
+def block_report(report: BlockReport) -> Wire:
+    """Return what became of one block in a preview."""
+    answer: Wire = {"type": report.type, "shown": report.shown}
+    if report.id is not None:
+        answer["id"] = report.id
+    if report.reason is not None:
+        answer["reason"] = report.reason
+    return answer
+
+
+def resolved_agent(agent: ResolvedAgent) -> Wire:
+    """Return an agent as applications use it."""
+    model = agent.model or {}
+    return {
+        "id": agent.id,
+        "name": agent.name,
+        "description": agent.description,
+        "instructions": agent.instructions,
+        "tools": agent.tools,
+        "agents": agent.agents,
+        "model": agent.model,
+        "provider": model.get("provider"),
+        "modelId": model.get("name"),
+        "defaultOptions": agent.default_options,
+        "source": agent.source,
+        "status": agent.status.value,
+        "metadata": agent.metadata,
+        "resolvedVersionId": agent.resolved_version_id,
+        "activeVersionId": agent.active_version_id,
+        "selector": agent.selector.as_dict(),
+        "fallback": notice(agent.fallback) if agent.fallback else None,
+        "warnings": [notice(warning) for warning in agent.warnings],
+        "blocks": [
+            {"id": report.id, "versionId": report.version_id, "shown": report.shown, "reason": report.reason}
+            for report in agent.blocks
+        ],
+    }

@@ -1,0 +1,133 @@
+"""What can be asked of a configuration: is it valid, what did an edit change, what does it refer to.
+
+Pure. The fields themselves are declared in `versioning.fields`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from versioning import canonical, fields
+from versioning.errors import Invalid, Issue
+
+Config = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ConfigSchema:
+    """What the snapshots of one kind hold."""
+
+    edit: type[fields.SharedFields]
+    """The shape of an edit, in which every field may be absent."""
+    whole: type[fields.SharedFields]
+
+    @property
+    def names(self) -> list[str]:
+        """The wire names of the fields, in the order in which they are declared."""
+        return [str(field.alias) for field in self.edit.model_fields.values()]
+
+    def edited(self, current: Config, changes: Mapping[str, Any]) -> Config:
+        """Return the configuration after an edit: absent = unchanged, null = cleared.
+
+        Raises `Invalid` naming every fault of the result.
+        """
+        try:
+            canonical.check(changes)
+        except ValueError as fault:
+            raise Invalid.field("body", str(fault)) from None
+        merged = {**current, **changes}
+        config = {key: value for key, value in merged.items() if value is not None or key in self._required}
+        raise_for_faults(self.whole, config)
+        return config
+
+    def changed(self, before: Config, after: Config) -> list[str]:
+        """Return the names of the fields in which two configurations differ."""
+        return [
+            name
+            for name in self.names
+            if (name in before) != (name in after) or not canonical.same(before.get(name), after.get(name))
+        ]
+
+    @property
+    def _required(self) -> set[str]:
+        return {str(field.alias) for field in self.whole.model_fields.values() if field.is_required()}
+
+
+AGENT = ConfigSchema(edit=fields.AgentFields, whole=fields.AgentConfig)
+PROMPT_BLOCK = ConfigSchema(edit=fields.PromptBlockFields, whole=fields.PromptBlockConfig)
+
+
+def raise_for_faults(shape: type[BaseModel], value: Any) -> None:
+    """Raise `Invalid` with every fault of `value`, each under the caller's own name for the field."""
+    try:
+        shape.model_validate(value)
+    except ValidationError as faults:
+        raise Invalid([_issue(fault) for fault in faults.errors(include_url=False)]) from None
+
+
+def referenced_blocks(config: Config) -> Iterator[tuple[str, str]]:
+    """Yield (field, id) for every prompt block that the instructions refer to."""
+    instructions = config.get("instructions")
+    for position, block in enumerate(instructions if isinstance(instructions, list) else []):
+        if block["type"] == "prompt_block_ref":
+            yield f"instructions.{position}.id", block["id"]
+
+
+def referenced_agents(config: Config) -> Iterator[tuple[str, str]]:
+    """Yield (field, id) for every sub-agent, conditional variants included."""
+    return _keys(config, "agents")
+
+
+def referenced_tools(config: Config) -> Iterator[tuple[str, str]]:
+    """Yield (field, name) for every tool, conditional variants included."""
+    return _keys(config, "tools")
+
+
+def searchable_text(config: Config) -> str:
+    """Return the words by which people find a configuration, folded so that case does not matter."""
+    instructions = config.get("instructions", config.get("content", ""))
+    if isinstance(instructions, list):
+        instructions = "\n".join(block.get("content", block.get("id", "")) for block in instructions)
+    words = (config.get("name", ""), config.get("description", ""), instructions)
+    return "\n".join(map(str, words)).casefold()
+
+
+def _keys(config: Config, field: str) -> Iterator[tuple[str, str]]:
+    value = config.get(field) or {}
+    if not isinstance(value, list):
+        yield from ((f"{field}.{key}", key) for key in value)
+        return
+    for position, variant in enumerate(value):
+        yield from ((f"{field}.{position}.value.{key}", key) for key in variant["value"])
+
+
+def _issue(fault: ErrorDetails) -> Issue:
+    path: list[str] = []
+    previous: int | str | None = None
+    for part in fault["loc"]:
+        names_a_block = isinstance(previous, int) and part in {"text", "prompt_block", "prompt_block_ref"}
+        if part not in fields.UNION_BRANCHES and part != "[key]" and not names_a_block:
+            path.append(str(part))
+        previous = part
+    if fault["type"].startswith("union_tag"):
+        path.append("type")
+    return Issue(".".join(path) or "body", _MESSAGES.get(fault["type"], fault["msg"]))
+
+
+_MESSAGES = {
+    "bool_type": "must be true or false",
+    "dict_type": "must be an object",
+    "extra_forbidden": "is not a field that can be set here",
+    "list_type": "must be a list",
+    "missing": "is required",
+    "model_type": "must be an object",
+    "string_too_short": "must not be empty",
+    "string_type": "must be text",
+    "union_tag_invalid": "must be 'text', 'prompt_block' or 'prompt_block_ref'",
+    "union_tag_not_found": "is required: 'text', 'prompt_block' or 'prompt_block_ref'",
+}

@@ -1,0 +1,120 @@
+"""Who refers to what: dependents of an agent or a block, and what a saved agent refers to in vain."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from django.db.models import Q
+
+from versioning.access import Caller
+from versioning.config import Config, referenced_agents, referenced_blocks, referenced_tools
+from versioning.errors import Invalid, Issue
+from versioning.models import Agent, PromptBlock, SubAgentReference, Visibility
+from versioning.resolution import Notice
+from versioning.selectors import Status
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dependents:
+    """The agents that refer to a target: those that the caller may read, and how many others."""
+
+    readable: list[tuple[str, str]]
+    """(id, name), by id."""
+    hidden_count: int
+
+
+def dependents_of(target: Agent | PromptBlock, *, status: Status, caller: Caller) -> Dependents:
+    """Return the agents whose published (or latest) version refers directly to the target.
+
+    Whoever may not read a draft learns nothing of what it refers to; hidden ones are counted
+    only for a public target.
+    """
+    pointer = "active_version" if status is Status.PUBLISHED else "latest_version"
+    relation = "sub_agents" if isinstance(target, Agent) else "blocks"
+    agents = Agent.objects.filter(**{f"{pointer}__{relation}__target_id": target.pk})
+    if isinstance(target, Agent):
+        agents = agents.exclude(pk=target.pk)
+    readable = agents.readable_by(caller) if status is Status.PUBLISHED else agents.drafts_readable_by(caller)
+    named = list(readable.order_by("id").values_list("id", f"{pointer}__name"))
+    public = isinstance(target, Agent) and target.visibility == Visibility.PUBLIC
+    return Dependents(readable=named, hidden_count=agents.count() - len(named) if public else 0)
+
+
+def refuse_unpublished_blocks(config: Config, caller: Caller) -> None:
+    """Raise `Invalid` naming every referenced block that is not there for the caller, or not published."""
+    references = list(referenced_blocks(config))
+    if not references:
+        return
+    wanted = {target for _, target in references}
+    rows = (
+        PromptBlock.objects.readable_by(caller).filter(pk__in=wanted).values_list("pk", "active_version_id")
+    )
+    published = dict(rows)
+    issues = [
+        Issue(
+            field,
+            f"the prompt block {target!r} {'is not published' if target in published else 'does not exist'}",
+        )
+        for field, target in references
+        if published.get(target) is None
+    ]
+    if issues:
+        raise Invalid(issues, code="unpublished_blocks")
+
+
+def warnings_for(
+    agent_id: str, config: Config, caller: Caller, *, tools: Collection[str]
+) -> tuple[Notice, ...]:
+    """Return what the agent refers to in vain: unknown tools and sub-agents, and cycles of sub-agents.
+
+    `tools` are the tools that exist. Agents that the caller cannot read count as unknown.
+    """
+    notices = [
+        Notice("unknown_tool", f"There is no tool {name!r}.", field)
+        for field, name in referenced_tools(config)
+        if name not in tools
+    ]
+    references = list(referenced_agents(config))
+    wanted = {target for _, target in references}
+    known = (
+        set(Agent.objects.readable_by(caller).filter(pk__in=wanted).values_list("pk", flat=True))
+        if wanted
+        else set()
+    )
+    looping = _leading_back_to(agent_id, known, caller)
+    for field, target in references:
+        if target == agent_id or target in looping:
+            notices.append(
+                Notice("agent_cycle", f"The sub-agent {target!r} leads back to {agent_id!r}.", field)
+            )
+        elif target not in known:
+            notices.append(Notice("unknown_agent", f"There is no agent {target!r} that you can read.", field))
+    return tuple(notices)
+
+
+def _leading_back_to(agent_id: str, starts: set[str], caller: Caller) -> set[str]:
+    """Return those of the starting agents from which sub-agents lead to `agent_id`.
+
+    Follows published and latest versions of agents that the caller may read, a query a level.
+    """
+    edges: dict[str, set[str]] = {}
+    frontier = set(starts) - {agent_id}
+    while frontier:
+        for source in frontier:
+            edges[source] = set()
+        for source, target in _sub_agents_of(frontier, caller):
+            edges[source].add(target)
+        frontier = {target for source in frontier for target in edges[source]} - edges.keys() - {agent_id}
+    looping = {source for source, targets in edges.items() if agent_id in targets}
+    while more := {source for source, targets in edges.items() if targets & looping} - looping:
+        looping |= more
+    return looping & starts
+
+
+def _sub_agents_of(sources: set[str], caller: Caller) -> list[tuple[str, str]]:
+    agents = Agent.objects.filter(pk__in=sources)
+    published = agents.readable_by(caller).values("active_version_id")
+    latest = agents.drafts_readable_by(caller).values("latest_version_id")
+    references = SubAgentReference.objects.filter(Q(version_id__in=published) | Q(version_id__in=latest))
+    return list(references.values_list("version__resource_id", "target_id"))

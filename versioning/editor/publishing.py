@@ -1,0 +1,270 @@
+"""Publishing: whatever moves the pointer that serves, or removes something; every verb is audited."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, TypeVar
+
+from django.db import transaction
+from django.utils import timezone
+
+from versioning import ids
+from versioning.access import APPLICATION, Caller, Right
+from versioning.dependents import refuse_unpublished_blocks, warnings_for
+from versioning.editor.reading import Label, Reading, custom_label
+from versioning.errors import EditConflict, InUse, Invalid, NotFound
+from versioning.models import Action, Agent, AuditEntry, Version, VersionedResource, Visibility
+from versioning.resolution import Notice, Resolved
+from versioning.selectors import State, Status
+
+R = TypeVar("R", bound=VersionedResource)
+
+ANY_TAG: Final = "*"
+
+
+class Publishing(Reading[R]):
+    """The verbs that need the right to publish.
+
+    `expect` is what `If-Match` says: the tags of which one must be the resource's; `EditConflict`
+    otherwise. None expects nothing.
+    """
+
+    known_tools: frozenset[str] = frozenset()
+    """The tools that agents can use by name."""
+
+    def publish(
+        self,
+        resource_id: str,
+        version_id: str,
+        *,
+        by: Caller = APPLICATION,
+        expect: Collection[str] | None = None,
+    ) -> Resolved[R]:
+        """Serve exactly this version from the next read on.
+
+        Raises `Invalid` naming every prompt block that the version refers to and that is not published.
+        """
+        with self._changing(resource_id, Right.PUBLISH, by, expect) as resource:
+            version = self.find_version(resource, version_id)
+            self._activate(resource, version, by)
+            return Resolved(
+                resource=resource, version=version, warnings=self._warnings(resource, version, by)
+            )
+
+    def unpublish(
+        self, resource_id: str, *, by: Caller = APPLICATION, expect: Collection[str] | None = None
+    ) -> Resolved[R]:
+        """Serve no version; nothing is deleted."""
+        with self._changing(resource_id, Right.PUBLISH, by, expect) as resource:
+            if resource.active_version_id is not None:
+                self._note(Action.UNPUBLISH, resource, by, from_version=resource.active_version_id)
+                resource.activate(None)
+            return Resolved(resource=resource, version=resource.version(resource.latest_version_id))
+
+    def label(
+        self,
+        resource_id: str,
+        name: str,
+        version_id: str,
+        *,
+        by: Caller = APPLICATION,
+        expect: Collection[str] | None = None,
+    ) -> tuple[R, Label]:
+        """Set a label on a version, or move it there."""
+        fault = ids.label_fault(name)
+        with self._changing(resource_id, Right.PUBLISH, by, expect) as resource:
+            if fault is not None:
+                raise Invalid.field("name", fault)
+            version = self.find_version(resource, version_id)
+            row = resource.labels.select_related("updated_by").filter(name=name).first()
+            if row is None or row.version_id != version.pk:
+                before = row.version_id if row else None
+                row = row or self.label_model(resource_id=resource.pk, name=name)
+                row.version_id, row.updated_by_id, row.updated_at = version.pk, by.user_id, timezone.now()
+                row.save()
+                resource.touch()
+                self._note(Action.LABEL, resource, by, from_version=before, to_version=version.pk, label=name)
+            return resource, custom_label(row, version)
+
+    def unlabel(
+        self,
+        resource_id: str,
+        name: str,
+        *,
+        by: Caller = APPLICATION,
+        expect: Collection[str] | None = None,
+    ) -> R:
+        """Remove a label; raises `NotFound` when there is none of this name."""
+        with self._changing(resource_id, Right.PUBLISH, by, expect) as resource:
+            if name in ids.RESERVED_LABELS:
+                raise Invalid.field("name", f"{name!r} is computed and cannot be removed")
+            row = resource.labels.filter(name=name).first()
+            if row is None:
+                raise NotFound
+            self._note(Action.LABEL, resource, by, from_version=row.version_id, label=name)
+            row.delete()
+            resource.touch()
+            return resource
+
+    def delete(
+        self,
+        resource_id: str,
+        *,
+        if_unused: bool = False,
+        by: Caller = APPLICATION,
+        expect: Collection[str] | None = None,
+    ) -> None:
+        """Delete a resource with its versions and labels; its id can be used again.
+
+        With `if_unused`, raises `InUse` when a published agent refers to it.
+        """
+        with self._changing(resource_id, Right.PUBLISH, by, expect) as resource:
+            if if_unused:
+                self._refuse_in_use(resource_id, by)
+            self._note(Action.DELETE, resource, by, from_version=resource.active_version_id)
+            resource.delete()
+
+    def delete_version(
+        self,
+        resource_id: str,
+        version_id: str,
+        *,
+        by: Caller = APPLICATION,
+        expect: Collection[str] | None = None,
+    ) -> R:
+        """Delete a version: a draft needs the right to save, a historical one the right to publish.
+
+        Raises `Invalid` for one that is published, labelled or the only one.
+        """
+        with self._changing(resource_id, Right.SAVE, by, expect) as resource:
+            version = self.find_version(resource, version_id)
+            if version.state_in(resource) is not State.DRAFT:
+                by.require(Right.PUBLISH, resource.workspace_id)
+            obstacle = self._obstacle_to_deleting(resource, version)
+            if obstacle is not None:
+                raise Invalid.field("versionId", obstacle, code="version_in_use")
+            self._note(Action.DELETE_VERSION, resource, by, from_version=version.pk, number=version.number)
+            resource.forget(version)
+            return resource
+
+    def prune(self, resource_id: str, keep: int, *, by: Caller = APPLICATION) -> int:
+        """Delete all but the newest `keep` versions and return how many went.
+
+        Never removes an active, latest or labelled version.
+        """
+        with self._changing(resource_id, Right.PUBLISH, by) as resource:
+            return self._prune(resource, keep, by)
+
+    def _prune(self, resource: R, keep: int, by: Caller) -> int:
+        kept = {resource.active_version_id, resource.latest_version_id}
+        kept.update(resource.labels.values_list("version_id", flat=True))
+        kept.update(resource.versions.values_list("pk", flat=True)[:keep])
+        doomed = resource.versions.exclude(pk__in=[pk for pk in kept if pk is not None])
+        numbers = sorted(doomed.values_list("number", flat=True))
+        if numbers:
+            doomed.delete()
+            self._note(Action.PRUNE, resource, by, numbers=numbers)
+        return len(numbers)
+
+    @contextmanager
+    def _changing(
+        self, resource_id: str, right: Right, by: Caller, expect: Collection[str] | None = None
+    ) -> Iterator[R]:
+        """Give out a resource in a transaction with its row locked, and store what was changed.
+
+        Raises `NotFound`, `Forbidden` without the right, `EditConflict` when no expected tag holds.
+        """
+        with transaction.atomic():
+            resource = None
+            if not ids.fault(resource_id):
+                resource = self.all.readable_by(by).locked().filter(pk=resource_id).first()
+            if resource is None:
+                raise NotFound
+            by.require(right, resource.workspace_id)
+            if expect is not None and ANY_TAG not in expect and resource.tag not in expect:
+                raise EditConflict(_current_state(resource))
+            before = resource.revision
+            yield resource
+            if resource.revision != before:
+                resource.save()
+
+    def _activate(self, resource: R, version: Version, by: Caller) -> None:
+        """Move the pointer that serves, once what the version needs is published too."""
+        if version.pk == resource.active_version_id:
+            return
+        refuse_unpublished_blocks(version.config, by)
+        self._note(
+            Action.PUBLISH, resource, by, from_version=resource.active_version_id, to_version=version.pk
+        )
+        resource.activate(version.pk)
+
+    def _warnings(self, resource: R, version: Version, by: Caller) -> tuple[Notice, ...]:
+        return warnings_for(resource.pk, version.config, by, tools=self.known_tools)
+
+    def _set_visibility(self, resource: VersionedResource, visibility: str, by: Caller) -> None:
+        """Change who beyond the workspace may read an agent."""
+        if not isinstance(resource, Agent) or visibility not in Visibility.values:
+            raise Invalid.field("visibility", "must be 'private' or 'public', and only agents have it")
+        before = resource.visibility
+        if before != visibility:
+            by.require(Right.PUBLISH, resource.workspace_id)
+            resource.visibility = visibility
+            resource.touch()
+            self._note(Action.VISIBILITY, resource, by, before=before, after=visibility)
+
+    def _obstacle_to_deleting(self, resource: R, version: Version) -> str | None:
+        if version.pk == resource.active_version_id:
+            return "is published: publish another one or unpublish it first"
+        label = resource.labels.filter(version_id=version.pk).first()
+        if label is not None:
+            return f"carries the label {label.name!r}: move or remove the label first"
+        if resource.versions.count() == 1:
+            return "is the only version: delete the whole resource instead"
+        return None
+
+    def _refuse_in_use(self, resource_id: str, by: Caller) -> None:
+        users = self.dependents(resource_id, status=Status.PUBLISHED, by=by)
+        hidden = self._count_dependents(resource_id) - len(users.readable)
+        if users.readable or hidden:
+            named = ", ".join(name for _, name in users.readable) or "agents that you cannot read"
+            raise InUse(
+                f"In use by {named}.",
+                dependents=[{"id": agent_id, "name": name} for agent_id, name in users.readable],
+                hidden_count=users.hidden_count,
+            )
+
+    def _count_dependents(self, resource_id: str) -> int:
+        return len(self.dependents(resource_id, status=Status.PUBLISHED, by=APPLICATION).readable)
+
+    def _note(
+        self,
+        action: Action,
+        resource: VersionedResource,
+        by: Caller,
+        *,
+        from_version: uuid.UUID | None = None,
+        to_version: uuid.UUID | None = None,
+        **detail: Any,
+    ) -> None:
+        AuditEntry.objects.record(
+            action,
+            by=by,
+            workspace_id=resource.workspace_id,
+            target=f"{resource.kind} {resource.pk}",
+            from_version=from_version,
+            to_version=to_version,
+            detail=detail,
+        )
+
+
+def _current_state(resource: VersionedResource) -> dict[str, Any]:
+    latest = resource.version(resource.latest_version_id)
+    return {
+        "latestVersionId": latest.version_id,
+        "activeVersionId": str(resource.active_version_id) if resource.active_version_id else None,
+        "savedBy": latest.author_name,
+        "savedAt": latest.created_at,
+        "changedFields": latest.changed_fields,
+    }

@@ -1,0 +1,189 @@
+"""Looking things up: readable resources, their versions, comparisons, labels, exports."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, cast
+
+from versioning import canonical, ids
+from versioning.access import APPLICATION, Caller, Right
+from versioning.config import Config, raise_for_faults
+from versioning.dependents import Dependents, dependents_of
+from versioning.errors import NotFound
+from versioning.models import Agent, PromptBlock, Version, VersionedResource, VersionLabel
+from versioning.models.versioned import VersionedQuerySet
+from versioning.resolution import Resolved, parse_version_id, select
+from versioning.selectors import PUBLISHED, Selector, Status
+
+R = TypeVar("R", bound=VersionedResource)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """A field in which two versions differ; a missing side is None."""
+
+    field: str
+    previous: Any
+    current: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Label:
+    """A name for a version: `latest` and `production` are computed, the others set by people."""
+
+    name: str
+    version_id: str
+    version_number: int
+    computed: bool
+    updated_at: datetime.datetime
+    updated_by: str | None
+
+
+# `list` is a verb of the collection below, so the lists that it returns have names of their own.
+Differences = list[Difference]
+Labels = list[Label]
+
+
+class Reading(Generic[R]):
+    """What can be asked of a collection. Every answer holds only what the caller may read."""
+
+    def __init__(self, model: type[R], label_model: type[VersionLabel]) -> None:
+        self.model = model
+        self.label_model: type[Any] = label_model
+
+    @property
+    def all(self) -> VersionedQuerySet[R]:
+        """Every resource of this kind, whoever may read it."""
+        return cast("VersionedQuerySet[R]", self.model._default_manager.all())
+
+    def list(self, *, by: Caller = APPLICATION) -> VersionedQuerySet[R]:
+        """Return the resources that the caller may read, newest first."""
+        return self.all.readable_by(by).select_related("author")
+
+    def find(self, resource_id: str, *, by: Caller = APPLICATION) -> R:
+        """Return a resource; raises `NotFound` when it is missing or not the caller's to read."""
+        # An impossible id is refused here, before a database that cannot hold it gets to see it.
+        found = None if ids.fault(resource_id) else self.list(by=by).filter(pk=resource_id).first()
+        if found is None:
+            raise NotFound
+        return found
+
+    def get(
+        self, resource_id: str, selector: Selector = PUBLISHED, *, by: Caller = APPLICATION
+    ) -> Resolved[R]:
+        """Return a resource with the version that the selector names; raises as `select` does."""
+        return select(self.find(resource_id, by=by), selector, by)
+
+    def versions(self, resource_id: str, *, by: Caller = APPLICATION) -> R:
+        """Return a resource whose whole history the caller may read; raises `Forbidden` otherwise."""
+        resource = self.find(resource_id, by=by)
+        by.require(Right.READ_DRAFTS, resource.workspace_id)
+        return resource
+
+    def version(self, resource_id: str, version_id: str, *, by: Caller = APPLICATION) -> Resolved[R]:
+        """Return one version; raises `NotFound` for a version of another resource."""
+        return self.get(resource_id, Selector(version_id=version_id), by=by)
+
+    def compare(
+        self, resource_id: str, before: str, after: str, *, by: Caller = APPLICATION
+    ) -> tuple[Resolved[R], Resolved[R], Differences]:
+        """Return two versions, by id, and the top-level fields in which they differ."""
+        resource = self.find(resource_id, by=by)
+        old, new = (select(resource, Selector(version_id=version_id), by) for version_id in (before, after))
+        differences = [
+            Difference(
+                field=field, previous=old.version.config.get(field), current=new.version.config.get(field)
+            )
+            for field in self.model.schema.changed(old.version.config, new.version.config)
+        ]
+        return old, new, differences
+
+    def dependents(
+        self, resource_id: str, *, status: Status = Status.PUBLISHED, by: Caller = APPLICATION
+    ) -> Dependents:
+        """Return the agents that refer directly to a resource which the caller may read."""
+        target = self.find(resource_id, by=by)
+        return dependents_of(cast("Agent | PromptBlock", target), status=status, caller=by)
+
+    def export(
+        self,
+        resource_id: str,
+        fields: Mapping[str, Any] | None = None,
+        selector: Selector = PUBLISHED,
+        *,
+        by: Caller = APPLICATION,
+    ) -> tuple[R, Config]:
+        """Return the configuration to write into a file: the given fields, or a stored version.
+
+        Of `fields` only what a snapshot of this kind holds is kept. Nothing is stored.
+        """
+        if not fields:
+            resolved = self.get(resource_id, selector, by=by)
+            return resolved.resource, resolved.version.config
+        resource = self.find(resource_id, by=by)
+        known = {name: fields[name] for name in self.model.schema.names if fields.get(name) is not None}
+        raise_for_faults(self.model.schema.edit, known)
+        return resource, known
+
+    def labels(self, resource_id: str, *, by: Caller = APPLICATION) -> Labels:
+        """Return the labels of the versions that the caller may read, the computed ones first."""
+        resource = self.find(resource_id, by=by)
+        rows: Any = list(resource.labels.select_related("version", "updated_by"))
+        drafts = by.may(Right.READ_DRAFTS, resource.workspace_id)
+        pointers = {
+            "latest": resource.latest_version_id if drafts else None,
+            "production": resource.active_version_id,
+        }
+        versions = {
+            version.pk: version
+            for version in resource.versions.filter(pk__in=filter(None, pointers.values())).select_related(
+                "author"
+            )
+        }
+        computed = [
+            _computed_label(name, versions[version_id], resource)
+            for name, version_id in pointers.items()
+            if version_id is not None
+        ]
+        return computed + [
+            custom_label(row, row.version)
+            for row in rows
+            if drafts or row.version_id == resource.active_version_id
+        ]
+
+    def find_version(self, resource: R, version_id: str) -> Version:
+        """Return a version of this resource; raises `NotFound` for any other."""
+        found = resource.versions.select_related("author").filter(pk=parse_version_id(version_id)).first()
+        if found is None:
+            raise NotFound
+        return found
+
+
+def file_text(config: Config) -> str:
+    """Return the text of an export or override file: canonical, indented by two, a final newline."""
+    return canonical.dump(config, indent=2) + "\n"
+
+
+def custom_label(row: Any, version: Version) -> Label:
+    """Return the label that a row stores."""
+    return Label(
+        name=row.name,
+        version_id=version.version_id,
+        version_number=version.number,
+        computed=False,
+        updated_at=row.updated_at,
+        updated_by=row.updated_by.get_username() if row.updated_by else None,
+    )
+
+
+def _computed_label(name: str, version: Version, resource: VersionedResource) -> Label:
+    return Label(
+        name=name,
+        version_id=version.version_id,
+        version_number=version.number,
+        computed=True,
+        updated_at=version.created_at if name == "latest" else resource.updated_at,
+        updated_by=version.author_name,
+    )

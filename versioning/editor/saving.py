@@ -1,0 +1,242 @@
+"""Saving: whatever adds a version. Nothing here changes what is served, unless asked to publish."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+from typing import Any, Final, TypeVar
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from pydantic.alias_generators import to_camel
+
+from versioning import canonical, ids
+from versioning.access import APPLICATION, Caller, Right
+from versioning.config import Config
+from versioning.editor.publishing import Publishing
+from versioning.errors import Forbidden, IdTaken, Invalid
+from versioning.models import Action, Version, VersionedResource, Visibility, Workspace
+from versioning.models.versioned import EDIT_MESSAGE, INITIAL_MESSAGE
+from versioning.resolution import Resolved
+from versioning.selectors import DRAFT, PUBLISHED, Selector
+
+R = TypeVar("R", bound=VersionedResource)
+Fields = Mapping[str, Any]
+
+MAX_MESSAGE: Final = 500
+MAX_METADATA: Final = 32 * 1024
+NOTHING: Final[Fields] = MappingProxyType({})
+
+
+class Saving(Publishing[R]):
+    """The verbs that save. Snapshot fields come as a mapping of wire names, or as keywords.
+
+    `message` says why (up to 500 characters), `publish=True` also serves the version that this
+    very call saves, for which the caller needs the right to publish: without it nothing is saved.
+    """
+
+    publishes_at_once: bool
+    """Whether a save is published when nobody says: true of agents, false of prompt blocks."""
+
+    def create(
+        self,
+        fields: Fields | None = None,
+        *,
+        id: str | None = None,  # noqa: A002  the wire name
+        workspace: str | None = None,
+        visibility: str = Visibility.PRIVATE,
+        metadata: Fields | None = NOTHING,
+        publish: bool | None = None,
+        message: str | None = None,
+        by: Caller = APPLICATION,
+        **named: Any,
+    ) -> Resolved[R]:
+        """Make a resource with its first version.
+
+        The id defaults to one made of the name, the workspace to the caller's only one. Raises
+        `Invalid`, `Forbidden` for a workspace that is not the caller's, `IdTaken`.
+        """
+        config = self.model.schema.edited({}, _merged(fields, named))
+        resource_id = _checked_id(id, config)
+        workspace_id = _workspace_for(by, workspace)
+        publish = self._whether_to_publish(visibility, workspace_id, by, asked=publish)
+        record: dict[str, Any] = {"metadata": _merged_metadata({}, metadata), "workspace_id": workspace_id}
+        if visibility != Visibility.PRIVATE:
+            record["visibility"] = visibility
+        initial_message = _message_or(INITIAL_MESSAGE, message)
+        try:
+            with transaction.atomic():
+                resource = self.model.begin(
+                    id=resource_id, config=config, message=initial_message, author_id=by.user_id, **record
+                )
+                version = resource.version(resource.latest_version_id)
+                if publish:
+                    self._activate(resource, version, by)
+                    resource.save()
+        except IntegrityError:
+            if self.all.filter(pk=resource_id).exists():
+                raise IdTaken(f"The id {resource_id!r} is taken.") from None
+            raise
+        return Resolved(resource=resource, version=version, warnings=self._warnings(resource, version, by))
+
+    def update(
+        self,
+        resource_id: str,
+        fields: Fields | None = None,
+        *,
+        metadata: Fields | None = NOTHING,
+        visibility: str | None = None,
+        publish: bool | None = None,
+        message: str | None = None,
+        by: Caller = APPLICATION,
+        expect: Collection[str] | None = None,
+        **named: Any,
+    ) -> Resolved[R]:
+        """Save an edit: absent fields stay, None clears, metadata is merged member by member.
+
+        A version is made only when a snapshot field differs from the latest. Agents are published
+        at once unless `publish=False`; prompt blocks stay drafts unless `publish=True`.
+        """
+        with self._changing(resource_id, Right.SAVE, by, expect) as resource:
+            publish = self.publishes_at_once if publish is None else publish
+            if publish:
+                by.require(Right.PUBLISH, resource.workspace_id)
+            latest = resource.version(resource.latest_version_id)
+            config = self.model.schema.edited(latest.config, _merged(fields, named))
+            message = _message_or(EDIT_MESSAGE, message)
+            if visibility is not None:
+                self._set_visibility(resource, visibility, by)
+            merged_metadata = _merged_metadata(resource.metadata, metadata)
+            if not canonical.same(merged_metadata, resource.metadata):
+                resource.metadata = merged_metadata
+                resource.touch()
+            changed = self.model.schema.changed(latest.config, config)
+            version = self._append(resource, config, changed, message, by) if changed else latest
+            if publish:
+                self._activate(resource, version, by)
+            return Resolved(
+                resource=resource,
+                version=version,
+                selector=DRAFT,
+                warnings=self._warnings(resource, version, by),
+            )
+
+    def restore(
+        self,
+        resource_id: str,
+        version_id: str,
+        *,
+        message: str | None = None,
+        by: Caller = APPLICATION,
+        expect: Collection[str] | None = None,
+    ) -> Resolved[R]:
+        """Save a copy of a version's whole configuration as a new draft; what is served stays."""
+        with self._changing(resource_id, Right.SAVE, by, expect) as resource:
+            source = self.find_version(resource, version_id)
+            version = self._copy(resource, source, message, by)
+            self._note(Action.RESTORE, resource, by, from_version=source.pk, to_version=version.pk)
+            return Resolved(resource=resource, version=version, selector=DRAFT)
+
+    def snapshot(
+        self,
+        resource_id: str,
+        *,
+        message: str | None = None,
+        by: Caller = APPLICATION,
+        expect: Collection[str] | None = None,
+    ) -> Resolved[R]:
+        """Save a copy of what is published (of the latest, when nothing is) as a new draft."""
+        with self._changing(resource_id, Right.SAVE, by, expect) as resource:
+            source = resource.version(resource.active_version_id or resource.latest_version_id)
+            return Resolved(
+                resource=resource, version=self._copy(resource, source, message, by), selector=DRAFT
+            )
+
+    def clone(
+        self,
+        resource_id: str,
+        new_id: str,
+        selector: Selector = PUBLISHED,
+        *,
+        name: str | None = None,
+        workspace: str | None = None,
+        by: Caller = APPLICATION,
+    ) -> Resolved[R]:
+        """Make a new, private, unpublished resource from the version that the selector names."""
+        source = self.get(resource_id, selector, by=by)
+        if workspace is None and by.may(Right.SAVE, source.resource.workspace_id):
+            workspace = source.resource.workspace_id
+        config = {**source.version.config, **({"name": name} if name is not None else {})}
+        return self.create(
+            config, id=new_id, workspace=workspace, metadata=source.resource.metadata, publish=False, by=by
+        )
+
+    def _whether_to_publish(
+        self, visibility: str, workspace_id: str, by: Caller, *, asked: bool | None
+    ) -> bool:
+        if visibility not in Visibility.values:
+            raise Invalid.field("visibility", "must be 'private' or 'public'")
+        if asked or visibility == Visibility.PUBLIC:
+            by.require(Right.PUBLISH, workspace_id)
+        default = self.publishes_at_once and by.may(Right.PUBLISH, workspace_id)
+        return default if asked is None else asked
+
+    def _copy(self, resource: R, source: Version, message: str | None, by: Caller) -> Version:
+        latest = resource.version(resource.latest_version_id)
+        changed = self.model.schema.changed(latest.config, source.config)
+        default = f"Restored from version {source.number}"
+        return self._append(resource, source.config, changed, _message_or(default, message), by)
+
+    def _append(self, resource: R, config: Config, changed: list[str], message: str, by: Caller) -> Version:
+        version = resource.append(config, message=message, author_id=by.user_id, changed_fields=changed)
+        if settings.EDITOR_KEEP_VERSIONS:
+            self._prune(resource, settings.EDITOR_KEEP_VERSIONS, by)
+        return resource.version(version.pk)
+
+
+def _merged(fields: Fields | None, named: Fields) -> Fields:
+    return {**(fields or {}), **{to_camel(name): value for name, value in named.items()}}
+
+
+def _checked_id(given: str | None, config: Config) -> str:
+    resource_id = ids.slug(config["name"]) if given is None else given
+    fault = ids.fault(resource_id)
+    if given is None and not resource_id:
+        fault = "is required: the name has no letter or digit of a-z, 0-9 to make one of"
+    if fault is not None:
+        raise Invalid.field("id", fault)
+    return resource_id
+
+
+def _workspace_for(by: Caller, asked: str | None) -> str:
+    """Return the workspace of a new resource, in which the caller may save."""
+    if asked is None:
+        own = [by.key_workspace] if by.key_workspace else list(by.roles)
+        if len(own) != 1:
+            how_many = "several workspaces" if own else "no workspace"
+            raise Invalid.field("workspaceId", f"is required: you are a member of {how_many}")
+        asked = own[0]
+    by.require(Right.SAVE, asked)
+    if by.everywhere is not None and not Workspace.objects.filter(pk=asked).exists():
+        raise Forbidden(f"You may not {Right.SAVE.value} in the workspace {asked!r}.")
+    return asked
+
+
+def _merged_metadata(current: Fields, changes: Fields | None) -> dict[str, Any]:
+    """Return the metadata after an edit: None clears all of it, a None member that one."""
+    members = {} if changes is None else {**current, **changes}
+    merged = {key: value for key, value in members.items() if value is not None}
+    try:
+        canonical.check(merged)
+    except ValueError as fault:
+        raise Invalid.field("metadata", str(fault)) from None
+    if len(canonical.dump(merged).encode()) > MAX_METADATA:
+        raise Invalid.field("metadata", f"must not be larger than {MAX_METADATA // 1024} KiB")
+    return merged
+
+
+def _message_or(default: str, given: str | None) -> str:
+    message = (given or "").strip()
+    if len(message) > MAX_MESSAGE:
+        raise Invalid.field("changeMessage", f"must not be longer than {MAX_MESSAGE} characters")
+    return message or default

@@ -1,0 +1,76 @@
+"""The ids of resources and the names of labels: what is allowed, and how an id becomes a file name."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from urllib.parse import quote
+
+MAX_BYTES = 200
+
+# Words that follow an id in a route; as a segment of an id they would make a URL ambiguous.
+RESERVED_SEGMENTS = frozenset(
+    {
+        "versions",
+        "dependents",
+        "export",
+        "labels",
+        "preview-instructions",
+        "unpublish",
+        "schedule",
+        "clone",
+        "generate",
+        "stream",
+    }
+)
+
+# Letters and marks that print nothing although `str.isprintable` accepts them.
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+
+_LABEL = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?")
+RESERVED_LABELS = frozenset({"latest", "production", "draft", "published"})
+
+
+def encode(resource_id: str) -> str:
+    """Return the id as JavaScript's `encodeURIComponent` writes it; one name for one id."""
+    return quote(resource_id, safe="!'()*~")
+
+
+def fault(resource_id: str) -> str | None:
+    """Return why the text cannot be an id, or None when it can."""
+    if not resource_id.isprintable() or _INVISIBLE.search(resource_id):
+        return "holds a control character or one that cannot be seen"
+    if not 1 <= len(encode(resource_id)) <= MAX_BYTES:
+        return f"must have 1 to {MAX_BYTES} bytes once percent-encoded"
+    if resource_id != resource_id.strip():
+        return "must not begin or end with white space"
+    if not unicodedata.is_normalized("NFC", resource_id):
+        return "must be in Unicode's normal form C"
+    faults = (_segment_fault(segment) for segment in resource_id.split("/"))
+    return next(filter(None, faults), None)
+
+
+def slug(name: str) -> str:
+    """Return the id that a name suggests: lower case, runs outside `a-z0-9` as `-`; may be empty."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def label_fault(name: str) -> str | None:
+    """Return why the text cannot name a label, or None when it can."""
+    if not _LABEL.fullmatch(name):
+        return "must be 1 to 64 of a-z 0-9 . _ -, with a letter or digit first and last"
+    if name.isdigit():
+        return "must not be all digits"
+    if name in RESERVED_LABELS:
+        return f"{name!r} is reserved"
+    return None
+
+
+def _segment_fault(segment: str) -> str | None:
+    if segment in {"", ".", ".."}:
+        return "must not have an empty segment, '.' or '..' between its slashes"
+    if segment in RESERVED_SEGMENTS:
+        return f"must not have the reserved word {segment!r} as a segment"
+    return None

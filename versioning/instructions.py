@@ -1,0 +1,109 @@
+"""Instructions: templates, and the assembly of blocks into the text that a model is given.
+
+Pure. Where the text of a referenced prompt block comes from (published, draft, a file) is the
+caller's business: it hands in a mapping of what it found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from versioning.canonical import dump
+from versioning.conditions import holds, lookup
+
+# Possessive quantifiers: a run of spaces is read once, so no text takes quadratic time.
+_PLACEHOLDER = re.compile(
+    r"""\{\{\s*+(?P<path>[A-Za-z_][A-Za-z0-9_.]*+)\s*+(?:\|\|\s*+(?:"(?P<double>[^"]*+)"|'(?P<single>[^']*+)'))?\s*+\}\}"""
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockText:
+    """A referenced prompt block as found: which version, and its configuration."""
+
+    version_id: str
+    config: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockReport:
+    """What became of one block of the instructions."""
+
+    type: str
+    position: int
+    id: str | None = None
+    version_id: str | None = None
+    reason: str | None = None
+    """Why the block was left out: `rules`, `blank`, `missing`, `unpublished`; None when it is shown."""
+
+    @property
+    def shown(self) -> bool:
+        """Whether the block's text is part of the result."""
+        return self.reason is None
+
+
+def render(template: str, context: Mapping[str, Any]) -> str:
+    """Return the text with its placeholders filled in.
+
+    `{{ path }}`, `{{ path || "text" }}` or `'text'`: missing or null takes the fallback, else the
+    placeholder stays as written. Objects and lists print as compact JSON. What is filled in is
+    never read again as a template.
+    """
+
+    def fill(match: re.Match[str]) -> str:
+        value = lookup(match["path"], context)
+        if value is not None:
+            return value if isinstance(value, str) else dump(value)
+        fallbacks = (match["double"], match["single"])
+        return next((text for text in fallbacks if text is not None), match[0])
+
+    return _PLACEHOLDER.sub(fill, template)
+
+
+def assemble(
+    instructions: str | Sequence[Mapping[str, Any]],
+    context: Mapping[str, Any],
+    found: Mapping[str, BlockText | str],
+) -> tuple[str, list[BlockReport]]:
+    """Return the instructions as one text, and a report on every block.
+
+    Text is used as it is. Blocks are rendered; those whose rules do not hold or that are blank are
+    left out, the rest are joined by a blank line. `found` maps the id of a referenced block to
+    what was found, or to the reason why there is nothing (`missing`, `unpublished`).
+    """
+    if isinstance(instructions, str):
+        return instructions, []
+    parts: list[str] = []
+    reports: list[BlockReport] = []
+    for position, block in enumerate(instructions):
+        text, report = _one_block(position, block, context, found)
+        reports.append(report)
+        if report.shown:
+            parts.append(text)
+    return "\n\n".join(parts), reports
+
+
+def _one_block(
+    position: int, block: Mapping[str, Any], context: Mapping[str, Any], found: Mapping[str, BlockText | str]
+) -> tuple[str, BlockReport]:
+    source: Mapping[str, Any] = block
+    version_id = None
+    reason = None
+    if block["type"] == "prompt_block_ref":
+        target = found.get(block["id"], "missing")
+        if isinstance(target, BlockText):
+            source, version_id = target.config, target.version_id
+        else:
+            reason = target
+    text = ""
+    if reason is None and not holds(source.get("rules"), context):
+        reason = "rules"
+    if reason is None:
+        text = render(source["content"], context)
+        reason = None if text.strip() else "blank"
+    return text, BlockReport(
+        type=block["type"], position=position, id=block.get("id"), version_id=version_id, reason=reason
+    )

@@ -1,0 +1,83 @@
+"""Make an API key, and whatever it needs that is missing."""
+
+from __future__ import annotations
+
+import datetime
+from argparse import ArgumentParser
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from versioning import ids
+from versioning.access import Role
+from versioning.errors import Invalid
+from versioning.models import ApiKey, Membership, Workspace
+
+
+class Command(BaseCommand):
+    """Prints the key alone on standard output, so that a script can take it."""
+
+    help = "Make an API key for a user and print it."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the options."""
+        parser.add_argument("username")
+        parser.add_argument("--workspace", help="limit the key to this workspace, by id; made when missing")
+        parser.add_argument(
+            "--role",
+            choices=[role.value for role in Role],
+            help="limit the key to this role, which the user gets there",
+        )
+        parser.add_argument("--name", default="", help="what the key is for")
+        parser.add_argument("--expires", help="ISO 8601, such as 2030-01-31 or 2030-01-31T12:00:00Z")
+
+    @transaction.atomic
+    def handle(
+        self,
+        *_args: Any,
+        username: str,
+        workspace: str | None,
+        role: str | None,
+        name: str,
+        expires: str | None,
+        **_options: Any,
+    ) -> None:
+        """Make the user, the workspace and the membership where they are missing, then the key."""
+        expires_at = _moment(expires) if expires else None
+        user = User.objects.filter(username=username).first()
+        if user is None:
+            user = User.objects.create_user(username=username)
+        limit = Role(role) if role else None
+        room = _joined(user, workspace, limit) if workspace else None
+        try:
+            _, text = ApiKey.objects.issue(user, name=name, workspace=room, role=limit, expires_at=expires_at)
+        except Invalid as fault:
+            raise CommandError(str(fault)) from None
+        self.stdout.write(text)
+
+
+def _joined(user: User, workspace_id: str, role: Role | None) -> Workspace:
+    """Return the workspace with the user as a member of at least this role; lowers none."""
+    fault = ids.fault(workspace_id)
+    if fault is not None:
+        raise CommandError(f"--workspace {fault}")
+    room, _ = Workspace.objects.get_or_create(id=workspace_id, defaults={"name": workspace_id})
+    held = Membership.objects.roles_of(user).get(workspace_id)
+    wanted = role or Role.VIEWER
+    if held is None or held.rank < wanted.rank:
+        Membership.objects.grant(user, room, wanted)
+    return room
+
+
+def _moment(text: str) -> datetime.datetime:
+    try:
+        moment = parse_datetime(text) or parse_datetime(f"{text}T00:00:00")
+    except ValueError:
+        moment = None
+    if moment is None:
+        raise CommandError(f"--expires must be ISO 8601, not {text!r}")
+    return moment if timezone.is_aware(moment) else moment.replace(tzinfo=datetime.UTC)

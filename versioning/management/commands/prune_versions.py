@@ -1,0 +1,40 @@
+"""Bound the history of everything that is stored."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.db.models import Count
+
+from versioning.editor import Collection, editor
+
+
+class Command(BaseCommand):
+    """Keeps the newest versions, and whatever is published, latest or labelled."""
+
+    help = "Delete old versions beyond EDITOR_KEEP_VERSIONS."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the options."""
+        parser.add_argument("--keep", type=int, help="how many of each (default EDITOR_KEEP_VERSIONS)")
+
+    def handle(self, *_args: Any, keep: int | None, **_options: Any) -> None:
+        """Prune every agent and prompt block that has more versions than that."""
+        keep = settings.EDITOR_KEEP_VERSIONS if keep is None else keep
+        if keep < 0:
+            raise CommandError("--keep must not be negative")
+        if keep == 0:
+            self.stdout.write("Nothing to do: EDITOR_KEEP_VERSIONS is not set, all versions are kept.")
+            return
+        removed = sum(self._prune(collection, keep) for collection in (editor.agent, editor.prompt))
+        self.stdout.write(f"Removed {removed} versions.")
+
+    def _prune(self, collection: Collection[Any], keep: int) -> int:
+        long_ones = collection.all.alias(length=Count("versions")).filter(length__gt=keep)
+        return sum(
+            collection.prune(resource_id, keep)
+            for resource_id in long_ones.order_by("pk").values_list("pk", flat=True)
+        )

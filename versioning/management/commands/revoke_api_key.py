@@ -1,0 +1,29 @@
+"""Revoke an API key."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from versioning.models import ApiKey
+from versioning.models.keys import PREFIX_LENGTH
+
+
+class Command(BaseCommand):
+    """Takes the whole key, or the prefix that the studio shows."""
+
+    help = "Revoke an API key, from the next request on."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the options."""
+        parser.add_argument("key", metavar="KEY_OR_PREFIX")
+
+    def handle(self, *_args: Any, key: str, **_options: Any) -> None:
+        """Revoke the key; an unknown one is an error."""
+        found = ApiKey.objects.named(key)
+        if found is None:
+            raise CommandError(f"There is no API key {key[:PREFIX_LENGTH]}…")
+        found.revoke()
+        self.stdout.write(f"The API key {found.prefix}… is revoked.")

@@ -1,0 +1,54 @@
+"""Serve the API and the studio."""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from granian import Granian
+from granian.constants import Interfaces
+from granian.log import LogLevels
+
+from versioning.api.throttling import parse_rate
+
+
+class Command(BaseCommand):
+    """Runs the WSGI application in worker processes, each with a pool of threads."""
+
+    help = "Serve the API and the studio."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the options."""
+        parser.add_argument("--bind", default="127.0.0.1:8000", help="address:port (default %(default)s)")
+        parser.add_argument("--workers", type=int, default=1, help="processes (default %(default)s)")
+        parser.add_argument("--threads", type=int, default=16, help="threads a process (default %(default)s)")
+
+    def handle(self, *_args: Any, bind: str, workers: int, threads: int, **_options: Any) -> None:
+        """Serve until a signal ends the process."""
+        address, _, port = bind.rpartition(":")
+        if not address or not port.isdigit():
+            raise CommandError(f"--bind must look like 127.0.0.1:8000, not {bind!r}")
+        if workers < 1 or threads < 1:
+            raise CommandError("--workers and --threads must be at least 1")
+        _check_settings()
+        # Workers are started afresh and read the settings by this name.
+        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "editor_project.settings")
+        Granian(
+            "editor_project.wsgi:application",
+            address=address.strip("[]"),
+            port=int(port),
+            interface=Interfaces.WSGI,
+            workers=workers,
+            blocking_threads=threads,
+            log_level=LogLevels.warning,
+            respawn_failed_workers=True,
+        ).serve()
+
+
+def _check_settings() -> None:
+    """Stop at the start over what would only show at the first request."""
+    if settings.EDITOR_THROTTLE:
+        parse_rate(settings.EDITOR_THROTTLE)

@@ -1,0 +1,39 @@
+"""What is stored. A model imports from those above it in this list only."""
+
+from versioning.models.agents import (
+    Agent,
+    AgentLabel,
+    AgentVersion,
+    BlockReference,
+    SubAgentReference,
+    Visibility,
+)
+from versioning.models.audit import Action, AuditEntry
+from versioning.models.keys import ApiKey
+from versioning.models.prompts import PromptBlock, PromptBlockLabel, PromptBlockVersion
+from versioning.models.throttle import ThrottleWindow
+from versioning.models.versioned import Reference, Version, VersionedResource, VersionLabel
+from versioning.models.workspaces import Membership, Workspace, caller_for
+
+__all__ = [
+    "Action",
+    "Agent",
+    "AgentLabel",
+    "AgentVersion",
+    "ApiKey",
+    "AuditEntry",
+    "BlockReference",
+    "Membership",
+    "PromptBlock",
+    "PromptBlockLabel",
+    "PromptBlockVersion",
+    "Reference",
+    "SubAgentReference",
+    "ThrottleWindow",
+    "Version",
+    "VersionLabel",
+    "VersionedResource",
+    "Visibility",
+    "Workspace",
+    "caller_for",
+]

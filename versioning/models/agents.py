@@ -1,0 +1,119 @@
+"""Stored agents, and the overrides of code-defined ones."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+from versioning import config
+from versioning.access import Caller
+from versioning.models.constraints import OwnVersion
+from versioning.models.versioned import Reference, Version, VersionedQuerySet, VersionedResource, VersionLabel
+
+
+class Visibility(models.TextChoices):
+    """Who beyond the workspace may read and run the published version."""
+
+    PRIVATE = "private"
+    PUBLIC = "public"
+
+
+class AgentVersion(Version):
+    """One saved configuration of an agent."""
+
+    resource = models.ForeignKey("Agent", on_delete=models.CASCADE, related_name="versions", editable=False)
+
+    class Meta(Version.Meta):
+        constraints = [
+            models.UniqueConstraint(name="agent_version_number_unique", fields=["resource", "number"]),
+            models.UniqueConstraint(name="agent_version_owned", fields=["resource", "id"]),
+            models.CheckConstraint(name="agent_version_number_positive", condition=Q(number__gte=1)),
+        ]
+
+
+class SubAgentReference(Reference):
+    """An agent's version has another agent as a sub-agent."""
+
+    version = models.ForeignKey(AgentVersion, on_delete=models.CASCADE, related_name="sub_agents")
+
+    find = staticmethod(config.referenced_agents)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(name="sub_agent_reference_once", fields=["version", "target_id"]),
+        ]
+
+
+class BlockReference(Reference):
+    """An agent's version has a stored prompt block in its instructions."""
+
+    version = models.ForeignKey(AgentVersion, on_delete=models.CASCADE, related_name="blocks")
+
+    find = staticmethod(config.referenced_blocks)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(name="block_reference_once", fields=["version", "target_id"]),
+        ]
+
+
+AgentVersion.reference_models = (SubAgentReference, BlockReference)
+
+
+class AgentQuerySet(VersionedQuerySet["Agent"]):
+    """Agents can be public, which prompt blocks cannot."""
+
+    def published_to(self, caller: Caller) -> Q:
+        """Return the condition under which the published version is the caller's to read."""
+        return super().published_to(caller) | Q(visibility=Visibility.PUBLIC)
+
+
+class Agent(VersionedResource):
+    """A stored agent."""
+
+    visibility = models.CharField(max_length=8, choices=Visibility.choices, default=Visibility.PRIVATE)
+    # Plain foreign keys would allow a version of another agent: the constraints below replace them.
+    active_version = models.ForeignKey(
+        AgentVersion,
+        null=True,
+        on_delete=models.DO_NOTHING,
+        related_name="+",
+        db_constraint=False,
+        editable=False,
+    )
+    latest_version = models.ForeignKey(
+        AgentVersion, on_delete=models.DO_NOTHING, related_name="+", db_constraint=False, editable=False
+    )
+
+    kind = "agent"
+    schema = config.AGENT
+    version_model = AgentVersion
+
+    objects = AgentQuerySet.as_manager()
+
+    class Meta(VersionedResource.Meta):
+        indexes = [models.Index(name="agent_newest_first", fields=["-created_at", "id"])]
+        constraints = [
+            OwnVersion(name="agent_active_version_is_own", owner="id", pointer="active_version"),
+            OwnVersion(name="agent_latest_version_is_own", owner="id", pointer="latest_version"),
+            models.CheckConstraint(
+                name="agent_visibility_known",
+                condition=Q(visibility__in=[choice.value for choice in Visibility]),
+            ),
+            models.CheckConstraint(name="agent_id_not_empty", condition=~Q(id="")),
+        ]
+
+
+class AgentLabel(VersionLabel):
+    """A label on a version of an agent."""
+
+    resource = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="labels", editable=False)
+    version = models.ForeignKey(
+        AgentVersion, on_delete=models.DO_NOTHING, related_name="labels", db_constraint=False
+    )
+
+    class Meta(VersionLabel.Meta):
+        constraints = [
+            models.UniqueConstraint(name="agent_label_unique", fields=["resource", "name"]),
+            OwnVersion(name="agent_label_version_is_own", owner="resource", pointer="version"),
+        ]

@@ -1,0 +1,158 @@
+"""API keys: shown once, kept as a hash, no mightier than their owner."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import secrets
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.db import models, transaction
+from django.utils import timezone
+
+from versioning.access import APPLICATION, Caller, Role
+from versioning.errors import Invalid
+from versioning.models.audit import Action, AuditEntry
+from versioning.models.workspaces import ROLE_CHOICES, Workspace, caller_for
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+PREFIX_LENGTH = 11
+_LAST_USED_STEP = datetime.timedelta(minutes=1)
+
+
+class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
+    """How keys are made, found and revoked."""
+
+    @transaction.atomic
+    def issue(
+        self,
+        owner: User,
+        *,
+        name: str = "",
+        workspace: Workspace | None = None,
+        role: Role | None = None,
+        expires_at: datetime.datetime | None = None,
+        by: Caller = APPLICATION,
+    ) -> tuple[ApiKey, str]:
+        """Make a key and return it with its secret text, which cannot be had again.
+
+        Without a workspace it reaches all of the owner's; `role` limits what it may do there.
+        Raises `Invalid` when the owner holds no role in the workspace, or a lower one.
+        """
+        if workspace is not None:
+            owned = caller_for(owner)
+            held = owned.everywhere or owned.roles.get(workspace.id)
+            if held is None or (role is not None and role.rank > held.rank):
+                raise Invalid.field("role", f"{owner} has no such role in the workspace {workspace.id!r}")
+        text = f"ek_{secrets.token_urlsafe(32)}"
+        key = self.create(
+            owner=owner,
+            name=name,
+            prefix=text[:PREFIX_LENGTH],
+            digest=_digest(text),
+            workspace=workspace,
+            role=role,
+            expires_at=expires_at,
+        )
+        key.note(Action.KEY_ISSUED, by=by)
+        return key, text
+
+    def holding(self, text: str) -> ApiKey | None:
+        """Return the usable key with this secret text, its owner loaded; None when there is none."""
+        key = self.select_related("owner").filter(digest=_digest(text)).first()
+        return key if key is not None and key.usable else None
+
+    def named(self, key_or_prefix: str) -> ApiKey | None:
+        """Return the key with this secret text or this prefix, usable or not."""
+        named = models.Q(digest=_digest(key_or_prefix)) | models.Q(prefix=key_or_prefix)
+        return self.filter(named).first()
+
+
+class ApiKey(models.Model):
+    """A program's credential: acts for its owner, limited to a workspace and a role."""
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_keys")
+    name = models.TextField(blank=True)
+    prefix = models.CharField(max_length=PREFIX_LENGTH)
+    digest = models.CharField(max_length=64)
+    workspace = models.ForeignKey(
+        Workspace, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
+    role = models.CharField(max_length=16, choices=ROLE_CHOICES, null=True, blank=True)  # noqa: DJ001  null = the owner's
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+    revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    objects = ApiKeyQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-created_at"]
+        verbose_name = "API key"
+        constraints = [
+            models.UniqueConstraint(name="api_key_digest_unique", fields=["digest"]),
+            models.UniqueConstraint(name="api_key_prefix_unique", fields=["prefix"]),
+            models.CheckConstraint(
+                name="api_key_role_known",
+                condition=models.Q(role=None) | models.Q(role__in=[role.value for role in Role]),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.prefix}… {self.name}".strip()
+
+    @property
+    def usable(self) -> bool:
+        """Whether the key opens anything at this moment."""
+        now = timezone.now()
+        expired = self.expires_at is not None and self.expires_at <= now
+        return self.revoked_at is None and not expired and self.owner.is_active
+
+    def caller(self) -> Caller:
+        """Return the caller that the key is: its owner, cut down to the key's workspace and role."""
+        owner = caller_for(self.owner)
+        limit = Role(self.role) if self.role else None
+        everywhere, roles = owner.everywhere, dict(owner.roles)
+        if self.workspace_id is not None:
+            held = everywhere or roles.get(self.workspace_id)
+            everywhere, roles = None, {self.workspace_id: held} if held else {}
+        return Caller(
+            username=owner.username,
+            user_id=owner.user_id,
+            roles={workspace: role.at_most(limit) for workspace, role in roles.items()},
+            everywhere=everywhere.at_most(limit) if everywhere else None,
+            key_prefix=self.prefix,
+            key_workspace=self.workspace_id,
+        )
+
+    def mark_used(self) -> None:
+        """Remember the time of use, to the minute, so that reads seldom write."""
+        now = timezone.now()
+        if self.last_used_at is None or now - self.last_used_at >= _LAST_USED_STEP:
+            ApiKey.objects.filter(pk=self.pk).update(last_used_at=now)
+
+    @transaction.atomic
+    def revoke(self, *, by: Caller = APPLICATION) -> None:
+        """Make the key useless from the next request on, in every process."""
+        if self.revoked_at is None:
+            self.revoked_at = timezone.now()
+            self.save(update_fields=["revoked_at"])
+            self.note(Action.KEY_REVOKED, by=by)
+
+    def note(self, action: Action, *, by: Caller) -> None:
+        """Leave an audit entry about this key."""
+        AuditEntry.objects.record(
+            action,
+            by=by,
+            workspace_id=self.workspace_id or "",
+            target=f"API key {self.prefix} of {self.owner.get_username()}",
+            detail={"name": self.name, "role": self.role},
+        )
+
+
+def _digest(text: str) -> str:
+    # The secret has 256 random bits: a fast hash is enough, and a lookup by it needs no scan.
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()

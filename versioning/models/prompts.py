@@ -1,0 +1,75 @@
+"""Prompt blocks: pieces of instructions that several agents share."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+from versioning import config
+from versioning.models.constraints import OwnVersion
+from versioning.models.versioned import Version, VersionedQuerySet, VersionedResource, VersionLabel
+
+
+class PromptBlockVersion(Version):
+    """One saved configuration of a prompt block."""
+
+    resource = models.ForeignKey(
+        "PromptBlock", on_delete=models.CASCADE, related_name="versions", editable=False
+    )
+
+    class Meta(Version.Meta):
+        constraints = [
+            models.UniqueConstraint(name="block_version_number_unique", fields=["resource", "number"]),
+            models.UniqueConstraint(name="block_version_owned", fields=["resource", "id"]),
+            models.CheckConstraint(name="block_version_number_positive", condition=Q(number__gte=1)),
+        ]
+
+
+class PromptBlockQuerySet(VersionedQuerySet["PromptBlock"]):
+    """Prompt blocks are read by the members of their workspace only."""
+
+
+class PromptBlock(VersionedResource):
+    """A prompt block."""
+
+    # Plain foreign keys would allow a version of another block: the constraints below replace them.
+    active_version = models.ForeignKey(
+        PromptBlockVersion,
+        null=True,
+        on_delete=models.DO_NOTHING,
+        related_name="+",
+        db_constraint=False,
+        editable=False,
+    )
+    latest_version = models.ForeignKey(
+        PromptBlockVersion, on_delete=models.DO_NOTHING, related_name="+", db_constraint=False, editable=False
+    )
+
+    kind = "prompt block"
+    schema = config.PROMPT_BLOCK
+    version_model = PromptBlockVersion
+
+    objects = PromptBlockQuerySet.as_manager()
+
+    class Meta(VersionedResource.Meta):
+        indexes = [models.Index(name="block_newest_first", fields=["-created_at", "id"])]
+        constraints = [
+            OwnVersion(name="block_active_version_is_own", owner="id", pointer="active_version"),
+            OwnVersion(name="block_latest_version_is_own", owner="id", pointer="latest_version"),
+            models.CheckConstraint(name="block_id_not_empty", condition=~Q(id="")),
+        ]
+
+
+class PromptBlockLabel(VersionLabel):
+    """A label on a version of a prompt block."""
+
+    resource = models.ForeignKey(PromptBlock, on_delete=models.CASCADE, related_name="labels", editable=False)
+    version = models.ForeignKey(
+        PromptBlockVersion, on_delete=models.DO_NOTHING, related_name="labels", db_constraint=False
+    )
+
+    class Meta(VersionLabel.Meta):
+        constraints = [
+            models.UniqueConstraint(name="block_label_unique", fields=["resource", "name"]),
+            OwnVersion(name="block_label_version_is_own", owner="resource", pointer="version"),
+        ]

@@ -1,0 +1,35 @@
+"""How many requests a caller has made in the current window, counted for all processes together."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import F
+
+
+class ThrottleWindowManager(models.Manager["ThrottleWindow"]):
+    """The one counter that all workers share."""
+
+    def hit(self, caller: str, window: int) -> int:
+        """Add one request to the caller's window and return how many there are now.
+
+        `window` is the number of the window since the epoch. A new window replaces the old one,
+        so that the table holds one row a caller.
+        """
+        self.bulk_create([ThrottleWindow(caller=caller, window=window, requests=0)], ignore_conflicts=True)
+        row = self.filter(caller=caller)
+        if not row.filter(window=window).update(requests=F("requests") + 1):
+            row.exclude(window=window).update(window=window, requests=1)
+        return row.values_list("requests", flat=True)[0]
+
+
+class ThrottleWindow(models.Model):
+    """A caller's current window."""
+
+    caller = models.CharField(primary_key=True, max_length=64)
+    window = models.BigIntegerField()
+    requests = models.PositiveIntegerField()
+
+    objects = ThrottleWindowManager()
+
+    def __str__(self) -> str:
+        return f"{self.caller}: {self.requests}"

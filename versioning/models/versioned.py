@@ -1,0 +1,278 @@
+"""A resource is a name plus two pointers into an append-only list of snapshots.
+
+    published  = the row at active_version       draft      = the row at latest_version, when not active
+    latest     = the row at latest_version       historical = every other row
+
+Nothing about status is stored. Publishing moves one pointer, saving moves the other, restoring
+is an insert. The verbs here keep the invariants and expect a row that `locked()` has given out;
+rights, policies and the audit log are the business of `versioning.editor`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from versioning import canonical
+from versioning.access import Caller, Right
+from versioning.config import Config, ConfigSchema, searchable_text
+from versioning.models.workspaces import Workspace
+from versioning.selectors import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from django.db.models.fields.related_descriptors import RelatedManager
+
+R = TypeVar("R", bound="VersionedResource")
+
+INITIAL_MESSAGE = "Initial version"
+EDIT_MESSAGE = "Auto-saved after edit"
+
+
+def within(field: str, workspaces: frozenset[str] | None) -> Q:
+    """Return the condition that a workspace is in a caller's scope; None is no condition."""
+    return Q() if workspaces is None else Q(**{f"{field}__in": workspaces})
+
+
+class VersionedQuerySet(models.QuerySet[R]):
+    """The words in which resources are asked for; permission is one of them."""
+
+    def readable_by(self, caller: Caller) -> Self:
+        """Keep what the caller may read at all: drafts in own workspaces, else what is published."""
+        published = Q(active_version__isnull=False) & self.published_to(caller)
+        if caller.scope(Right.READ_DRAFTS) is None:
+            return self.all()
+        return self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)) | published)
+
+    def drafts_readable_by(self, caller: Caller) -> Self:
+        """Keep those of which the caller may read drafts and history."""
+        return self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
+
+    def published_to(self, caller: Caller) -> Q:
+        """Return the condition under which the published version is the caller's to read."""
+        return within("workspace_id", caller.scope(Right.READ))
+
+    def locked(self) -> Self:
+        """Lock the rows until the transaction ends, so that saves take their numbers in turn."""
+        return self.select_for_update(of=("self",))
+
+
+class Version(models.Model):
+    """One saved configuration. Never changed; knows no status of its own."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    number = models.PositiveIntegerField(editable=False)
+    config_json = models.TextField(editable=False)
+    digest = models.CharField(max_length=64, editable=False)
+    name = models.TextField(editable=False)
+    search_text = models.TextField(editable=False)
+    changed_fields = models.JSONField(editable=False)
+    change_message = models.TextField(editable=False)
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", editable=False
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    source = "database"
+    read_only = False
+    reference_models: ClassVar[tuple[type[Reference], ...]] = ()
+
+    if TYPE_CHECKING:
+        resource: models.ForeignKey[VersionedResource, VersionedResource]
+        resource_id: str
+
+    class Meta:
+        abstract = True
+        ordering = ["-number"]
+
+    def __str__(self) -> str:
+        return f"{self.resource_id} version {self.number}"
+
+    @property
+    def version_id(self) -> str:
+        """The id as callers write it."""
+        return str(self.pk)
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """The saved fields; not to be changed."""
+        config: dict[str, Any] = json.loads(self.config_json)
+        return config
+
+    @property
+    def author_name(self) -> str | None:
+        """Who saved it; None for the application itself."""
+        return self.author.get_username() if self.author is not None else None
+
+    def state_in(self, resource: VersionedResource) -> State:
+        """Return what this version is at the moment; the resource has the two pointers."""
+        if self.pk == resource.active_version_id:
+            return State.PUBLISHED
+        return State.DRAFT if self.pk == resource.latest_version_id else State.HISTORICAL
+
+
+class VersionedResource(models.Model):
+    """A stored agent or a prompt block: its pointers, its owner, and what is not versioned."""
+
+    id = models.CharField(primary_key=True, max_length=200)
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="+")
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", editable=False
+    )
+    metadata = models.JSONField(default=dict, blank=True)
+    last_number = models.PositiveIntegerField(default=0, editable=False)
+    """The highest number ever given to a version, so that none is used twice."""
+    revision = models.PositiveIntegerField(default=0, editable=False)
+    """Counts every change of anything about the resource."""
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    schema: ClassVar[ConfigSchema]
+    version_model: ClassVar[type[Any]]
+    kind: ClassVar[str]
+
+    if TYPE_CHECKING:
+        active_version_id: uuid.UUID | None
+        latest_version_id: uuid.UUID
+        versions: RelatedManager[Version]
+        # Of a model that each kind declares for itself, so its fields are not known here.
+        labels: RelatedManager[Any]
+
+    class Meta:
+        abstract = True
+        ordering = ["-created_at", "id"]
+
+    def __str__(self) -> str:
+        return self.pk
+
+    @property
+    def has_draft(self) -> bool:
+        """Whether something newer than what is published was saved, or nothing is published."""
+        return self.latest_version_id != self.active_version_id
+
+    @property
+    def tag(self) -> str:
+        """A text that changes with anything about the resource, for `ETag` and `If-Match`."""
+        state = f"{self.pk}\n{self.latest_version_id}\n{self.active_version_id}\n{self.revision}"
+        return hashlib.sha256(state.encode()).hexdigest()[:32]
+
+    def version(self, version_id: uuid.UUID) -> Version:
+        """Return one of the versions with its author; raises `DoesNotExist` for any other."""
+        return self.versions.select_related("author").get(pk=version_id)
+
+    @classmethod
+    def begin(cls, *, config: Config, message: str, author_id: int | None, **record: Any) -> Self:
+        """Insert a resource with its first version; raises `IntegrityError` when the id is taken."""
+        resource = cls(author_id=author_id, latest_version_id=uuid.uuid4(), last_number=1, **record)
+        resource.save(force_insert=True)
+        changed_fields = cls.schema.changed({}, config)
+        resource._insert(
+            resource.latest_version_id,
+            config,
+            change_message=message,
+            author_id=author_id,
+            changed_fields=changed_fields,
+        )
+        return resource
+
+    def append(
+        self, config: Config, *, message: str, author_id: int | None, changed_fields: list[str]
+    ) -> Version:
+        """Add a version with the next number and make it the latest; the row must be locked."""
+        self.last_number += 1
+        self.latest_version_id = uuid.uuid4()
+        self.touch()
+        return self._insert(
+            self.latest_version_id,
+            config,
+            change_message=message,
+            author_id=author_id,
+            changed_fields=changed_fields,
+        )
+
+    def _insert(self, version_id: uuid.UUID, config: Config, **about: Any) -> Version:
+        version: Version = self.version_model(
+            id=version_id,
+            resource_id=self.pk,
+            number=self.last_number,
+            config_json=canonical.dump(config),
+            digest=canonical.digest(config),
+            name=config.get("name", ""),
+            search_text=searchable_text(config),
+            **about,
+        )
+        version.save(force_insert=True)
+        for reference in self.version_model.reference_models:
+            reference.write(version)
+        return version
+
+    def activate(self, version_id: uuid.UUID | None) -> None:
+        """Point at the version that is served, or at none; the row must be locked."""
+        self.active_version_id = version_id
+        self.touch()
+
+    def forget(self, version: Version) -> None:
+        """Delete a version that nothing points at; the draft falls back to the newest one left."""
+        if version.pk == self.latest_version_id:
+            self.latest_version_id = self.versions.exclude(pk=version.pk).values_list("pk", flat=True)[0]
+        version.delete()
+        self.touch()
+
+    def touch(self) -> None:
+        """Count a change of the record and note its time; the caller stores the row once, at the end."""
+        self.updated_at = timezone.now()
+        self.revision += 1
+
+
+class Reference(models.Model):
+    """A version refers to something by id; kept as a row, so that dependents are one query."""
+
+    target_id = models.CharField(max_length=200, db_index=True)
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return self.target_id
+
+    @staticmethod
+    def find(config: Config) -> Iterator[tuple[str, str]]:
+        """Yield (field, id) for every reference of this sort in a configuration; none of no sort."""
+        return iter(())
+
+    @classmethod
+    def write(cls, version: Version) -> None:
+        """Insert the references of a new version, each target once."""
+        targets = {target for _, target in cls.find(version.config)}
+        row: Any = cls  # whose field `version` only the concrete classes have
+        cls._default_manager.bulk_create(row(version_id=version.pk, target_id=target) for target in targets)
+
+
+class VersionLabel(models.Model):
+    """A name that points at a version and can be moved."""
+
+    name = models.CharField(max_length=64)
+    updated_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", editable=False
+    )
+
+    if TYPE_CHECKING:
+        resource_id: str
+        version_id: uuid.UUID
+
+    class Meta:
+        abstract = True
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return f"{self.resource_id} {self.name}"

@@ -1,0 +1,90 @@
+"""Workspaces, and who is a member of them in which role."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.db import models, transaction
+from django.utils import timezone
+
+from versioning.access import APPLICATION, Caller, Role
+from versioning.models.audit import Action, AuditEntry
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+ROLE_CHOICES = [(role.value, role.value) for role in Role]
+
+
+class Workspace(models.Model):
+    """A team's room: agents and prompt blocks belong to one, people are members of many."""
+
+    id = models.CharField(primary_key=True, max_length=200)
+    name = models.TextField()
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.CheckConstraint(name="workspace_id_not_empty", condition=~models.Q(id="")),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class MembershipManager(models.Manager["Membership"]):
+    """Changes to who is a member of what; each leaves an audit entry."""
+
+    @transaction.atomic
+    def grant(self, user: User, workspace: Workspace, role: Role, *, by: Caller = APPLICATION) -> Membership:
+        """Give the user the role in the workspace, whatever it was before."""
+        held = self.select_for_update().filter(user=user, workspace=workspace).first()
+        if held is not None and held.role == role:
+            return held
+        membership, _ = self.update_or_create(user=user, workspace=workspace, defaults={"role": role})
+        AuditEntry.objects.record(
+            Action.ROLE,
+            by=by,
+            workspace_id=workspace.id,
+            target=user.get_username(),
+            detail={"from": held.role if held else None, "to": role.value},
+        )
+        return membership
+
+    def roles_of(self, user: User) -> dict[str, Role]:
+        """Return the user's role by workspace id."""
+        rows = self.filter(user=user).values_list("workspace_id", "role")
+        return {workspace_id: Role(role) for workspace_id, role in rows}
+
+
+class Membership(models.Model):
+    """A user's role in a workspace."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=16, choices=ROLE_CHOICES)
+
+    objects = MembershipManager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(name="membership_once_per_workspace", fields=["user", "workspace"]),
+            models.CheckConstraint(
+                name="membership_role_known", condition=models.Q(role__in=[role.value for role in Role])
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} is {self.role} of {self.workspace_id}"
+
+
+def caller_for(user: User) -> Caller:
+    """Return the caller that a signed-in person is, with the roles of this moment."""
+    return Caller(
+        username=user.get_username(),
+        user_id=user.pk,
+        roles=Membership.objects.roles_of(user),
+        everywhere=Role.ADMIN if user.is_superuser else None,
+    )

@@ -1,0 +1,54 @@
+"""What every saved configuration looks like, wherever it is kept."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any, Protocol
+
+
+class Snapshot(Protocol):
+    """One saved configuration; immutable, and without a status.
+
+    Resolution, comparison, export and the studio see versions through these members only and
+    never ask where one came from.
+    """
+
+    @property
+    def version_id(self) -> str:
+        """The id by which callers name this version."""
+
+    @property
+    def number(self) -> int:
+        """The position in the history of its resource, from 1."""
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The saved fields, under their wire names; not to be changed."""
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the canonical text of `config`."""
+
+    @property
+    def changed_fields(self) -> list[str]:
+        """The fields in which it differs from the version before."""
+
+    @property
+    def change_message(self) -> str:
+        """Why it was saved, in the author's words."""
+
+    @property
+    def author_name(self) -> str | None:
+        """Who saved it; None for the application itself."""
+
+    @property
+    def created_at(self) -> datetime.datetime:
+        """When it was saved."""
+
+    @property
+    def source(self) -> str:
+        """Where it is kept: `database` or `git`."""
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it can be neither deleted nor labelled here."""
