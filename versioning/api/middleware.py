@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import re
 import time
 import uuid
 from collections.abc import Callable
+from typing import Any
 
 import structlog
 from django.conf import settings
+from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpRequest, HttpResponse
 
 from versioning.api import errors
@@ -18,6 +21,7 @@ logger = logging.getLogger(__name__)
 
 _SANE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _DRAIN_LIMIT = 64 * 1024 * 1024
+_CHUNK = 1 << 16
 
 Handler = Callable[[HttpRequest], HttpResponse]
 
@@ -48,18 +52,39 @@ def request_log(get_response: Handler) -> Handler:
 
 
 def body_limit(get_response: Handler) -> Handler:
-    """Refuse bodies over `EDITOR_MAX_BODY` before anything reads them."""
+    """Refuse bodies over `EDITOR_MAX_BODY`, and give those sent in chunks the length that they lack."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        declared = request.META.get("CONTENT_LENGTH") or "0"
+        limit = settings.EDITOR_MAX_BODY
+        declared = request.META.get("CONTENT_LENGTH") or ""
         length = int(declared) if declared.isascii() and declared.isdigit() else 0
-        if length <= settings.EDITOR_MAX_BODY:
-            return get_response(request)
-        # A client that is still sending would take a closed connection for a network fault and
-        # never see the answer, so what it sends is read and thrown away.
-        remaining = min(length, _DRAIN_LIMIT)
-        while remaining > 0 and (chunk := request.read(min(remaining, 1 << 16))):
-            remaining -= len(chunk)
-        return errors.too_large()
+        if not declared and "chunked" in request.headers.get("Transfer-Encoding", ""):
+            length = _buffer_chunks(request, limit)
+        elif length > limit:
+            _drain(request, length)
+        return get_response(request) if length <= limit else errors.too_large()
 
     return middleware
+
+
+def _buffer_chunks(request: HttpRequest, limit: int) -> int:
+    """Read a body that comes without a length, and return its length; beyond the limit it is dropped.
+
+    Django takes a missing length for an empty body, and what was sent would be lost silently.
+    """
+    source = request.environ["wsgi.input"] if isinstance(request, WSGIRequest) else request
+    body = b""
+    while len(body) <= limit and (chunk := source.read(_CHUNK)):
+        body += chunk
+    _drain(source, _DRAIN_LIMIT if len(body) > limit else 0)
+    request._stream = io.BytesIO(body)  # noqa: SLF001  there is no public way in
+    request.META["CONTENT_LENGTH"] = str(len(body))
+    return len(body)
+
+
+def _drain(source: Any, length: int) -> None:
+    # A client that is still sending would take a closed connection for a network fault and never
+    # see the answer, so what it sends is read and thrown away.
+    remaining = min(length, _DRAIN_LIMIT)
+    while remaining > 0 and (chunk := source.read(min(remaining, _CHUNK))):
+        remaining -= len(chunk)

@@ -24,7 +24,7 @@ class Command(BaseCommand):
         """Declare the options."""
         parser.add_argument("--bind", default="127.0.0.1:8000", help="address:port (default %(default)s)")
         parser.add_argument("--workers", type=int, default=1, help="processes (default %(default)s)")
-        parser.add_argument("--threads", type=int, default=16, help="threads a process (default %(default)s)")
+        parser.add_argument("--threads", type=int, default=8, help="threads a process (default %(default)s)")
 
     def handle(self, *_args: Any, bind: str, workers: int, threads: int, **_options: Any) -> None:
         """Serve until a signal ends the process."""
@@ -43,7 +43,7 @@ class Command(BaseCommand):
             interface=Interfaces.WSGI,
             workers=workers,
             blocking_threads=threads,
-            log_level=LogLevels.warning,
+            log_level=LogLevels.error,
             respawn_failed_workers=True,
         ).serve()
 
