@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -15,8 +14,9 @@ from versioning.conditions import choose, holds
 from versioning.config import referenced_blocks
 from versioning.instructions import BlockReport, BlockText, assemble
 from versioning.models import Agent, AgentVersion, BlockReference, PromptBlock, PromptBlockVersion
-from versioning.resolution import NEVER_PUBLISHED, Notice, Resolved
-from versioning.selectors import Selector, Status
+from versioning.resolution import NEVER_PUBLISHED, Resolved
+from versioning.selectors import Status
+from versioning.served import Notice, ResolvedAgent
 
 Found = Mapping[str, BlockText | str]
 
@@ -29,29 +29,6 @@ class Blocks(Enum):
     READABLE = "published, of blocks that the caller may read"
     """For versions that nobody has published: a reference in a draft opens no door."""
     DRAFTS = "the latest that the caller may read"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ResolvedAgent:
-    """An agent as applications use it: one text of instructions, plain values, nothing conditional."""
-
-    id: str
-    name: str
-    description: str | None
-    instructions: str
-    tools: Mapping[str, Any]
-    agents: Mapping[str, Any]
-    model: Mapping[str, Any] | None
-    default_options: Mapping[str, Any]
-    source: str
-    status: Status
-    metadata: Mapping[str, Any]
-    resolved_version_id: str | None
-    active_version_id: str | None
-    selector: Selector
-    fallback: Notice | None
-    warnings: tuple[Notice, ...]
-    blocks: tuple[BlockReport, ...]
 
 
 def assembled(resolved: Resolved[Agent], context: Mapping[str, Any], caller: Caller) -> ResolvedAgent:

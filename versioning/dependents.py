@@ -11,8 +11,8 @@ from versioning.access import Caller
 from versioning.config import Config, referenced_agents, referenced_blocks, referenced_tools
 from versioning.errors import Invalid, Issue
 from versioning.models import Agent, PromptBlock, SubAgentReference, Visibility
-from versioning.resolution import Notice
 from versioning.selectors import Status
+from versioning.served import Notice
 
 
 @dataclass(frozen=True, kw_only=True)

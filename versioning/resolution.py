@@ -13,17 +13,9 @@ from versioning.access import Caller, Right
 from versioning.errors import NotFound
 from versioning.models import Version, VersionedResource
 from versioning.selectors import PUBLISHED, Selector, Status
+from versioning.served import Notice
 
 R = TypeVar("R", bound=VersionedResource)
-
-
-@dataclass(frozen=True)
-class Notice:
-    """Something the caller should know although the request succeeded."""
-
-    code: str
-    message: str
-    field: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

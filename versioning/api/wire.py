@@ -8,14 +8,14 @@ from typing import Any
 
 from versioning import ids
 from versioning.access import Caller, Right
-from versioning.assembly import ResolvedAgent
 from versioning.config import Config
 from versioning.dependents import Dependents
 from versioning.editor.reading import Difference, Label, file_text
 from versioning.instructions import BlockReport
 from versioning.models import Version, VersionedResource
-from versioning.resolution import Notice, Resolved
+from versioning.resolution import Resolved
 from versioning.selectors import Status
+from versioning.served import Notice, ResolvedAgent
 
 Wire = dict[str, Any]
 

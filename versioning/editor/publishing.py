@@ -16,8 +16,9 @@ from versioning.dependents import refuse_unpublished_blocks, warnings_for
 from versioning.editor.reading import Label, Reading, custom_label
 from versioning.errors import EditConflict, InUse, Invalid, NotFound
 from versioning.models import Action, Agent, AuditEntry, Version, VersionedResource, Visibility
-from versioning.resolution import Notice, Resolved
+from versioning.resolution import Resolved
 from versioning.selectors import State, Status
+from versioning.served import Notice
 
 R = TypeVar("R", bound=VersionedResource)
 
