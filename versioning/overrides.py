@@ -40,20 +40,14 @@ class Ownership:
             return cls(instructions=True, tools=True, tool_descriptions=True)
         if editor is False:
             return cls(instructions=False, tools=False, tool_descriptions=False)
-        members = editor if isinstance(editor, Mapping) else {"": None}
-        tools = members.get("tools", False)
-        described = tools.get("description") if isinstance(tools, Mapping) and len(tools) == 1 else tools
-        known = members.keys() <= {"instructions", "tools"}
-        if not (
-            known and isinstance(members.get("instructions", False), bool) and isinstance(described, bool)
-        ):
-            raise ValueError(
-                'editor must be None, False or {"instructions": bool, "tools": bool | {"description": bool}}, '
-                f"not {editor!r}"
-            )
-        return cls(
-            instructions=members.get("instructions", False), tools=tools is True, tool_descriptions=described
-        )
+        members = dict(editor) if isinstance(editor, Mapping) else {"editor": editor}
+        instructions = members.pop("instructions", False)
+        tools = members.pop("tools", False)
+        descriptions = tools.get("description") if isinstance(tools, Mapping) and len(tools) == 1 else tools
+        if members or not isinstance(instructions, bool) or not isinstance(descriptions, bool):
+            allowed = 'None, False or {"instructions": bool, "tools": bool | {"description": bool}}'
+            raise ValueError(f"editor must be {allowed}, not {editor!r}")
+        return cls(instructions=instructions, tools=tools is True, tool_descriptions=descriptions)
 
 
 class CodeAgent(Protocol):
@@ -120,9 +114,8 @@ def code_config(agent: CodeAgent) -> Config:
 
 def applied(agent: CodeAgent, override: Config) -> Config:
     """Return the fields of an override that count, cut down to what the code lets it change."""
-    allowed = {
-        field: _allowed(agent, field, override[field]) for field in APPLIED_FIELDS if field in override
-    }
+    named = (field for field in APPLIED_FIELDS if field in override)
+    allowed = {field: _allowed(agent, field, override[field]) for field in named}
     return {field: value for field, value in allowed.items() if value is not None}
 
 
@@ -183,10 +176,8 @@ def _descriptions(agent: CodeAgent, tools: Mapping[str, Any]) -> dict[str, Any]:
 def _tools_over(base: Mapping[str, Any], tools: Any) -> Any:
     """Return the stored tools over the code's, as variants when the stored ones are variants."""
     if isinstance(tools, list):
-        return [
-            {"value": dict(base)},
-            *({**variant, "value": _described(base, variant["value"])} for variant in tools),
-        ]
+        stored = ({**variant, "value": _described(base, variant["value"])} for variant in tools)
+        return [{"value": dict(base)}, *stored]
     return {**base, **_described(base, tools)}
 
 
