@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from django.db.models import QuerySet
-from django.db.models.functions import Coalesce
-
 from versioning.access import Caller, Right
 from versioning.conditions import choose, holds
-from versioning.config import referenced_blocks
+from versioning.config import Config, referenced_blocks
 from versioning.instructions import BlockReport, BlockText, assemble
-from versioning.models import Agent, AgentVersion, BlockReference, PromptBlock, PromptBlockVersion
-from versioning.resolution import NEVER_PUBLISHED, Resolved
-from versioning.selectors import Status
+from versioning.models import Agent, PromptBlock, PromptBlockVersion
+from versioning.overrides import CodeAgent, laid_over
+from versioning.resolution import Resolved
+from versioning.selectors import Selector, Status
 from versioning.served import Notice, ResolvedAgent
 
 Found = Mapping[str, BlockText | str]
@@ -31,37 +30,74 @@ class Blocks(Enum):
     DRAFTS = "the latest that the caller may read"
 
 
-def assembled(resolved: Resolved[Agent], context: Mapping[str, Any], caller: Caller) -> ResolvedAgent:
-    """Return the agent that a resolved version describes in the given context."""
-    wanted = {target for _, target in referenced_blocks(resolved.version.config)}
-    found = find_blocks(wanted, _policy(resolved), caller) if wanted else {}
-    return _build(resolved, context, found)
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A configuration on its way to being served, and what is known about it."""
 
+    id: str
+    config: Config
+    source: str
+    status: Status
+    metadata: Mapping[str, Any]
+    version_id: str | None
+    active_version_id: str | None
+    selector: Selector
+    policy: Blocks
+    fallback: Notice | None = None
 
-def all_assembled(caller: Caller, context: Mapping[str, Any]) -> list[ResolvedAgent]:
-    """Return the published resolution of every agent that the caller may read.
-
-    The number of queries does not depend on the number of agents.
-    """
-    agents = Agent.objects.readable_by(caller).order_by("id")
-    served_ids = agents.order_by().values(served_id=Coalesce("active_version_id", "latest_version_id"))
-    versions = {version.pk: version for version in AgentVersion.objects.filter(pk__in=served_ids)}
-    wanted = BlockReference.objects.filter(version_id__in=served_ids).values("target_id")
-    found = {policy: find_blocks(wanted, policy, caller) for policy in (Blocks.LIVE, Blocks.READABLE)}
-    result = []
-    for agent in agents:
-        resolved = Resolved(
-            resource=agent,
-            version=versions[agent.active_version_id or agent.latest_version_id],
-            fallback=None if agent.active_version_id else NEVER_PUBLISHED,
+    @classmethod
+    def stored(cls, resolved: Resolved[Agent]) -> Candidate:
+        """Return a stored agent in the version that was selected."""
+        agent = resolved.resource
+        return cls(
+            id=agent.pk,
+            config=resolved.version.config,
+            source="stored",
+            status=Status.PUBLISHED if agent.active_version_id else Status.DRAFT,
+            metadata=agent.metadata,
+            version_id=resolved.version.version_id,
+            active_version_id=_text(agent.active_version_id),
+            selector=resolved.selector,
+            policy=_policy(resolved),
+            fallback=resolved.fallback,
         )
-        result.append(_build(resolved, context, found[_policy(resolved)]))
-    return result
+
+    @classmethod
+    def code(
+        cls, agent: CodeAgent, selector: Selector, *, row: Agent | None, override: Resolved[Agent] | None
+    ) -> Candidate:
+        """Return a code-defined agent, with the override that was selected laid over it, if there is one."""
+        return cls(
+            id=agent.id,
+            config=laid_over(agent, override.version.config if override else {}),
+            source="code",
+            status=Status.PUBLISHED,
+            metadata={**agent.metadata, **(row.metadata if row else {})},
+            version_id=override.version.version_id if override else None,
+            active_version_id=_text(row.active_version_id if row else None),
+            selector=selector,
+            policy=_policy(override) if override else Blocks.LIVE,
+        )
 
 
-def find_blocks(
-    wanted: Iterable[str] | QuerySet[Any, Any], policy: Blocks, caller: Caller
-) -> dict[str, BlockText | str]:
+def assembled(candidate: Candidate, context: Mapping[str, Any], caller: Caller) -> ResolvedAgent:
+    """Return the agent that a candidate amounts to in the given context."""
+    wanted = {target for _, target in referenced_blocks(candidate.config)}
+    found = find_blocks(wanted, candidate.policy, caller) if wanted else {}
+    return _build(candidate, context, found)
+
+
+def all_assembled(
+    candidates: Sequence[Candidate], context: Mapping[str, Any], caller: Caller
+) -> list[ResolvedAgent]:
+    """Return many agents; the number of queries does not depend on how many."""
+    wanted = {target for one in candidates for _, target in referenced_blocks(one.config)}
+    policies = {one.policy for one in candidates} if wanted else set()
+    found = {policy: find_blocks(wanted, policy, caller) for policy in policies}
+    return [_build(one, context, found.get(one.policy, {})) for one in candidates]
+
+
+def find_blocks(wanted: Iterable[str], policy: Blocks, caller: Caller) -> dict[str, BlockText | str]:
     """Return, by block id, the text that counts or the reason why there is none; two queries.
 
     Ids that are not in the answer are missing, or not the caller's to read.
@@ -90,12 +126,12 @@ def _policy(resolved: Resolved[Agent]) -> Blocks:
     return Blocks.LIVE if resolved.version.pk == resolved.resource.active_version_id else Blocks.READABLE
 
 
-def _build(resolved: Resolved[Agent], context: Mapping[str, Any], found: Found) -> ResolvedAgent:
-    agent, config = resolved.resource, resolved.version.config
+def _build(candidate: Candidate, context: Mapping[str, Any], found: Found) -> ResolvedAgent:
+    config = candidate.config
     instructions, reports = assemble(config["instructions"], context, found)
-    absent = tuple(report for report in reports if report.reason in {"missing", "unpublished"})
+    absent = (report for report in reports if report.reason in {"missing", "unpublished"})
     return ResolvedAgent(
-        id=agent.pk,
+        id=candidate.id,
         name=config["name"],
         description=config.get("description"),
         instructions=instructions,
@@ -103,16 +139,20 @@ def _build(resolved: Resolved[Agent], context: Mapping[str, Any], found: Found) 
         agents=_offered(config.get("agents"), context),
         model=choose(config.get("model"), context),
         default_options=choose(config.get("defaultOptions"), context) or {},
-        source="stored",
-        status=Status.PUBLISHED if agent.active_version_id else Status.DRAFT,
-        metadata=agent.metadata,
-        resolved_version_id=resolved.version.version_id,
-        active_version_id=str(agent.active_version_id) if agent.active_version_id else None,
-        selector=resolved.selector,
-        fallback=resolved.fallback,
-        warnings=resolved.warnings + tuple(_left_out(report) for report in absent),
+        source=candidate.source,
+        status=candidate.status,
+        metadata=candidate.metadata,
+        resolved_version_id=candidate.version_id,
+        active_version_id=candidate.active_version_id,
+        selector=candidate.selector,
+        fallback=candidate.fallback,
+        warnings=tuple(_left_out(report) for report in absent),
         blocks=tuple(report for report in reports if report.id is not None),
     )
+
+
+def _text(version_id: object) -> str | None:
+    return None if version_id is None else str(version_id)
 
 
 def _offered(value: Any, context: Mapping[str, Any]) -> dict[str, Any]:

@@ -59,6 +59,7 @@ class ConfigSchema:
 
 
 AGENT = ConfigSchema(edit=fields.AgentFields, whole=fields.AgentConfig)
+AGENT_OVERRIDE = ConfigSchema(edit=fields.AgentFields, whole=fields.AgentFields)
 PROMPT_BLOCK = ConfigSchema(edit=fields.PromptBlockFields, whole=fields.PromptBlockConfig)
 
 

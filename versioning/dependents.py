@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
 from django.db.models import Q
@@ -11,6 +10,8 @@ from versioning.access import Caller
 from versioning.config import Config, referenced_agents, referenced_blocks, referenced_tools
 from versioning.errors import Invalid, Issue
 from versioning.models import Agent, PromptBlock, SubAgentReference, Visibility
+from versioning.overrides import code_config, not_applied
+from versioning.registry import Registry
 from versioning.selectors import Status
 from versioning.served import Notice
 
@@ -24,21 +25,44 @@ class Dependents:
     hidden_count: int
 
 
-def dependents_of(target: Agent | PromptBlock, *, status: Status, caller: Caller) -> Dependents:
+def dependents_of(
+    target: Agent | PromptBlock, code: Registry, *, status: Status, caller: Caller
+) -> Dependents:
     """Return the agents whose published (or latest) version refers directly to the target.
 
     Whoever may not read a draft learns nothing of what it refers to; hidden ones are counted
-    only for a public target.
+    only for a public target. Of agents that code defines, the code says whom they delegate to.
     """
     pointer = "active_version" if status is Status.PUBLISHED else "latest_version"
     relation = "sub_agents" if isinstance(target, Agent) else "blocks"
     agents = Agent.objects.filter(**{f"{pointer}__{relation}__target_id": target.pk})
     if isinstance(target, Agent):
-        agents = agents.exclude(pk=target.pk)
+        agents = agents.exclude(pk=target.pk).exclude(pk__in=code.agents)
     readable = agents.readable_by(caller) if status is Status.PUBLISHED else agents.drafts_readable_by(caller)
-    named = list(readable.order_by("id").values_list("id", f"{pointer}__name"))
-    public = isinstance(target, Agent) and target.visibility == Visibility.PUBLIC
-    return Dependents(readable=named, hidden_count=agents.count() - len(named) if public else 0)
+    in_code = _code_dependents(target, code)
+    named = dict(readable.values_list("id", f"{pointer}__name"))
+    named |= {
+        agent_id: agent.name for agent_id, agent in code.readable_by(caller).items() if agent_id in in_code
+    }
+    named |= {agent_id: code.agents[agent_id].name for agent_id in named if agent_id in code.agents}
+    hidden = 0
+    if isinstance(target, Agent) and target.visibility == Visibility.PUBLIC:
+        hidden = agents.count() + len(in_code) - len(named)
+    return Dependents(readable=sorted(named.items()), hidden_count=hidden)
+
+
+def _code_dependents(target: Agent | PromptBlock, code: Registry) -> set[str]:
+    if isinstance(target, Agent):
+        return {
+            agent.id
+            for agent in code.agents.values()
+            if target.pk in agent.sub_agent_ids and agent.id != target.pk
+        }
+    return {
+        agent.id
+        for agent in code.agents.values()
+        if any(block_id == target.pk for _, block_id in referenced_blocks(code_config(agent)))
+    }
 
 
 def refuse_unpublished_blocks(config: Config, caller: Caller) -> None:
@@ -63,26 +87,39 @@ def refuse_unpublished_blocks(config: Config, caller: Caller) -> None:
         raise Invalid(issues, code="unpublished_blocks")
 
 
-def warnings_for(
-    agent_id: str, config: Config, caller: Caller, *, tools: Collection[str]
-) -> tuple[Notice, ...]:
-    """Return what the agent refers to in vain: unknown tools and sub-agents, and cycles of sub-agents.
+def warnings_for(agent_id: str, config: Config, caller: Caller, code: Registry) -> tuple[Notice, ...]:
+    """Return what a saved agent refers to in vain: unknown tools and sub-agents, cycles of sub-agents.
 
-    `tools` are the tools that exist. Agents that the caller cannot read count as unknown.
+    Agents that the caller cannot read count as unknown. Of an override only what is applied
+    counts; the fields that never are, are named.
     """
-    notices = [
+    if code.get(agent_id) is not None:
+        ignored = tuple(
+            Notice("not_applied", "is kept, but never applied to an agent that code defines", field)
+            for field in not_applied(config)
+        )
+        return ignored + _unknown_tools(agent_id, config, code)
+    return _unknown_tools(agent_id, config, code) + _sub_agent_warnings(agent_id, config, caller, code)
+
+
+def _unknown_tools(agent_id: str, config: Config, code: Registry) -> tuple[Notice, ...]:
+    known = code.tools_of(agent_id)
+    return tuple(
         Notice("unknown_tool", f"There is no tool {name!r}.", field)
         for field, name in referenced_tools(config)
-        if name not in tools
-    ]
-    references = list(referenced_agents(config))
-    wanted = {target for _, target in references}
-    known = (
-        set(Agent.objects.readable_by(caller).filter(pk__in=wanted).values_list("pk", flat=True))
-        if wanted
-        else set()
+        if name not in known
     )
-    looping = _leading_back_to(agent_id, known, caller)
+
+
+def _sub_agent_warnings(agent_id: str, config: Config, caller: Caller, code: Registry) -> tuple[Notice, ...]:
+    references = list(referenced_agents(config))
+    if not references:
+        return ()
+    wanted = {target for _, target in references}
+    stored = Agent.objects.readable_by(caller).filter(pk__in=wanted).values_list("pk", flat=True)
+    known = set(stored) | (wanted & code.readable_by(caller).keys())
+    looping = _leading_back_to(agent_id, known, caller, code)
+    notices = []
     for field, target in references:
         if target == agent_id or target in looping:
             notices.append(
@@ -93,7 +130,7 @@ def warnings_for(
     return tuple(notices)
 
 
-def _leading_back_to(agent_id: str, starts: set[str], caller: Caller) -> set[str]:
+def _leading_back_to(agent_id: str, starts: set[str], caller: Caller, code: Registry) -> set[str]:
     """Return those of the starting agents from which sub-agents lead to `agent_id`.
 
     Follows published and latest versions of agents that the caller may read, a query a level.
@@ -103,7 +140,7 @@ def _leading_back_to(agent_id: str, starts: set[str], caller: Caller) -> set[str
     while frontier:
         for source in frontier:
             edges[source] = set()
-        for source, target in _sub_agents_of(frontier, caller):
+        for source, target in _sub_agents_of(frontier, caller, code):
             edges[source].add(target)
         frontier = {target for source in frontier for target in edges[source]} - edges.keys() - {agent_id}
     looping = {source for source, targets in edges.items() if agent_id in targets}
@@ -112,9 +149,15 @@ def _leading_back_to(agent_id: str, starts: set[str], caller: Caller) -> set[str
     return looping & starts
 
 
-def _sub_agents_of(sources: set[str], caller: Caller) -> list[tuple[str, str]]:
-    agents = Agent.objects.filter(pk__in=sources)
+def _sub_agents_of(sources: set[str], caller: Caller, code: Registry) -> list[tuple[str, str]]:
+    agents = Agent.objects.filter(pk__in=sources).exclude(pk__in=code.agents)
     published = agents.readable_by(caller).values("active_version_id")
     latest = agents.drafts_readable_by(caller).values("latest_version_id")
     references = SubAgentReference.objects.filter(Q(version_id__in=published) | Q(version_id__in=latest))
-    return list(references.values_list("version__resource_id", "target_id"))
+    in_code = [
+        (agent_id, target)
+        for agent_id, agent in code.readable_by(caller).items()
+        if agent_id in sources
+        for target in agent.sub_agent_ids
+    ]
+    return [*references.values_list("version__resource_id", "target_id"), *in_code]

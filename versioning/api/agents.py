@@ -5,10 +5,10 @@ from __future__ import annotations
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from versioning import installed
 from versioning.api import answers, bodies, parameters, wire
 from versioning.api.base import EditorViewSet, tagged
-from versioning.assembly import Blocks, all_assembled, assembled, find_blocks
-from versioning.editor import editor
+from versioning.assembly import Blocks, find_blocks
 from versioning.instructions import assemble
 
 
@@ -21,7 +21,8 @@ class ServedAgentViewSet(EditorViewSet):
 
     def list(self, request: Request) -> Response:
         """Return the published resolution of every agent that the caller may read, by id."""
-        agents = all_assembled(self.caller, parameters.context(request.query_params))
+        context = parameters.context(request.query_params)
+        agents = installed.editor().agent.serve_all(context=context, by=self.caller)
         found = {agent.id: wire.resolved_agent(agent) for agent in agents}
         if request.query_params.get("partial") == "true":
             for agent in found.values():
@@ -31,8 +32,9 @@ class ServedAgentViewSet(EditorViewSet):
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
         """Return the agent that the selector names; what is published when it names nothing."""
         context = parameters.context(request.query_params)
-        resolved = editor.agent.get(id, parameters.selector(request.query_params), by=self.caller)
-        return tagged(request, wire.resolved_agent(assembled(resolved, context, self.caller)))
+        selector = parameters.selector(request.query_params)
+        agent = installed.editor().agent.serve(id, selector, context=context, by=self.caller)
+        return tagged(request, wire.resolved_agent(agent))
 
 
 class PreviewViewSet(EditorViewSet):

@@ -50,6 +50,10 @@ class AgentCreate(fields.AgentConfig, Created, HasVisibility):
     """A new agent."""
 
 
+class OverrideCreate(fields.AgentFields, Created, HasVisibility):
+    """A new override of an agent that code defines, which requires nothing."""
+
+
 class AgentUpdate(fields.AgentFields, Saved, HasVisibility):
     """An edit of an agent."""
 

@@ -9,12 +9,12 @@ from django.conf import settings
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from versioning import fields, ids
+from versioning import fields, ids, installed
 from versioning.api import answers, bodies, parameters, wire
 from versioning.api.base import EditorViewSet, Parameters, expected_tags, record_tag, tagged
 from versioning.api.filters import AgentFilter, PromptBlockFilter, ResourceFilter
 from versioning.api.parameters import Page
-from versioning.editor import Collection, editor
+from versioning.editor import Collection
 from versioning.fields import Shape
 from versioning.models import Version, VersionedResource
 from versioning.resolution import Resolved
@@ -43,7 +43,6 @@ COMMON_ANSWERS: Mapping[str, type[Shape]] = {
 class ResourceViewSet(EditorViewSet):
     """Everything that can be done with a resource; a subclass says with which kind."""
 
-    collection: ClassVar[Collection[Any]]
     kind: ClassVar[wire.Kind]
     filters: ClassVar[type[ResourceFilter]]
     created = frozenset({"create", "clone", "add_version", "restore"})
@@ -69,6 +68,12 @@ class ResourceViewSet(EditorViewSet):
         "compare": parameters.COMPARED,
     }
 
+    @property
+    def collection(self) -> Collection[Any]:
+        """The agents, or the prompt blocks, of this installation."""
+        collection: Collection[Any] = getattr(installed.editor(), self.kind.namespace)
+        return collection
+
     # Records
 
     def list(self, request: Request) -> Response:
@@ -81,7 +86,7 @@ class ResourceViewSet(EditorViewSet):
 
     def create(self, request: Request) -> Response:
         """Make a resource with its first version."""
-        config, record = bodies.split(bodies.read(request, self.bodies["create"]))
+        config, record = bodies.split(bodies.read(request, self.create_body(request)))
         return self._made(self.collection.create(config, **record, by=self.caller))
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
@@ -93,8 +98,7 @@ class ResourceViewSet(EditorViewSet):
     def update(self, request: Request, id: str) -> Response:  # noqa: A002
         """Save an edit, as a draft unless `autoPublish` is true."""
         changes, record = bodies.split(bodies.read(request, self.bodies["update"]))
-        record.setdefault("publish", False)
-        saved = self.collection.update(id, changes, **record, by=self.caller, expect=self._expected)
+        saved = self.collection.edit(id, changes, **record, by=self.caller, expect=self._expected)
         return tagged(request, wire.saved(saved, self.caller), tag=self._tag(saved.resource))
 
     def destroy(self, request: Request, id: str) -> Response:  # noqa: A002
@@ -112,8 +116,8 @@ class ResourceViewSet(EditorViewSet):
     def export(self, request: Request, id: str) -> Response:  # noqa: A002
         """Return the given fields, or a stored version, as deterministic JSON; nothing is stored."""
         selector = parameters.selector(request.query_params)
-        resource, config = self.collection.export(id, bodies.as_object(request), selector, by=self.caller)
-        return Response(wire.export(self.kind, resource.pk, config))
+        config = self.collection.export(id, bodies.as_object(request), selector, by=self.caller)
+        return Response(wire.export(self.kind, id, config))
 
     def clone(self, request: Request, id: str) -> Response:  # noqa: A002
         """Make a new, unpublished resource of the version that the selector names."""
@@ -134,12 +138,12 @@ class ResourceViewSet(EditorViewSet):
 
     def versions(self, request: Request, id: str) -> Response:  # noqa: A002
         """List the versions, newest first."""
-        resource = self.collection.versions(id, by=self.caller)
-        rows = resource.versions.select_related("author")
+        history = self.collection.versions(id, by=self.caller)
+        rows = history.versions
         if request.query_params.get("source") == "git":
             rows = rows.none()
         page = Page.read(request.query_params, size=20, fields=VERSION_ORDERS, then="-number")
-        return Response(page.answer("versions", rows, lambda found: self._versions(resource, found)))
+        return Response(page.answer("versions", rows, lambda found: self._versions(history.resource, found)))
 
     def add_version(self, request: Request, id: str) -> Response:  # noqa: A002
         """Save a copy of what is published as a new draft."""
@@ -206,6 +210,10 @@ class ResourceViewSet(EditorViewSet):
 
     # Answers
 
+    def create_body(self, request: Request) -> type[Shape]:
+        """Return the shape of the body that makes this resource."""
+        return self.bodies["create"]
+
     @property
     def _expected(self) -> frozenset[str] | None:
         return expected_tags(self.request)
@@ -218,7 +226,9 @@ class ResourceViewSet(EditorViewSet):
         versions = self.collection.model.version_model._default_manager.in_bulk(shown.values())
         return [wire.record(row, versions[shown[row.pk]], self.caller) for row in rows]
 
-    def _versions(self, resource: VersionedResource, rows: Any) -> Any:
+    def _versions(self, resource: VersionedResource | None, rows: Any) -> Any:
+        if resource is None:
+            return []
         labels: dict[Any, Any] = {row.pk: [] for row in rows}
         for label in resource.labels.filter(version_id__in=labels):
             labels[label.version_id].append(label.name)
@@ -243,7 +253,6 @@ class AgentViewSet(ResourceViewSet):
     """Stored agents."""
 
     subject = "stored agent"
-    collection = editor.agent
     kind = wire.AGENTS
     filters = AgentFilter
     query = {
@@ -266,12 +275,16 @@ class AgentViewSet(ResourceViewSet):
         "export": answers.AgentExport,
     }
 
+    def create_body(self, request: Request) -> type[Shape]:
+        """Return the shape of the body: for an agent that code defines, that of an override."""
+        agent_id = str(bodies.as_object(request).get("id"))
+        return bodies.OverrideCreate if installed.editor().code.get(agent_id) else bodies.AgentCreate
+
 
 class PromptBlockViewSet(ResourceViewSet):
     """Prompt blocks."""
 
     subject = "prompt block"
-    collection = editor.prompt
     kind = wire.PROMPT_BLOCKS
     filters = PromptBlockFilter
     query = {

@@ -29,15 +29,25 @@ class Kind:
     list_key: str
     id_key: str
     folder: str
+    namespace: str
+    """The editor's name for the collection."""
 
 
-AGENTS = Kind(singular="agent", segment="agents", list_key="agents", id_key="agentId", folder="agents")
+AGENTS = Kind(
+    singular="agent",
+    segment="agents",
+    list_key="agents",
+    id_key="agentId",
+    folder="agents",
+    namespace="agent",
+)
 PROMPT_BLOCKS = Kind(
     singular="prompt block",
     segment="prompt-blocks",
     list_key="promptBlocks",
     id_key="blockId",
     folder="prompt-blocks",
+    namespace="prompt",
 )
 
 

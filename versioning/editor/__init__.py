@@ -1,9 +1,10 @@
 """The use cases: what people and programs do with agents and prompt blocks.
 
-    from versioning.editor import editor
+    from versioning.editor import Editor
 
-    editor.agent.update("writer", {"instructions": "…"}, by=user)     # saved and published at once
-    editor.prompt.update("tone", {"content": "…"}, by=user)           # saved as a draft
+    editor = Editor()
+    editor.agent.update("writer", instructions="…", by=user)     # saved and published AT ONCE
+    editor.prompt.update("tone", content="…", by=user)           # saved as a DRAFT
 
 The two kinds differ in that one thing. Everything checks rights, keeps the policies and writes the
 audit log; the REST API, the studio and the commands call these same verbs.
@@ -11,20 +12,42 @@ audit log; the REST API, the studio and the commands call these same verbs.
 
 from __future__ import annotations
 
-from versioning.editor.collection import Collection
-from versioning.models import Agent, AgentLabel, PromptBlock, PromptBlockLabel
+from collections.abc import Collection as AnyCollection
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-__all__ = ["Collection", "Editor", "editor"]
+from django.conf import settings
+
+from versioning.access import Caller
+from versioning.editor.agents import Agents
+from versioning.editor.collection import Collection
+from versioning.models import PromptBlock, PromptBlockLabel
+from versioning.overrides import CodeAgent
+from versioning.registry import Registry
+from versioning.selectors import Selector
+from versioning.served import ResolvedAgent
+
+__all__ = ["Agents", "Collection", "Editor"]
 
 
 class Editor:
-    """Two collections, one for each kind."""
+    """Two collections, one for each kind, that know the agents which the framework defines in code."""
 
     def __init__(self) -> None:
-        self.agent: Collection[Agent] = Collection(Agent, AgentLabel, publishes_at_once=True)
+        self.code = Registry(workspace_id=settings.EDITOR_CODE_WORKSPACE)
+        self.agent = Agents(self.code)
         self.prompt: Collection[PromptBlock] = Collection(
-            PromptBlock, PromptBlockLabel, publishes_at_once=False
+            PromptBlock, PromptBlockLabel, self.code, publishes_at_once=False
         )
 
+    # What the runtime asks of an editor: `versioning.runtime.store.AgentStore`
 
-editor = Editor()
+    def register(self, agents: Sequence[CodeAgent], tools: AnyCollection[str]) -> None:
+        """Take note of the agents and tools that code defines."""
+        self.code.register(agents, tools)
+
+    def serve(
+        self, agent_id: str, selector: Selector, *, context: Mapping[str, Any], by: Caller, as_part: bool
+    ) -> ResolvedAgent:
+        """Return the agent that the selector names; see `Agents.serve`."""
+        return self.agent.serve(agent_id, selector, context=context, by=by, as_part=as_part)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
+from versioning.access import APPLICATION
+from versioning.editor.reading import Who
 from versioning.editor.saving import Saving
 from versioning.models import VersionedResource, VersionLabel
+from versioning.registry import Registry
+from versioning.resolution import Resolved
 
 R = TypeVar("R", bound=VersionedResource)
 
@@ -13,10 +18,35 @@ R = TypeVar("R", bound=VersionedResource)
 class Collection(Saving[R]):
     """The agents, or the prompt blocks.
 
-    `publishes_at_once` is the one difference between the kinds: saving an agent through Python
-    publishes it, saving a prompt block makes a draft.
+    `publishes_at_once` is the one difference between the kinds: `update` publishes an agent, and
+    makes a draft of a prompt block.
     """
 
-    def __init__(self, model: type[R], label_model: type[VersionLabel], *, publishes_at_once: bool) -> None:
-        super().__init__(model, label_model)
+    def __init__(
+        self,
+        model: type[R],
+        label_model: type[VersionLabel],
+        code: Registry,
+        *,
+        publishes_at_once: bool,
+    ) -> None:
+        super().__init__(model, label_model, code)
         self.publishes_at_once = publishes_at_once
+
+    def update(
+        self,
+        resource_id: str,
+        fields: Mapping[str, Any] | None = None,
+        *,
+        publish: bool | None = None,
+        by: Who = APPLICATION,
+        **more: Any,
+    ) -> Resolved[R]:
+        """Save an edit as `edit` does, and BE CAREFUL: an agent is published by it, at once.
+
+        The one difference between the kinds: `editor.agent.update()` makes a version and serves it
+        from the next read on (`publish=False` keeps it a draft); `editor.prompt.update()` makes a
+        draft that nobody is served (`publish=True` publishes it).
+        """
+        publish = self.publishes_at_once if publish is None else publish
+        return self.edit(resource_id, fields, publish=publish, by=by, **more)

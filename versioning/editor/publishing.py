@@ -13,7 +13,7 @@ from django.utils import timezone
 from versioning import ids
 from versioning.access import APPLICATION, Caller, Right
 from versioning.dependents import refuse_unpublished_blocks, warnings_for
-from versioning.editor.reading import Label, Reading, custom_label
+from versioning.editor.reading import Label, Reading, Who, caller_of, custom_label
 from versioning.errors import EditConflict, InUse, Invalid, NotFound
 from versioning.models import Action, Agent, AuditEntry, Version, VersionedResource, Visibility
 from versioning.resolution import Resolved
@@ -32,21 +32,19 @@ class Publishing(Reading[R]):
     otherwise. None expects nothing.
     """
 
-    known_tools: frozenset[str] = frozenset()
-    """The tools that agents can use by name."""
-
     def publish(
         self,
         resource_id: str,
         version_id: str,
         *,
-        by: Caller = APPLICATION,
+        by: Who = APPLICATION,
         expect: Collection[str] | None = None,
     ) -> Resolved[R]:
         """Serve exactly this version from the next read on.
 
         Raises `Invalid` naming every prompt block that the version refers to and that is not published.
         """
+        by = caller_of(by)
         with self._changing(resource_id, Right.PUBLISH, by, expect) as resource:
             version = self.find_version(resource, version_id)
             self._activate(resource, version, by)
@@ -55,9 +53,10 @@ class Publishing(Reading[R]):
             )
 
     def unpublish(
-        self, resource_id: str, *, by: Caller = APPLICATION, expect: Collection[str] | None = None
+        self, resource_id: str, *, by: Who = APPLICATION, expect: Collection[str] | None = None
     ) -> Resolved[R]:
         """Serve no version; nothing is deleted."""
+        by = caller_of(by)
         with self._changing(resource_id, Right.PUBLISH, by, expect) as resource:
             if resource.active_version_id is not None:
                 self._note(Action.UNPUBLISH, resource, by, from_version=resource.active_version_id)
@@ -70,10 +69,11 @@ class Publishing(Reading[R]):
         name: str,
         version_id: str,
         *,
-        by: Caller = APPLICATION,
+        by: Who = APPLICATION,
         expect: Collection[str] | None = None,
     ) -> tuple[R, Label]:
         """Set a label on a version, or move it there."""
+        by = caller_of(by)
         fault = ids.label_fault(name)
         with self._changing(resource_id, Right.PUBLISH, by, expect) as resource:
             if fault is not None:
@@ -94,10 +94,11 @@ class Publishing(Reading[R]):
         resource_id: str,
         name: str,
         *,
-        by: Caller = APPLICATION,
+        by: Who = APPLICATION,
         expect: Collection[str] | None = None,
     ) -> R:
         """Remove a label; raises `NotFound` when there is none of this name."""
+        by = caller_of(by)
         with self._changing(resource_id, Right.PUBLISH, by, expect) as resource:
             if name in ids.RESERVED_LABELS:
                 raise Invalid.field("name", f"{name!r} is computed and cannot be removed")
@@ -114,13 +115,14 @@ class Publishing(Reading[R]):
         resource_id: str,
         *,
         if_unused: bool = False,
-        by: Caller = APPLICATION,
+        by: Who = APPLICATION,
         expect: Collection[str] | None = None,
     ) -> None:
         """Delete a resource with its versions and labels; its id can be used again.
 
         With `if_unused`, raises `InUse` when a published agent refers to it.
         """
+        by = caller_of(by)
         with self._changing(resource_id, Right.PUBLISH, by, expect) as resource:
             if if_unused:
                 self._refuse_in_use(resource_id, by)
@@ -132,13 +134,14 @@ class Publishing(Reading[R]):
         resource_id: str,
         version_id: str,
         *,
-        by: Caller = APPLICATION,
+        by: Who = APPLICATION,
         expect: Collection[str] | None = None,
     ) -> R:
         """Delete a version: a draft needs the right to save, a historical one the right to publish.
 
         Raises `Invalid` for one that is published, labelled or the only one.
         """
+        by = caller_of(by)
         with self._changing(resource_id, Right.SAVE, by, expect) as resource:
             version = self.find_version(resource, version_id)
             if version.state_in(resource) is not State.DRAFT:
@@ -150,11 +153,12 @@ class Publishing(Reading[R]):
             resource.forget(version)
             return resource
 
-    def prune(self, resource_id: str, keep: int, *, by: Caller = APPLICATION) -> int:
+    def prune(self, resource_id: str, keep: int, *, by: Who = APPLICATION) -> int:
         """Delete all but the newest `keep` versions and return how many went.
 
         Never removes an active, latest or labelled version.
         """
+        by = caller_of(by)
         with self._changing(resource_id, Right.PUBLISH, by) as resource:
             return self._prune(resource, keep, by)
 
@@ -202,7 +206,7 @@ class Publishing(Reading[R]):
         resource.activate(version.pk)
 
     def _warnings(self, resource: R, version: Version, by: Caller) -> tuple[Notice, ...]:
-        return warnings_for(resource.pk, version.config, by, tools=self.known_tools)
+        return warnings_for(resource.pk, version.config, by, self.code)
 
     def _set_visibility(self, resource: VersionedResource, visibility: str, by: Caller) -> None:
         """Change who beyond the workspace may read an agent."""

@@ -5,17 +5,24 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.db.models import QuerySet
 
 from versioning import canonical, ids
 from versioning.access import APPLICATION, Caller, Right
-from versioning.config import Config, raise_for_faults
+from versioning.config import Config, ConfigSchema, raise_for_faults
 from versioning.dependents import Dependents, dependents_of
 from versioning.errors import NotFound
-from versioning.models import Agent, PromptBlock, Version, VersionedResource, VersionLabel
+from versioning.models import Agent, PromptBlock, Version, VersionedResource, VersionLabel, caller_for
 from versioning.models.versioned import VersionedQuerySet
+from versioning.registry import Registry
 from versioning.resolution import Resolved, parse_version_id, select
 from versioning.selectors import PUBLISHED, Selector, Status
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
 
 R = TypeVar("R", bound=VersionedResource)
 
@@ -41,6 +48,23 @@ class Label:
     updated_by: str | None
 
 
+@dataclass(frozen=True, kw_only=True)
+class History(Generic[R]):
+    """A resource and its versions; there is no resource while an agent is only defined in code."""
+
+    resource: R | None
+    versions: QuerySet[Any]
+
+
+Who = Caller | AbstractBaseUser
+"""Whoever acts: a caller with rights of its own, or a user with the roles of this moment."""
+
+
+def caller_of(who: Who) -> Caller:
+    """Return the caller that acts."""
+    return who if isinstance(who, Caller) else caller_for(cast("User", who))
+
+
 # `list` is a verb of the collection below, so the lists that it returns have names of their own.
 Differences = list[Difference]
 Labels = list[Label]
@@ -49,8 +73,9 @@ Labels = list[Label]
 class Reading(Generic[R]):
     """What can be asked of a collection. Every answer holds only what the caller may read."""
 
-    def __init__(self, model: type[R], label_model: type[VersionLabel]) -> None:
+    def __init__(self, model: type[R], label_model: type[VersionLabel], code: Registry) -> None:
         self.model = model
+        self.code = code
         self.label_model: type[Any] = label_model
 
     @property
@@ -58,11 +83,12 @@ class Reading(Generic[R]):
         """Every resource of this kind, whoever may read it."""
         return cast("VersionedQuerySet[R]", self.model._default_manager.all())
 
-    def list(self, *, by: Caller = APPLICATION) -> VersionedQuerySet[R]:
+    def list(self, *, by: Who = APPLICATION) -> VersionedQuerySet[R]:
         """Return the resources that the caller may read, newest first."""
+        by = caller_of(by)
         return self.all.readable_by(by).select_related("author")
 
-    def find(self, resource_id: str, *, by: Caller = APPLICATION) -> R:
+    def find(self, resource_id: str, *, by: Who = APPLICATION) -> R:
         """Return a resource; raises `NotFound` when it is missing or not the caller's to read."""
         # An impossible id is refused here, before a database that cannot hold it gets to see it.
         found = None if ids.fault(resource_id) else self.list(by=by).filter(pk=resource_id).first()
@@ -70,26 +96,31 @@ class Reading(Generic[R]):
             raise NotFound
         return found
 
-    def get(
-        self, resource_id: str, selector: Selector = PUBLISHED, *, by: Caller = APPLICATION
-    ) -> Resolved[R]:
+    def get(self, resource_id: str, selector: Selector = PUBLISHED, *, by: Who = APPLICATION) -> Resolved[R]:
         """Return a resource with the version that the selector names; raises as `select` does."""
+        by = caller_of(by)
         return select(self.find(resource_id, by=by), selector, by)
 
-    def versions(self, resource_id: str, *, by: Caller = APPLICATION) -> R:
-        """Return a resource whose whole history the caller may read; raises `Forbidden` otherwise."""
+    def versions(self, resource_id: str, *, by: Who = APPLICATION) -> History[R]:
+        """Return a resource with its versions, newest first; raises `Forbidden` without the right to drafts."""
+        by = caller_of(by)
         resource = self.find(resource_id, by=by)
         by.require(Right.READ_DRAFTS, resource.workspace_id)
-        return resource
+        return History(resource=resource, versions=resource.versions.select_related("author"))
 
-    def version(self, resource_id: str, version_id: str, *, by: Caller = APPLICATION) -> Resolved[R]:
+    def schema_of(self, resource_id: str) -> ConfigSchema:
+        """Return what the snapshots of this resource hold."""
+        return self.model.schema
+
+    def version(self, resource_id: str, version_id: str, *, by: Who = APPLICATION) -> Resolved[R]:
         """Return one version; raises `NotFound` for a version of another resource."""
         return self.get(resource_id, Selector(version_id=version_id), by=by)
 
     def compare(
-        self, resource_id: str, before: str, after: str, *, by: Caller = APPLICATION
+        self, resource_id: str, before: str, after: str, *, by: Who = APPLICATION
     ) -> tuple[Resolved[R], Resolved[R], Differences]:
         """Return two versions, by id, and the top-level fields in which they differ."""
+        by = caller_of(by)
         resource = self.find(resource_id, by=by)
         old, new = (select(resource, Selector(version_id=version_id), by) for version_id in (before, after))
         differences = [
@@ -101,11 +132,12 @@ class Reading(Generic[R]):
         return old, new, differences
 
     def dependents(
-        self, resource_id: str, *, status: Status = Status.PUBLISHED, by: Caller = APPLICATION
+        self, resource_id: str, *, status: Status = Status.PUBLISHED, by: Who = APPLICATION
     ) -> Dependents:
         """Return the agents that refer directly to a resource which the caller may read."""
+        by = caller_of(by)
         target = self.find(resource_id, by=by)
-        return dependents_of(cast("Agent | PromptBlock", target), status=status, caller=by)
+        return dependents_of(cast("Agent | PromptBlock", target), self.code, status=status, caller=by)
 
     def export(
         self,
@@ -113,22 +145,27 @@ class Reading(Generic[R]):
         fields: Mapping[str, Any] | None = None,
         selector: Selector = PUBLISHED,
         *,
-        by: Caller = APPLICATION,
-    ) -> tuple[R, Config]:
+        by: Who = APPLICATION,
+    ) -> Config:
         """Return the configuration to write into a file: the given fields, or a stored version.
 
         Of `fields` only what a snapshot of this kind holds is kept. Nothing is stored.
         """
+        by = caller_of(by)
         if not fields:
-            resolved = self.get(resource_id, selector, by=by)
-            return resolved.resource, resolved.version.config
-        resource = self.find(resource_id, by=by)
+            return self.get(resource_id, selector, by=by).version.config
+        self.find(resource_id, by=by)
+        return self.known_fields(fields)
+
+    def known_fields(self, fields: Mapping[str, Any]) -> Config:
+        """Return those of the fields that a snapshot of this kind holds; raises `Invalid` for their faults."""
         known = {name: fields[name] for name in self.model.schema.names if fields.get(name) is not None}
         raise_for_faults(self.model.schema.edit, known)
-        return resource, known
+        return known
 
-    def labels(self, resource_id: str, *, by: Caller = APPLICATION) -> Labels:
+    def labels(self, resource_id: str, *, by: Who = APPLICATION) -> Labels:
         """Return the labels of the versions that the caller may read, the computed ones first."""
+        by = caller_of(by)
         resource = self.find(resource_id, by=by)
         rows: Any = list(resource.labels.select_related("version", "updated_by"))
         drafts = by.may(Right.READ_DRAFTS, resource.workspace_id)

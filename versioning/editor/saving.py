@@ -14,8 +14,9 @@ from versioning import canonical, ids
 from versioning.access import APPLICATION, Caller, Right
 from versioning.config import Config
 from versioning.editor.publishing import Publishing
+from versioning.editor.reading import Who, caller_of
 from versioning.errors import Forbidden, IdTaken, Invalid
-from versioning.models import Action, Version, VersionedResource, Visibility, Workspace
+from versioning.models import Action, Agent, Version, VersionedResource, Visibility, Workspace
 from versioning.models.versioned import EDIT_MESSAGE, INITIAL_MESSAGE
 from versioning.resolution import Resolved
 from versioning.selectors import DRAFT, PUBLISHED, Selector
@@ -44,11 +45,11 @@ class Saving(Publishing[R]):
         *,
         id: str | None = None,  # noqa: A002  the wire name
         workspace: str | None = None,
-        visibility: str = Visibility.PRIVATE,
+        visibility: str | None = None,
         metadata: Fields | None = NOTHING,
         publish: bool | None = None,
         message: str | None = None,
-        by: Caller = APPLICATION,
+        by: Who = APPLICATION,
         **named: Any,
     ) -> Resolved[R]:
         """Make a resource with its first version.
@@ -56,13 +57,16 @@ class Saving(Publishing[R]):
         The id defaults to one made of the name, the workspace to the caller's only one. Raises
         `Invalid`, `Forbidden` for a workspace that is not the caller's, `IdTaken`.
         """
-        config = self.model.schema.edited({}, _merged(fields, named))
-        resource_id = _checked_id(id, config)
-        workspace_id = _workspace_for(by, workspace)
-        publish = self._whether_to_publish(visibility, workspace_id, by, asked=publish)
-        record: dict[str, Any] = {"metadata": _merged_metadata({}, metadata), "workspace_id": workspace_id}
-        if visibility != Visibility.PRIVATE:
-            record["visibility"] = visibility
+        by = caller_of(by)
+        changes = _merged(fields, named)
+        resource_id = ids.slug(str(changes.get("name", ""))) if id is None else id
+        config = self.schema_of(resource_id).edited({}, changes)
+        self._refuse(resource_id, changes)
+        _check_id(resource_id, given=id)
+        workspace_id = self._workspace_of(resource_id, workspace, by)
+        record = {"metadata": _merged_metadata({}, metadata), "workspace_id": workspace_id}
+        record |= self._visibility_of(resource_id, visibility, workspace_id, by)
+        publish = self._whether_to_publish(resource_id, workspace_id, by, asked=publish)
         initial_message = _message_or(INITIAL_MESSAGE, message)
         try:
             with transaction.atomic():
@@ -79,30 +83,32 @@ class Saving(Publishing[R]):
             raise
         return Resolved(resource=resource, version=version, warnings=self._warnings(resource, version, by))
 
-    def update(
+    def edit(
         self,
         resource_id: str,
         fields: Fields | None = None,
         *,
         metadata: Fields | None = NOTHING,
         visibility: str | None = None,
-        publish: bool | None = None,
+        publish: bool = False,
         message: str | None = None,
-        by: Caller = APPLICATION,
+        by: Who = APPLICATION,
         expect: Collection[str] | None = None,
         **named: Any,
     ) -> Resolved[R]:
         """Save an edit: absent fields stay, None clears, metadata is merged member by member.
 
-        A version is made only when a snapshot field differs from the latest. Agents are published
-        at once unless `publish=False`; prompt blocks stay drafts unless `publish=True`.
+        A version is made only when a snapshot field differs from the latest; it stays a draft
+        unless `publish=True`.
         """
+        by = caller_of(by)
         with self._changing(resource_id, Right.SAVE, by, expect) as resource:
-            publish = self.publishes_at_once if publish is None else publish
             if publish:
                 by.require(Right.PUBLISH, resource.workspace_id)
             latest = resource.version(resource.latest_version_id)
-            config = self.model.schema.edited(latest.config, _merged(fields, named))
+            changes = _merged(fields, named)
+            config = self.schema_of(resource_id).edited(latest.config, changes)
+            self._refuse(resource_id, changes)
             message = _message_or(EDIT_MESSAGE, message)
             if visibility is not None:
                 self._set_visibility(resource, visibility, by)
@@ -127,10 +133,11 @@ class Saving(Publishing[R]):
         version_id: str,
         *,
         message: str | None = None,
-        by: Caller = APPLICATION,
+        by: Who = APPLICATION,
         expect: Collection[str] | None = None,
     ) -> Resolved[R]:
         """Save a copy of a version's whole configuration as a new draft; what is served stays."""
+        by = caller_of(by)
         with self._changing(resource_id, Right.SAVE, by, expect) as resource:
             source = self.find_version(resource, version_id)
             version = self._copy(resource, source, message, by)
@@ -142,10 +149,11 @@ class Saving(Publishing[R]):
         resource_id: str,
         *,
         message: str | None = None,
-        by: Caller = APPLICATION,
+        by: Who = APPLICATION,
         expect: Collection[str] | None = None,
     ) -> Resolved[R]:
         """Save a copy of what is published (of the latest, when nothing is) as a new draft."""
+        by = caller_of(by)
         with self._changing(resource_id, Right.SAVE, by, expect) as resource:
             source = resource.version(resource.active_version_id or resource.latest_version_id)
             return Resolved(
@@ -160,26 +168,52 @@ class Saving(Publishing[R]):
         *,
         name: str | None = None,
         workspace: str | None = None,
-        by: Caller = APPLICATION,
+        by: Who = APPLICATION,
     ) -> Resolved[R]:
         """Make a new, private, unpublished resource from the version that the selector names."""
+        by = caller_of(by)
         source = self.get(resource_id, selector, by=by)
         if workspace is None and by.may(Right.SAVE, source.resource.workspace_id):
             workspace = source.resource.workspace_id
-        config = {**source.version.config, **({"name": name} if name is not None else {})}
-        return self.create(
-            config, id=new_id, workspace=workspace, metadata=source.resource.metadata, publish=False, by=by
-        )
+        config = self._whole(source)
+        if name is not None:
+            config = {**config, "name": name}
+        metadata = source.resource.metadata
+        return self.create(config, id=new_id, workspace=workspace, metadata=metadata, publish=False, by=by)
+
+    # What agents that are defined in code do otherwise
+
+    def _workspace_of(self, resource_id: str, asked: str | None, by: Caller) -> str:
+        """Return the workspace of a new resource, in which the caller may save."""
+        return _workspace_for(by, asked)
+
+    def _visibility_of(
+        self, resource_id: str, asked: str | None, workspace_id: str, by: Caller
+    ) -> dict[str, Any]:
+        """Return what a new record says about its visibility; prompt blocks say nothing."""
+        if asked is None:
+            return {}
+        if self.model is not Agent or asked not in Visibility.values:
+            raise Invalid.field("visibility", "must be 'private' or 'public', and only agents have it")
+        if asked == Visibility.PUBLIC:
+            by.require(Right.PUBLISH, workspace_id)
+        return {"visibility": asked}
 
     def _whether_to_publish(
-        self, visibility: str, workspace_id: str, by: Caller, *, asked: bool | None
+        self, resource_id: str, workspace_id: str, by: Caller, *, asked: bool | None
     ) -> bool:
-        if visibility not in Visibility.values:
-            raise Invalid.field("visibility", "must be 'private' or 'public'")
-        if asked or visibility == Visibility.PUBLIC:
+        """Return whether a new resource is published; raises `Forbidden` when that is not the caller's to do."""
+        if asked:
             by.require(Right.PUBLISH, workspace_id)
         default = self.publishes_at_once and by.may(Right.PUBLISH, workspace_id)
         return default if asked is None else asked
+
+    def _whole(self, resolved: Resolved[R]) -> Config:
+        """Return the whole configuration of a version, such as a resource of its own could have it."""
+        return resolved.version.config
+
+    def _refuse(self, resource_id: str, changes: Fields) -> None:
+        """Raise `Invalid` for fields that are not the editor's to change."""
 
     def _copy(self, resource: R, source: Version, message: str | None, by: Caller) -> Version:
         latest = resource.version(resource.latest_version_id)
@@ -198,14 +232,12 @@ def _merged(fields: Fields | None, named: Fields) -> Fields:
     return {**(fields or {}), **{to_camel(name): value for name, value in named.items()}}
 
 
-def _checked_id(given: str | None, config: Config) -> str:
-    resource_id = ids.slug(config["name"]) if given is None else given
+def _check_id(resource_id: str, *, given: str | None) -> None:
     fault = ids.fault(resource_id)
     if given is None and not resource_id:
         fault = "is required: the name has no letter or digit of a-z, 0-9 to make one of"
     if fault is not None:
         raise Invalid.field("id", fault)
-    return resource_id
 
 
 def _workspace_for(by: Caller, asked: str | None) -> str:

@@ -1,0 +1,225 @@
+"""The agents: what the collection of all resources does otherwise where an agent is defined in code.
+
+A code-defined agent is there without any record. Its record is an override, which belongs to the
+workspace of the code, holds what the code lets it change, and lies over the code when it is served.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.models import F
+from django.db.models.functions import Coalesce
+
+from versioning import config
+from versioning.access import APPLICATION, Caller, Right
+from versioning.assembly import Candidate, all_assembled, assembled
+from versioning.config import Config, ConfigSchema
+from versioning.editor.collection import Collection
+from versioning.editor.reading import History, Who, caller_of
+from versioning.errors import Forbidden, Invalid, NotFound
+from versioning.models import Agent, AgentLabel, AgentVersion
+from versioning.overrides import CodeAgent, applied, laid_over, refused
+from versioning.registry import Registry
+from versioning.resolution import NEVER_PUBLISHED, Resolved, select
+from versioning.selectors import PUBLISHED, Selector, Status
+from versioning.served import ResolvedAgent
+
+
+class Agents(Collection[Agent]):
+    """Stored agents, and overrides of those that code defines."""
+
+    def __init__(self, code: Registry) -> None:
+        super().__init__(Agent, AgentLabel, code, publishes_at_once=True)
+
+    # Serving
+
+    def serve(
+        self,
+        agent_id: str,
+        selector: Selector = PUBLISHED,
+        *,
+        context: Mapping[str, Any] | None = None,
+        by: Who = APPLICATION,
+        as_part: bool = False,
+    ) -> ResolvedAgent:
+        """Return an agent with everything resolved in the context, whether stored or defined in code.
+
+        `as_part` means that a published agent runs it as a part of itself, whoever calls: then
+        nobody asks whether the caller may read what is published of it.
+        Raises `NotFound` and `Forbidden` as `select` does.
+        """
+        by = caller_of(by)
+        candidate = self._candidate(agent_id, selector, by, as_part=as_part)
+        return assembled(candidate, context or {}, by)
+
+    def serve_all(
+        self, *, context: Mapping[str, Any] | None = None, by: Who = APPLICATION
+    ) -> tuple[ResolvedAgent, ...]:
+        """Return the published resolution of every agent that the caller may read, by id.
+
+        The number of queries does not depend on the number of agents.
+        """
+        by = caller_of(by)
+        readable = self.all.readable_by(by)
+        served_ids = readable.order_by().values(served_id=Coalesce("active_version_id", "latest_version_id"))
+        versions = {version.pk: version for version in AgentVersion.objects.filter(pk__in=served_ids)}
+        rows = {row.pk: row for row in readable}
+        candidates = [
+            Candidate.stored(_published(row, versions))
+            for row in rows.values()
+            if self.code.get(row.pk) is None
+        ]
+        for agent_id, agent in self.code.readable_by(by).items():
+            row = rows.get(agent_id)
+            override = _published(row, versions) if row and row.active_version_id else None
+            candidates.append(Candidate.code(agent, PUBLISHED, row=row, override=override))
+        candidates.sort(key=lambda candidate: candidate.id)
+        return tuple(all_assembled(candidates, context or {}, by))
+
+    def _candidate(self, agent_id: str, selector: Selector, by: Caller, *, as_part: bool) -> Candidate:
+        agent = self.code.get(agent_id)
+        if agent is not None:
+            if not as_part and agent_id not in self.code.readable_by(by):
+                raise NotFound
+            row = self._override_row(agent_id)
+            override = self._override(row, selector, by)
+            return Candidate.code(agent, selector, row=row, override=override)
+        if not as_part:
+            return Candidate.stored(self.get(agent_id, selector, by=by))
+        row = self.all.filter(pk=agent_id).first()
+        if row is None or (selector.status is Status.PUBLISHED and row.active_version_id is None):
+            raise NotFound
+        return Candidate.stored(select(row, selector, by))
+
+    # Overrides
+
+    def update(
+        self,
+        resource_id: str,
+        fields: Mapping[str, Any] | None = None,
+        *,
+        publish: bool | None = None,
+        by: Who = APPLICATION,
+        **more: Any,
+    ) -> Resolved[Agent]:
+        """Save an edit and publish it AT ONCE, unless `publish=False`; see `Collection.update`.
+
+        The first update of an agent that is defined in code makes its override.
+        """
+        if self.code.get(resource_id) is not None and self._override_row(resource_id) is None:
+            publish = self.publishes_at_once if publish is None else publish
+            return self.create(fields, id=resource_id, publish=publish, by=by, **more)
+        return super().update(resource_id, fields, publish=publish, by=by, **more)
+
+    def versions(self, resource_id: str, *, by: Who = APPLICATION) -> History[Agent]:
+        """Return an agent with its versions; of a code-defined one without an override there are none."""
+        by = caller_of(by)
+        if resource_id in self.code.readable_by(by) and self._override_row(resource_id) is None:
+            by.require(Right.READ_DRAFTS, self.code.workspace_id)
+            return History(resource=None, versions=AgentVersion.objects.none())
+        return super().versions(resource_id, by=by)
+
+    def export(
+        self,
+        resource_id: str,
+        fields: Mapping[str, Any] | None = None,
+        selector: Selector = PUBLISHED,
+        *,
+        by: Who = APPLICATION,
+    ) -> Config:
+        """Return the configuration to write into a file; of a code-defined agent what an override may hold."""
+        by = caller_of(by)
+        agent = self.code.get(resource_id)
+        if agent is None:
+            return super().export(resource_id, fields, selector, by=by)
+        if resource_id not in self.code.readable_by(by):
+            raise NotFound
+        if fields:
+            return applied(agent, self.known_fields(fields))
+        override = self._override(self._override_row(resource_id), selector, by)
+        if override is None:
+            raise NotFound("This agent is as its code says: there is no override.", code="no_override")
+        return applied(agent, override.version.config)
+
+    def schema_of(self, resource_id: str) -> ConfigSchema:
+        """Return what the snapshots of this agent hold: an override requires nothing."""
+        return config.AGENT_OVERRIDE if self.code.get(resource_id) else super().schema_of(resource_id)
+
+    def sync_visibility(self) -> None:
+        """Bring the overrides' visibility in line with the code, which alone decides it."""
+        for agent in self.code.agents.values():
+            overrides = self.all.filter(pk=agent.id, workspace_id=self.code.workspace_id)
+            overrides.exclude(visibility=agent.visibility).update(
+                visibility=agent.visibility, revision=F("revision") + 1
+            )
+
+    def _override_row(self, agent_id: str) -> Agent | None:
+        """Return the record of a code-defined agent's override; one elsewhere is none of it."""
+        return self.all.filter(pk=agent_id, workspace_id=self.code.workspace_id).first()
+
+    def _override(self, row: Agent | None, selector: Selector, by: Caller) -> Resolved[Agent] | None:
+        """Return the version of an override that the selector names; None when the code itself serves."""
+        if selector.status is Status.DRAFT or selector.label == "latest":
+            by.require(Right.READ_DRAFTS, self.code.workspace_id)
+        if row is None and selector.status is None:
+            raise NotFound
+        if row is None or (selector.status is Status.PUBLISHED and row.active_version_id is None):
+            return None
+        return select(row, selector, by)
+
+    def _workspace_of(self, resource_id: str, asked: str | None, by: Caller) -> str:
+        if self.code.get(resource_id) is None:
+            return super()._workspace_of(resource_id, asked, by)
+        if asked not in {None, self.code.workspace_id}:
+            home = self.code.workspace_id
+            raise Forbidden(
+                f"{resource_id!r} is defined in code; its override belongs to the workspace {home!r}."
+            )
+        return super()._workspace_of(resource_id, self.code.workspace_id, by)
+
+    def _visibility_of(
+        self, resource_id: str, asked: str | None, workspace_id: str, by: Caller
+    ) -> dict[str, Any]:
+        agent = self.code.get(resource_id)
+        if agent is None:
+            return super()._visibility_of(resource_id, asked, workspace_id, by)
+        _refuse_visibility(agent, asked)
+        return {"visibility": agent.visibility}
+
+    def _set_visibility(self, resource: Agent, visibility: str, by: Caller) -> None:
+        agent = self.code.get(resource.pk)
+        if agent is None:
+            super()._set_visibility(resource, visibility, by)
+        else:
+            _refuse_visibility(agent, visibility)
+
+    def _whether_to_publish(
+        self, resource_id: str, workspace_id: str, by: Caller, *, asked: bool | None
+    ) -> bool:
+        if asked is None and self.code.get(resource_id) is not None:
+            return False
+        return super()._whether_to_publish(resource_id, workspace_id, by, asked=asked)
+
+    def _refuse(self, resource_id: str, changes: Mapping[str, Any]) -> None:
+        agent = self.code.get(resource_id)
+        issues = refused(agent, changes) if agent else []
+        if issues:
+            raise Invalid(issues, code="owned_by_code")
+
+    def _whole(self, resolved: Resolved[Agent]) -> Config:
+        agent = self.code.get(resolved.resource.pk)
+        return laid_over(agent, resolved.version.config) if agent else super()._whole(resolved)
+
+
+def _published(row: Agent, versions: Mapping[Any, AgentVersion]) -> Resolved[Agent]:
+    version = versions[row.active_version_id or row.latest_version_id]
+    return Resolved(
+        resource=row, version=version, fallback=None if row.active_version_id else NEVER_PUBLISHED
+    )
+
+
+def _refuse_visibility(agent: CodeAgent, asked: str | None) -> None:
+    if asked not in {None, agent.visibility}:
+        raise Invalid.field("visibility", "belongs to the code of this agent", code="owned_by_code")

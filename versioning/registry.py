@@ -1,0 +1,43 @@
+"""The agents and tools that code defines, as the editor sees them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from versioning.access import Caller, Right
+from versioning.overrides import CodeAgent
+
+
+@dataclass
+class Registry:
+    """Filled by the framework when the application starts; empty where nothing is defined in code."""
+
+    workspace_id: str
+    """The workspace that code-defined agents belong to."""
+    agents: Mapping[str, CodeAgent] = field(default_factory=dict)
+    tools: frozenset[str] = frozenset()
+    """The tools that any agent can use by name."""
+
+    def register(self, agents: Sequence[CodeAgent], tools: Collection[str]) -> None:
+        """Take note of what the framework defines, in place of what was there."""
+        self.agents = {agent.id: agent for agent in agents}
+        self.tools = frozenset(tools)
+
+    def get(self, agent_id: str) -> CodeAgent | None:
+        """Return the agent that code defines under this id, or None."""
+        return self.agents.get(agent_id)
+
+    def readable_by(self, caller: Caller) -> dict[str, CodeAgent]:
+        """Return the code-defined agents that the caller may read and run, by id."""
+        member = caller.may(Right.READ, self.workspace_id)
+        return {
+            agent_id: agent
+            for agent_id, agent in self.agents.items()
+            if member or agent.visibility == "public"
+        }
+
+    def tools_of(self, agent_id: str) -> frozenset[str]:
+        """Return the tools that this agent can use by name."""
+        agent = self.get(agent_id)
+        return self.tools | frozenset(agent.tool_descriptions if agent else ())
