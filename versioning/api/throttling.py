@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import time
 from typing import TYPE_CHECKING
 
 from django.conf import settings
-from django.core.exceptions import ImproperlyConfigured
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
 from versioning.access import Caller
-from versioning.models import ThrottleWindow
+from versioning.models.throttle import ThrottleWindow, parse_rate
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView
-
-_SECONDS = {"s": 1, "sec": 1, "min": 60, "m": 60, "h": 3600, "hour": 3600, "d": 86400, "day": 86400}
 
 
 class CallerThrottle(BaseThrottle):
@@ -35,11 +31,3 @@ class CallerThrottle(BaseThrottle):
     def wait(self) -> float:
         """Return the seconds until the next window."""
         return self.seconds - time.time() % self.seconds
-
-
-def parse_rate(text: str) -> tuple[int, int]:
-    """Return (requests, seconds) of a rate such as `600/min`; raises `ImproperlyConfigured`."""
-    match = re.fullmatch(r"(\d+)/(\w+)", text)
-    if match is None or match[2] not in _SECONDS:
-        raise ImproperlyConfigured(f"EDITOR_THROTTLE must look like 600/min, not {text!r}")
-    return int(match[1]), _SECONDS[match[2]]

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
+from django.core.exceptions import ImproperlyConfigured
 from django.db import models
 from django.db.models import F
+
+_SECONDS = {"s": 1, "sec": 1, "min": 60, "m": 60, "h": 3600, "hour": 3600, "d": 86400, "day": 86400}
 
 
 class ThrottleWindowManager(models.Manager["ThrottleWindow"]):
@@ -33,3 +38,11 @@ class ThrottleWindow(models.Model):
 
     def __str__(self) -> str:
         return f"{self.caller}: {self.requests}"
+
+
+def parse_rate(text: str) -> tuple[int, int]:
+    """Return (requests, seconds) of a rate such as `600/min`; raises `ImproperlyConfigured`."""
+    match = re.fullmatch(r"(\d+)/(\w+)", text)
+    if match is None or match[2] not in _SECONDS:
+        raise ImproperlyConfigured(f"EDITOR_THROTTLE must look like 600/min, not {text!r}")
+    return int(match[1]), _SECONDS[match[2]]

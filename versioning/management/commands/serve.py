@@ -12,7 +12,7 @@ from granian import Granian
 from granian.constants import Interfaces
 from granian.log import LogLevels
 
-from versioning.api.throttling import parse_rate
+from versioning.models.throttle import parse_rate
 
 
 class Command(BaseCommand):
