@@ -41,10 +41,8 @@ def dependents_of(
     readable = agents.readable_by(caller) if status is Status.PUBLISHED else agents.drafts_readable_by(caller)
     in_code = _code_dependents(target, code)
     named = dict(readable.values_list("id", f"{pointer}__name"))
-    named |= {
-        agent_id: agent.name for agent_id, agent in code.readable_by(caller).items() if agent_id in in_code
-    }
-    named |= {agent_id: code.agents[agent_id].name for agent_id in named if agent_id in code.agents}
+    named |= dict.fromkeys(in_code & code.readable_by(caller).keys(), "")
+    named |= {agent_id: agent.name for agent_id, agent in code.agents.items() if agent_id in named}
     hidden = 0
     if isinstance(target, Agent) and target.visibility == Visibility.PUBLIC:
         hidden = agents.count() + len(in_code) - len(named)
@@ -52,17 +50,9 @@ def dependents_of(
 
 
 def _code_dependents(target: Agent | PromptBlock, code: Registry) -> set[str]:
-    if isinstance(target, Agent):
-        return {
-            agent.id
-            for agent in code.agents.values()
-            if target.pk in agent.sub_agent_ids and agent.id != target.pk
-        }
-    return {
-        agent.id
-        for agent in code.agents.values()
-        if any(block_id == target.pk for _, block_id in referenced_blocks(code_config(agent)))
-    }
+    find = referenced_agents if isinstance(target, Agent) else referenced_blocks
+    others = (agent for agent in code.agents.values() if agent.id != target.pk)
+    return {agent.id for agent in others if any(target.pk == found for _, found in find(code_config(agent)))}
 
 
 def refuse_unpublished_blocks(config: Config, caller: Caller) -> None:
@@ -122,9 +112,8 @@ def _sub_agent_warnings(agent_id: str, config: Config, caller: Caller, code: Reg
     notices = []
     for field, target in references:
         if target == agent_id or target in looping:
-            notices.append(
-                Notice("agent_cycle", f"The sub-agent {target!r} leads back to {agent_id!r}.", field)
-            )
+            message = f"The sub-agent {target!r} leads back to {agent_id!r}."
+            notices.append(Notice("agent_cycle", message, field))
         elif target not in known:
             notices.append(Notice("unknown_agent", f"There is no agent {target!r} that you can read.", field))
     return tuple(notices)

@@ -19,7 +19,7 @@ from versioning.config import Config, ConfigSchema
 from versioning.editor.collection import Collection
 from versioning.editor.reading import History, Who, caller_of
 from versioning.errors import Forbidden, Invalid, NotFound
-from versioning.models import Agent, AgentLabel, AgentVersion
+from versioning.models import Agent, AgentLabel, AgentVersion, VersionedResource
 from versioning.overrides import CodeAgent, applied, laid_over, refused
 from versioning.registry import Registry
 from versioning.resolution import NEVER_PUBLISHED, Resolved, select
@@ -129,7 +129,7 @@ class Agents(Collection[Agent]):
         *,
         by: Who = APPLICATION,
     ) -> Config:
-        """Return the configuration to write into a file; of a code-defined agent what an override may hold."""
+        """Return the configuration to write into a file; of a code-defined agent what is applied of it."""
         by = caller_of(by)
         agent = self.code.get(resource_id)
         if agent is None:
@@ -188,7 +188,7 @@ class Agents(Collection[Agent]):
         _refuse_visibility(agent, asked)
         return {"visibility": agent.visibility}
 
-    def _set_visibility(self, resource: Agent, visibility: str, by: Caller) -> None:
+    def _set_visibility(self, resource: VersionedResource, visibility: str, by: Caller) -> None:
         agent = self.code.get(resource.pk)
         if agent is None:
             super()._set_visibility(resource, visibility, by)

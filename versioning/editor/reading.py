@@ -102,7 +102,7 @@ class Reading(Generic[R]):
         return select(self.find(resource_id, by=by), selector, by)
 
     def versions(self, resource_id: str, *, by: Who = APPLICATION) -> History[R]:
-        """Return a resource with its versions, newest first; raises `Forbidden` without the right to drafts."""
+        """Return a resource with its versions; raises `Forbidden` without the right to drafts."""
         by = caller_of(by)
         resource = self.find(resource_id, by=by)
         by.require(Right.READ_DRAFTS, resource.workspace_id)
@@ -158,7 +158,7 @@ class Reading(Generic[R]):
         return self.known_fields(fields)
 
     def known_fields(self, fields: Mapping[str, Any]) -> Config:
-        """Return those of the fields that a snapshot of this kind holds; raises `Invalid` for their faults."""
+        """Return the fields that a snapshot of this kind holds; raises `Invalid` for their faults."""
         known = {name: fields[name] for name in self.model.schema.names if fields.get(name) is not None}
         raise_for_faults(self.model.schema.edit, known)
         return known

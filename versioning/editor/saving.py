@@ -202,7 +202,7 @@ class Saving(Publishing[R]):
     def _whether_to_publish(
         self, resource_id: str, workspace_id: str, by: Caller, *, asked: bool | None
     ) -> bool:
-        """Return whether a new resource is published; raises `Forbidden` when that is not the caller's to do."""
+        """Return whether a new resource is published; raises `Forbidden` without the right."""
         if asked:
             by.require(Right.PUBLISH, workspace_id)
         default = self.publishes_at_once and by.may(Right.PUBLISH, workspace_id)
