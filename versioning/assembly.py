@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
-
-from django.db.models import QuerySet
-from django.db.models.functions import Coalesce
 
 from versioning.access import Caller, Right
 from versioning.conditions import choose, holds
 from versioning.config import referenced_blocks
 from versioning.instructions import BlockReport, BlockText, assemble
-from versioning.models import Agent, AgentVersion, BlockReference, PromptBlock, PromptBlockVersion
-from versioning.resolution import NEVER_PUBLISHED, Resolved
-from versioning.selectors import Status
+from versioning.models import Agent, PromptBlock
+from versioning.resolution import Resolved, select
+from versioning.selectors import PUBLISHED, Status
 from versioning.served import Notice, ResolvedAgent
 
-Found = Mapping[str, BlockText | str]
+
+@dataclass(frozen=True)
+class FoundBlock:
+    """A prompt block that may be shown: its text, or why there is none, and whose it is."""
+
+    text: BlockText | str
+    workspace_id: str
+    created_at: datetime.datetime
+
+
+Found = Mapping[str, FoundBlock]
 
 
 class Blocks(Enum):
@@ -43,45 +52,32 @@ def all_assembled(caller: Caller, context: Mapping[str, Any]) -> list[ResolvedAg
 
     The number of queries does not depend on the number of agents.
     """
-    agents = Agent.objects.readable_by(caller).order_by("id")
-    served_ids = agents.order_by().values(served_id=Coalesce("active_version_id", "latest_version_id"))
-    versions = {version.pk: version for version in AgentVersion.objects.filter(pk__in=served_ids)}
-    wanted = BlockReference.objects.filter(version_id__in=served_ids).values("target_id")
-    found = {policy: find_blocks(wanted, policy, caller) for policy in (Blocks.LIVE, Blocks.READABLE)}
-    result = []
-    for agent in agents:
-        resolved = Resolved(
-            resource=agent,
-            version=versions[agent.active_version_id or agent.latest_version_id],
-            fallback=None if agent.active_version_id else NEVER_PUBLISHED,
-        )
-        result.append(_build(resolved, context, found[_policy(resolved)]))
-    return result
+    agents = (
+        Agent.objects.readable_by(caller).select_related("active_version", "latest_version").order_by("id")
+    )
+    served = [select(agent, PUBLISHED, caller) for agent in agents]
+    wanted = {target for resolved in served for _, target in referenced_blocks(resolved.version.config)}
+    policies = {_policy(resolved) for resolved in served} if wanted else set()
+    found = {policy: find_blocks(wanted, policy, caller) for policy in policies}
+    return [_build(resolved, context, found.get(_policy(resolved), {})) for resolved in served]
 
 
-def find_blocks(
-    wanted: Iterable[str] | QuerySet[Any, Any], policy: Blocks, caller: Caller
-) -> dict[str, BlockText | str]:
-    """Return, by block id, the text that counts or the reason why there is none; two queries.
+def find_blocks(wanted: Iterable[str], policy: Blocks, caller: Caller) -> dict[str, FoundBlock]:
+    """Return, by block id, the text that counts or the reason why there is none; one query.
 
     Ids that are not in the answer are missing, or not the caller's to read.
     """
     blocks = PromptBlock.objects.all() if policy is Blocks.LIVE else PromptBlock.objects.readable_by(caller)
-    chosen = {block.pk: _chosen_id(block, policy, caller) for block in blocks.filter(pk__in=wanted)}
-    version_ids = [version_id for version_id in chosen.values() if version_id is not None]
-    versions = PromptBlockVersion.objects.in_bulk(version_ids)
-    return {
-        block_id: BlockText(version_id=str(version_id), config=versions[version_id].config)
-        if version_id in versions
-        else "unpublished"
-        for block_id, version_id in chosen.items()
-    }
+    # In one statement with their versions: a version could be gone before it is read on its own.
+    rows = blocks.filter(pk__in=wanted).select_related("active_version", "latest_version")
+    return {block.pk: _found(block, policy, caller) for block in rows}
 
 
-def _chosen_id(block: PromptBlock, policy: Blocks, caller: Caller) -> Any:
-    if policy is Blocks.DRAFTS and caller.may(Right.READ_DRAFTS, block.workspace_id):
-        return block.latest_version_id
-    return block.active_version_id
+def _found(block: PromptBlock, policy: Blocks, caller: Caller) -> FoundBlock:
+    drafts = policy is Blocks.DRAFTS and caller.may(Right.READ_DRAFTS, block.workspace_id)
+    version = block.latest_version if drafts else block.active_version
+    text = BlockText(version_id=version.version_id, config=version.config) if version else "unpublished"
+    return FoundBlock(text=text, workspace_id=block.workspace_id, created_at=block.created_at)
 
 
 def _policy(resolved: Resolved[Agent]) -> Blocks:
@@ -92,7 +88,8 @@ def _policy(resolved: Resolved[Agent]) -> Blocks:
 
 def _build(resolved: Resolved[Agent], context: Mapping[str, Any], found: Found) -> ResolvedAgent:
     agent, config = resolved.resource, resolved.version.config
-    instructions, reports = assemble(config["instructions"], context, found)
+    texts = {block_id: block.text for block_id, block in found.items() if _vetted(block, resolved)}
+    instructions, reports = assemble(config["instructions"], context, texts)
     absent = tuple(report for report in reports if report.reason in {"missing", "unpublished"})
     return ResolvedAgent(
         id=agent.pk,
@@ -112,6 +109,21 @@ def _build(resolved: Resolved[Agent], context: Mapping[str, Any], found: Found) 
         fallback=resolved.fallback,
         warnings=resolved.warnings + tuple(_left_out(report) for report in absent),
         blocks=tuple(report for report in reports if report.id is not None),
+    )
+
+
+def _vetted(block: FoundBlock, resolved: Resolved[Agent]) -> bool:
+    """Say whether the block is the one that was checked when the agent was published.
+
+    A block of another workspace that is younger than the publication took the id of a deleted one.
+    """
+    agent = resolved.resource
+    published_at = agent.published_at
+    return (
+        block.workspace_id == agent.workspace_id
+        or published_at is None
+        or block.created_at <= published_at
+        or _policy(resolved) is not Blocks.LIVE
     )
 
 
