@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -11,13 +12,23 @@ from versioning.access import Caller, Right
 from versioning.conditions import choose, holds
 from versioning.config import Config, referenced_blocks
 from versioning.instructions import BlockReport, BlockText, assemble
-from versioning.models import Agent, PromptBlock, PromptBlockVersion
+from versioning.models import Agent, PromptBlock
 from versioning.overrides import CodeAgent, laid_over
 from versioning.resolution import Resolved
 from versioning.selectors import Selector, Status
 from versioning.served import Notice, ResolvedAgent
 
-Found = Mapping[str, BlockText | str]
+
+@dataclass(frozen=True)
+class FoundBlock:
+    """A prompt block that may be shown: its text, or why there is none, and whose it is."""
+
+    text: BlockText | str
+    workspace_id: str
+    created_at: datetime.datetime
+
+
+Found = Mapping[str, FoundBlock]
 
 
 class Blocks(Enum):
@@ -43,6 +54,8 @@ class Candidate:
     active_version_id: str | None
     selector: Selector
     policy: Blocks
+    workspace_id: str | None = None
+    published_at: datetime.datetime | None = None
     fallback: Notice | None = None
 
     @classmethod
@@ -59,6 +72,8 @@ class Candidate:
             active_version_id=_text(agent.active_version_id),
             selector=resolved.selector,
             policy=_policy(resolved),
+            workspace_id=agent.workspace_id,
+            published_at=agent.published_at,
             fallback=resolved.fallback,
         )
 
@@ -77,6 +92,21 @@ class Candidate:
             active_version_id=_text(row.active_version_id if row else None),
             selector=selector,
             policy=_policy(override) if override else Blocks.LIVE,
+            workspace_id=row.workspace_id if row else None,
+            published_at=row.published_at if override and row else None,
+        )
+
+    def trusts(self, block: FoundBlock) -> bool:
+        """Say whether the block is the one that was checked when this agent was published.
+
+        A block of another workspace that is younger than the publication took the id of a deleted
+        one. What code refers to was checked by whoever wrote it.
+        """
+        return (
+            self.policy is not Blocks.LIVE
+            or block.workspace_id == self.workspace_id
+            or self.published_at is None
+            or block.created_at <= self.published_at
         )
 
 
@@ -97,27 +127,22 @@ def all_assembled(
     return [_build(one, context, found.get(one.policy, {})) for one in candidates]
 
 
-def find_blocks(wanted: Iterable[str], policy: Blocks, caller: Caller) -> dict[str, BlockText | str]:
-    """Return, by block id, the text that counts or the reason why there is none; two queries.
+def find_blocks(wanted: Iterable[str], policy: Blocks, caller: Caller) -> dict[str, FoundBlock]:
+    """Return, by block id, the text that counts or the reason why there is none; one query.
 
     Ids that are not in the answer are missing, or not the caller's to read.
     """
     blocks = PromptBlock.objects.all() if policy is Blocks.LIVE else PromptBlock.objects.readable_by(caller)
-    chosen = {block.pk: _chosen_id(block, policy, caller) for block in blocks.filter(pk__in=wanted)}
-    version_ids = [version_id for version_id in chosen.values() if version_id is not None]
-    versions = PromptBlockVersion.objects.in_bulk(version_ids)
-    return {
-        block_id: BlockText(version_id=str(version_id), config=versions[version_id].config)
-        if version_id in versions
-        else "unpublished"
-        for block_id, version_id in chosen.items()
-    }
+    # In one statement with their versions: a version could be gone before it is read on its own.
+    rows = blocks.filter(pk__in=wanted).select_related("active_version", "latest_version")
+    return {block.pk: _found(block, policy, caller) for block in rows}
 
 
-def _chosen_id(block: PromptBlock, policy: Blocks, caller: Caller) -> Any:
-    if policy is Blocks.DRAFTS and caller.may(Right.READ_DRAFTS, block.workspace_id):
-        return block.latest_version_id
-    return block.active_version_id
+def _found(block: PromptBlock, policy: Blocks, caller: Caller) -> FoundBlock:
+    drafts = policy is Blocks.DRAFTS and caller.may(Right.READ_DRAFTS, block.workspace_id)
+    version = block.latest_version if drafts else block.active_version
+    text = BlockText(version_id=version.version_id, config=version.config) if version else "unpublished"
+    return FoundBlock(text=text, workspace_id=block.workspace_id, created_at=block.created_at)
 
 
 def _policy(resolved: Resolved[Agent]) -> Blocks:
@@ -128,7 +153,8 @@ def _policy(resolved: Resolved[Agent]) -> Blocks:
 
 def _build(candidate: Candidate, context: Mapping[str, Any], found: Found) -> ResolvedAgent:
     config = candidate.config
-    instructions, reports = assemble(config["instructions"], context, found)
+    texts = {block_id: block.text for block_id, block in found.items() if candidate.trusts(block)}
+    instructions, reports = assemble(config["instructions"], context, texts)
     absent = (report for report in reports if report.reason in {"missing", "unpublished"})
     return ResolvedAgent(
         id=candidate.id,

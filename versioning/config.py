@@ -40,8 +40,9 @@ class ConfigSchema:
             canonical.check(changes)
         except ValueError as fault:
             raise Invalid.field("body", str(fault)) from None
+        clearable = set(self.names) - self._required
         merged = {**current, **changes}
-        config = {key: value for key, value in merged.items() if value is not None or key in self._required}
+        config = {key: value for key, value in merged.items() if value is not None or key not in clearable}
         raise_for_faults(self.whole, config)
         return config
 
@@ -108,14 +109,11 @@ def _keys(config: Config, field: str) -> Iterator[tuple[str, str]]:
 
 
 def _issue(fault: ErrorDetails) -> Issue:
-    path: list[str] = []
-    previous: int | str | None = None
-    for part in fault["loc"]:
-        names_a_block = isinstance(previous, int) and part in {"text", "prompt_block", "prompt_block_ref"}
-        if part not in fields.UNION_BRANCHES and part != "[key]" and not names_a_block:
-            path.append(str(part))
-        previous = part
-    if fault["type"].startswith("union_tag"):
+    # A fault of a key itself ends in the key and a mark; a key of the caller may look like the mark.
+    about_key = len(fault["loc"]) > 1 and fault["loc"][-1] == "[key]" and fault["loc"][-2] == fault["input"]
+    parts = fault["loc"][:-1] if about_key else fault["loc"]
+    path = [str(part) for part in parts if not str(part).startswith("\0")]
+    if fault["type"] == "block_type" and isinstance(fault["input"], dict):
         path.append("type")
     return Issue(".".join(path) or "body", _MESSAGES.get(fault["type"], fault["msg"]))
 
@@ -129,6 +127,4 @@ _MESSAGES = {
     "model_type": "must be an object",
     "string_too_short": "must not be empty",
     "string_type": "must be text",
-    "union_tag_invalid": "must be 'text', 'prompt_block' or 'prompt_block_ref'",
-    "union_tag_not_found": "is required: 'text', 'prompt_block' or 'prompt_block_ref'",
 }

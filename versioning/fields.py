@@ -26,10 +26,10 @@ from versioning import ids
 from versioning.conditions import OPERATORS
 
 # Names that pydantic puts into the path of a fault to tell the branches of a union apart. They
-# are not the caller's, so they are taken out again; no field of ours is called like that.
-_VALUE, _VARIANTS, _TEXT, _BLOCKS = "<value>", "<variants>", "<text>", "<blocks>"
-_RULE, _GROUP, _OBJECT, _LIST = "<rule>", "<group>", "<object>", "<list>"
-UNION_BRANCHES = frozenset({_VALUE, _VARIANTS, _TEXT, _BLOCKS, _RULE, _GROUP, _OBJECT, _LIST})
+# are not the caller's, so they are taken out again; with the NUL no key of a caller can be alike.
+_VALUE, _VARIANTS, _TEXT, _BLOCKS = "\0value", "\0variants", "\0text", "\0blocks"
+_RULE, _GROUP, _OBJECT, _LIST = "\0rule", "\0group", "\0object", "\0list"
+_BLOCK_TYPES = ("text", "prompt_block", "prompt_block_ref")
 
 
 class Shape(BaseModel):
@@ -125,7 +125,21 @@ class PromptBlockRef(Shape):
     id: ResourceId
 
 
-Block = Annotated[TextBlock | InlinePromptBlock | PromptBlockRef, Field(discriminator="type")]
+def _block_tag(value: Any) -> str | None:
+    block_type = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
+    return f"\0{block_type}" if block_type in _BLOCK_TYPES else None
+
+
+Block = Annotated[
+    Annotated[TextBlock, Tag("\0text")]
+    | Annotated[InlinePromptBlock, Tag("\0prompt_block")]
+    | Annotated[PromptBlockRef, Tag("\0prompt_block_ref")],
+    Discriminator(
+        _block_tag,
+        custom_error_type="block_type",
+        custom_error_message=f"must be an object whose type is one of {', '.join(_BLOCK_TYPES)}",
+    ),
+]
 
 
 def _list_or(single: str, several: str) -> Discriminator:

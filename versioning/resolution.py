@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from versioning.access import Caller, Right
 from versioning.errors import NotFound
@@ -40,12 +40,11 @@ def select(resource: R, selector: Selector, caller: Caller) -> Resolved[R]:
     Raises `NotFound` for a version, a label or a published version that is not there, and
     `Forbidden` when the version is not the published one and the caller may not read drafts.
     """
-    version_id = _selected_id(resource, selector, caller)
+    version = _selected(resource, selector, caller)
     fallback = None
-    if version_id is None:
+    if version is None and selector.status is Status.PUBLISHED:
         # Only readers of drafts get here: for others a resource without a published version is missing.
-        version_id, fallback = resource.latest_version_id, NEVER_PUBLISHED
-    version = resource.versions.select_related("author").filter(pk=version_id).first()
+        version, fallback = resource.latest_version, NEVER_PUBLISHED
     if version is None:
         raise NotFound
     if version.pk != resource.active_version_id:
@@ -64,26 +63,15 @@ def parse_version_id(text: str) -> uuid.UUID:
     return parsed
 
 
-def _selected_id(resource: VersionedResource, selector: Selector, caller: Caller) -> uuid.UUID | None:
+def _selected(resource: VersionedResource, selector: Selector, caller: Caller) -> Any:
+    """Return the version that the selector names, or None."""
     if selector.version_id is not None:
-        return parse_version_id(selector.version_id)
-    if selector.label is not None:
-        return _labelled_id(resource, selector.label, caller)
-    if selector.status is Status.DRAFT:
+        version_id = parse_version_id(selector.version_id)
+        return resource.versions.select_related("author").filter(pk=version_id).first()
+    if selector.status is Status.DRAFT or selector.label == "latest":
         caller.require(Right.READ_DRAFTS, resource.workspace_id)
-        return resource.latest_version_id
-    return resource.active_version_id
-
-
-def _labelled_id(resource: VersionedResource, label: str, caller: Caller) -> uuid.UUID:
-    if label == "latest":
-        caller.require(Right.READ_DRAFTS, resource.workspace_id)
-        return resource.latest_version_id
-    found = (
-        resource.active_version_id
-        if label == "production"
-        else resource.labels.filter(name=label).values_list("version_id", flat=True).first()
-    )
-    if found is None:
-        raise NotFound
-    return found
+        return resource.latest_version
+    if selector.status is Status.PUBLISHED or selector.label == "production":
+        return resource.active_version
+    label = resource.labels.select_related("version__author").filter(name=selector.label).first()
+    return None if label is None else label.version

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 from versioning.errors import Invalid, Issue
+
+_Value = TypeVar("_Value")
 
 
 class Status(StrEnum):
@@ -62,3 +66,108 @@ class Selector:
 
 PUBLISHED = Selector(status=Status.PUBLISHED)
 DRAFT = Selector(status=Status.DRAFT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class VersionsMap:
+    """Which versions a request asks for, of the called agent and of those that it delegates to."""
+
+    agents: Mapping[str, Selector] = field(default_factory=lambda: MappingProxyType({}))
+    self_: Selector | None = None
+    """The version of the called agent; never passed down."""
+    default_status: Status | None = None
+    """What the sub-agents run that no entry names; None stands for published."""
+    strict: bool | None = None
+    """Whether a version that cannot be resolved is an error instead of a warning."""
+
+    MEMBERS = ("agents", "self", "defaultStatus", "strict")
+
+    @classmethod
+    def parse(cls, value: Any, field: str = "versions") -> VersionsMap:
+        """Return the map that the wire describes; None stands for an empty one.
+
+        `{"agents": {<id>: selector}, "self"?: selector, "defaultStatus"?, "strict"?}`, where a
+        selector is an object with exactly one of status, versionId and label. Raises `Invalid`
+        with every fault at once; each names its place below `field`, such as `versions.agents.<id>`.
+        """
+        if value is None:
+            return NO_VERSIONS
+        if not isinstance(value, Mapping):
+            raise Invalid.field(field, "must be an object")
+        unknown = [name for name in value if name not in cls.MEMBERS]
+        issues = [Issue(f"{field}.{name}", "is not a known member") for name in unknown]
+        parsed = cls(
+            agents=_read_agents(value.get("agents", {}), f"{field}.agents", issues),
+            self_=_read_selector(value["self"], f"{field}.self", issues) if "self" in value else None,
+            default_status=_read_status(value, field, issues),
+            strict=_read_strict(value, field, issues),
+        )
+        if issues:
+            raise Invalid(issues)
+        return parsed
+
+    @classmethod
+    def merged(cls, *weakest_first: VersionsMap) -> VersionsMap:
+        """Return one map of several: the last one that has an entry wins, agent by agent."""
+        return cls(
+            agents=MappingProxyType(
+                {agent_id: one for versions in weakest_first for agent_id, one in versions.agents.items()}
+            ),
+            self_=_last(versions.self_ for versions in weakest_first),
+            default_status=_last(versions.default_status for versions in weakest_first),
+            strict=_last(versions.strict for versions in weakest_first),
+        )
+
+
+NO_VERSIONS = VersionsMap()
+
+
+def _last(values: Iterable[_Value | None]) -> _Value | None:
+    return next((value for value in reversed(list(values)) if value is not None), None)
+
+
+def _is_status(value: Any) -> bool:
+    return isinstance(value, str) and value in set(Status)
+
+
+def _read_agents(value: Any, place: str, issues: list[Issue]) -> Mapping[str, Selector]:
+    if not isinstance(value, Mapping):
+        issues.append(Issue(place, "must be an object of selectors by agent id"))
+        return {}
+    return MappingProxyType(
+        {agent_id: _read_selector(given, f"{place}.{agent_id}", issues) for agent_id, given in value.items()}
+    )
+
+
+def _read_status(value: Mapping[str, Any], place: str, issues: list[Issue]) -> Status | None:
+    if "defaultStatus" not in value:
+        return None
+    if _is_status(value["defaultStatus"]):
+        return Status(value["defaultStatus"])
+    issues.append(Issue(f"{place}.defaultStatus", "must be 'published' or 'draft'"))
+    return None
+
+
+def _read_strict(value: Mapping[str, Any], place: str, issues: list[Issue]) -> bool | None:
+    strict = value.get("strict")
+    if "strict" in value and not isinstance(strict, bool):
+        issues.append(Issue(f"{place}.strict", "must be true or false"))
+    return strict
+
+
+def _read_selector(value: Any, place: str, issues: list[Issue]) -> Selector:
+    """Return the selector, or the default after noting what is wrong with it."""
+    fault = _selector_fault(value)
+    if fault is None:
+        return Selector.parse(value)
+    issues.append(Issue(place, fault))
+    return PUBLISHED
+
+
+def _selector_fault(value: Any) -> str | None:
+    if not isinstance(value, Mapping) or len(value) != 1 or not value.keys() <= set(Selector.KEYS):
+        return "must be an object with exactly one of status, versionId and label"
+    ((key, named),) = value.items()
+    if key == "status":
+        return None if _is_status(named) else "status must be 'published' or 'draft'"
+    return None if isinstance(named, str) and named else f"{key} must be a text that is not empty"

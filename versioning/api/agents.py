@@ -48,6 +48,6 @@ class PreviewViewSet(EditorViewSet):
         """Assemble blocks in a context; referenced blocks are the latest that the caller may read."""
         body = bodies.read(request, bodies.Preview)
         wanted = {block["id"] for block in body["blocks"] if block["type"] == "prompt_block_ref"}
-        found = find_blocks(wanted, Blocks.DRAFTS, self.caller)
+        found = {key: block.text for key, block in find_blocks(wanted, Blocks.DRAFTS, self.caller).items()}
         text, reports = assemble(body["blocks"], body.get("context", {}), found)
         return Response({"result": text, "blocks": [wire.block_report(report) for report in reports]})

@@ -222,9 +222,7 @@ class ResourceViewSet(EditorViewSet):
         return record_tag(resource, self.caller)
 
     def _records(self, rows: Any) -> Any:
-        shown = {row.pk: row.active_version_id or row.latest_version_id for row in rows}
-        versions = self.collection.model.version_model._default_manager.in_bulk(shown.values())
-        return [wire.record(row, versions[shown[row.pk]], self.caller) for row in rows]
+        return [wire.record(row, row.active_version or row.latest_version, self.caller) for row in rows]
 
     def _versions(self, resource: VersionedResource | None, rows: Any) -> Any:
         if resource is None:

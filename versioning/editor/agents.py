@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import F
-from django.db.models.functions import Coalesce
 
 from versioning import config
 from versioning.access import APPLICATION, Caller, Right
@@ -20,9 +19,10 @@ from versioning.editor.collection import Collection
 from versioning.editor.reading import History, Who, caller_of
 from versioning.errors import Forbidden, Invalid, NotFound
 from versioning.models import Agent, AgentLabel, AgentVersion, VersionedResource
+from versioning.models.versioned import VersionedQuerySet
 from versioning.overrides import CodeAgent, applied, laid_over, refused
 from versioning.registry import Registry
-from versioning.resolution import NEVER_PUBLISHED, Resolved, select
+from versioning.resolution import Resolved, select
 from versioning.selectors import PUBLISHED, Selector, Status
 from versioning.served import ResolvedAgent
 
@@ -62,18 +62,13 @@ class Agents(Collection[Agent]):
         The number of queries does not depend on the number of agents.
         """
         by = caller_of(by)
-        readable = self.all.readable_by(by)
-        served_ids = readable.order_by().values(served_id=Coalesce("active_version_id", "latest_version_id"))
-        versions = {version.pk: version for version in AgentVersion.objects.filter(pk__in=served_ids)}
-        rows = {row.pk: row for row in readable}
+        rows = {row.pk: row for row in self.list(by=by)}
         candidates = [
-            Candidate.stored(_published(row, versions))
-            for row in rows.values()
-            if self.code.get(row.pk) is None
+            Candidate.stored(select(row, PUBLISHED, by)) for row in rows.values() if not self.code.get(row.pk)
         ]
         for agent_id, agent in self.code.readable_by(by).items():
             row = rows.get(agent_id)
-            override = _published(row, versions) if row and row.active_version_id else None
+            override = select(row, PUBLISHED, by) if row and row.active_version_id else None
             candidates.append(Candidate.code(agent, PUBLISHED, row=row, override=override))
         candidates.sort(key=lambda candidate: candidate.id)
         return tuple(all_assembled(candidates, context or {}, by))
@@ -88,7 +83,7 @@ class Agents(Collection[Agent]):
             return Candidate.code(agent, selector, row=row, override=override)
         if not as_part:
             return Candidate.stored(self.get(agent_id, selector, by=by))
-        row = self.all.filter(pk=agent_id).first()
+        row = self._with_versions.filter(pk=agent_id).first()
         if row is None or (selector.status is Status.PUBLISHED and row.active_version_id is None):
             raise NotFound
         return Candidate.stored(select(row, selector, by))
@@ -157,7 +152,11 @@ class Agents(Collection[Agent]):
 
     def _override_row(self, agent_id: str) -> Agent | None:
         """Return the record of a code-defined agent's override; one elsewhere is none of it."""
-        return self.all.filter(pk=agent_id, workspace_id=self.code.workspace_id).first()
+        return self._with_versions.filter(pk=agent_id, workspace_id=self.code.workspace_id).first()
+
+    @property
+    def _with_versions(self) -> VersionedQuerySet[Agent]:
+        return self.all.select_related("active_version", "latest_version")
 
     def _override(self, row: Agent | None, selector: Selector, by: Caller) -> Resolved[Agent] | None:
         """Return the version of an override that the selector names; None when the code itself serves."""
@@ -211,13 +210,6 @@ class Agents(Collection[Agent]):
     def _whole(self, resolved: Resolved[Agent]) -> Config:
         agent = self.code.get(resolved.resource.pk)
         return laid_over(agent, resolved.version.config) if agent else super()._whole(resolved)
-
-
-def _published(row: Agent, versions: Mapping[Any, AgentVersion]) -> Resolved[Agent]:
-    version = versions[row.active_version_id or row.latest_version_id]
-    return Resolved(
-        resource=row, version=version, fallback=None if row.active_version_id else NEVER_PUBLISHED
-    )
 
 
 def _refuse_visibility(agent: CodeAgent, asked: str | None) -> None:

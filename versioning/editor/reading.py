@@ -84,22 +84,23 @@ class Reading(Generic[R]):
         return cast("VersionedQuerySet[R]", self.model._default_manager.all())
 
     def list(self, *, by: Who = APPLICATION) -> VersionedQuerySet[R]:
-        """Return the resources that the caller may read, newest first."""
-        by = caller_of(by)
-        return self.all.readable_by(by).select_related("author")
+        """Return the resources that the caller may read with the versions they point at, newest first.
+
+        A resource and its versions come from one statement: read one after the other, a version
+        could be gone before it is read.
+        """
+        readable = self._readable(caller_of(by))
+        return readable.select_related("active_version", "latest_version")
 
     def find(self, resource_id: str, *, by: Who = APPLICATION) -> R:
         """Return a resource; raises `NotFound` when it is missing or not the caller's to read."""
-        # An impossible id is refused here, before a database that cannot hold it gets to see it.
-        found = None if ids.fault(resource_id) else self.list(by=by).filter(pk=resource_id).first()
-        if found is None:
-            raise NotFound
-        return found
+        return self._one(self._readable(caller_of(by)), resource_id)
 
     def get(self, resource_id: str, selector: Selector = PUBLISHED, *, by: Who = APPLICATION) -> Resolved[R]:
         """Return a resource with the version that the selector names; raises as `select` does."""
         by = caller_of(by)
-        return select(self.find(resource_id, by=by), selector, by)
+        with_versions = self.list(by=by).select_related("active_version__author", "latest_version__author")
+        return select(self._one(with_versions, resource_id), selector, by)
 
     def versions(self, resource_id: str, *, by: Who = APPLICATION) -> History[R]:
         """Return a resource with its versions; raises `Forbidden` without the right to drafts."""
@@ -189,6 +190,16 @@ class Reading(Generic[R]):
             for row in rows
             if drafts or row.version_id == resource.active_version_id
         ]
+
+    def _readable(self, by: Caller) -> VersionedQuerySet[R]:
+        return self.all.readable_by(by).select_related("author")
+
+    def _one(self, resources: VersionedQuerySet[R], resource_id: str) -> R:
+        # An impossible id is refused here, before a database that cannot hold it gets to see it.
+        found = None if ids.fault(resource_id) else resources.filter(pk=resource_id).first()
+        if found is None:
+            raise NotFound
+        return found
 
     def find_version(self, resource: R, version_id: str) -> Version:
         """Return a version of this resource; raises `NotFound` for any other."""

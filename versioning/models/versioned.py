@@ -40,7 +40,8 @@ EDIT_MESSAGE = "Auto-saved after edit"
 
 def within(field: str, workspaces: frozenset[str] | None) -> Q:
     """Return the condition that a workspace is in a caller's scope; None is no condition."""
-    return Q() if workspaces is None else Q(**{f"{field}__in": workspaces})
+    # An empty Q would vanish from a disjunction instead of making it true.
+    return ~Q(pk__in=[]) if workspaces is None else Q(**{f"{field}__in": workspaces})
 
 
 class VersionedQuerySet(models.QuerySet[R]):
@@ -133,6 +134,8 @@ class VersionedResource(models.Model):
     """The highest number ever given to a version, so that none is used twice."""
     revision = models.PositiveIntegerField(default=0, editable=False)
     """Counts every change of anything about the resource."""
+    published_at = models.DateTimeField(null=True, editable=False)
+    """When the active pointer was moved last; null while it points nowhere."""
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -141,7 +144,9 @@ class VersionedResource(models.Model):
     kind: ClassVar[str]
 
     if TYPE_CHECKING:
+        active_version: Any
         active_version_id: uuid.UUID | None
+        latest_version: Any
         latest_version_id: uuid.UUID
         versions: RelatedManager[Version]
         # Of a model that each kind declares for itself, so its fields are not known here.
@@ -218,6 +223,7 @@ class VersionedResource(models.Model):
     def activate(self, version_id: uuid.UUID | None) -> None:
         """Point at the version that is served, or at none; the row must be locked."""
         self.active_version_id = version_id
+        self.published_at = timezone.now() if version_id is not None else None
         self.touch()
 
     def forget(self, version: Version) -> None:
