@@ -247,6 +247,31 @@ class BlockUsed(Shape):
     reason: Annotated[str | None, Field(description="missing, unpublished, rules or blank")]
 
 
+class Usage(Shape):
+    """The tokens of a run, sub-agents included."""
+
+    input_tokens: int
+    output_tokens: int
+    total_tokens: int
+
+
+class RunAnswer(Shape):
+    """What an agent answered, and how it came to it."""
+
+    text: str
+    finish_reason: str
+    usage: Usage
+    steps: list[JsonObject]
+    tool_calls: list[JsonObject]
+    tool_results: list[JsonObject]
+    messages: list[JsonObject]
+    run_id: str
+    resolved_versions: Annotated[
+        dict[str, str | None], Field(description="The version of every agent that took part; null is the code's.")
+    ]
+    warnings: list[NoticeAnswer]
+
+
 class ResolvedAgentAnswer(Shape):
     """An agent as applications use it."""
 

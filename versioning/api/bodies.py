@@ -93,6 +93,17 @@ class Preview(Shape):
     context: JsonObject = UNCHANGED
 
 
+class Run(Shape):
+    """The body of generate and stream."""
+
+    messages: Annotated[Any, Field(description="Text, a message, or a list of `{role, content}`.")]
+    versions: Annotated[JsonObject | None, Field(description="Which versions run, by agent id.")] = None
+    request_context: JsonObject | None = None
+    max_steps: int | None = None
+    model_settings: JsonObject | None = None
+    instructions: str | None = None
+
+
 class Nothing(Shape):
     """The body of a verb that needs none."""
 

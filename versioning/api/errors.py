@@ -15,6 +15,7 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from versioning import errors
+from versioning.runtime import errors as runtime
 
 logger = logging.getLogger(__name__)
 
@@ -26,6 +27,12 @@ STATUS: dict[type[errors.VersioningError], int] = {
     errors.IdTaken: 409,
     errors.InUse: 409,
     errors.EditConflict: 412,
+    runtime.NoModel: 422,
+    runtime.ProviderUnavailable: 422,
+    runtime.DelegationStopped: 422,
+    runtime.VersionUnresolved: 424,
+    runtime.ProviderFailed: 502,
+    runtime.ToolFailed: 502,
 }
 
 # What the framework raises by itself, in the words of the domain.

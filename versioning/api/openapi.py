@@ -22,12 +22,16 @@ _FAULTS = {
     409: "The id is taken, or the resource is in use.",
     412: "`If-Match` does not hold.",
     413: "The body is too large.",
+    422: "The agent cannot run: no model, or a provider that is unknown or lacks its credentials.",
+    424: "With `strict`: the version of a sub-agent cannot be resolved.",
+    502: "The provider of the model failed.",
     415: "The body is not JSON.",
     429: "Too many requests; `Retry-After` says when to go on.",
     503: "The database does not answer.",
 }
 _FOR_ALL = (400, 401, 403, 405, 406, 413, 415, 429, 503)
 _TAGGED_READS = {"retrieve", "version"}
+_RUNS = {"generate", "stream"}
 _CONFLICTS = {"create": (409,), "clone": (409, 404), "destroy": (409,)}
 
 
@@ -74,14 +78,18 @@ class EditorSchema(AutoSchema):
     def get_response_serializers(self) -> Any:
         """Return the shapes of the success and of every fault."""
         success = 201 if self.action in self.declared.created else 200
-        described: dict[int, Any] = {
+        if self.action == "stream":
+            return {(200, "text/event-stream"): str} | self._described_faults()
+        described: dict[Any, Any] = {
             success: self.declared.answers.get(self.action) or OpenApiResponse({"type": "object"}, "Success.")
         }
         if self.action in _TAGGED_READS:
             described[304] = OpenApiResponse(description="Not changed.")
-        for status in sorted({*_FOR_ALL, *self._own_faults()}):
-            described[status] = OpenApiResponse(ErrorAnswer, _FAULTS[status])
-        return described
+        return described | self._described_faults()
+
+    def _described_faults(self) -> dict[Any, Any]:
+        faults = sorted({*_FOR_ALL, *self._own_faults()})
+        return {status: OpenApiResponse(ErrorAnswer, _FAULTS[status]) for status in faults}
 
     def _own_faults(self) -> set[int]:
         faults = set(_CONFLICTS.get(self.action, ()))
@@ -89,6 +97,8 @@ class EditorSchema(AutoSchema):
             faults.add(404)
         if self.action in self.declared.guarded:
             faults.add(412)
+        if self.action in _RUNS:
+            faults |= {422, 424, 502}
         return faults
 
 

@@ -36,6 +36,7 @@ SELECTOR = (
     query("versionId", "Exactly this version."),
     query("label", "The version that carries this label."),
 )
+SELECTOR_NAMES = tuple(parameter.name for parameter in SELECTOR)
 PARTIAL = query("partial", "`true` leaves `instructions` and `blocks` out.", enum=["true", "false"])
 IF_UNUSED = query("ifUnused", "`true` refuses while a published agent refers to it.", enum=["true", "false"])
 DEPENDENTS_STATUS = query(

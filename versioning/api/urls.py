@@ -14,6 +14,7 @@ from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerView
 
 from versioning.api import health
 from versioning.api.agents import PreviewViewSet, ServedAgentViewSet
+from versioning.api.runs import RunViewSet
 from versioning.api.resources import AgentViewSet, PromptBlockViewSet, ResourceViewSet
 
 ID = "(?P<id>.+)"
@@ -46,6 +47,8 @@ urlpatterns = [
     *routes("agents", AgentViewSet),
     *routes("prompt-blocks", PromptBlockViewSet),
     re_path("^agents$", ServedAgentViewSet.as_view({"get": "list"})),
+    re_path(f"^agents/{ID}/generate$", RunViewSet.as_view({"post": "generate"})),
+    re_path(f"^agents/{ID}/stream$", RunViewSet.as_view({"post": "stream"})),
     re_path(f"^agents/{ID}$", ServedAgentViewSet.as_view({"get": "retrieve"})),
     path("schema", SpectacularJSONAPIView.as_view(), name="schema"),
     path("docs", SpectacularSwaggerView.as_view(url_name="schema"), name="docs"),

@@ -1,0 +1,107 @@
+"""Running agents: generate, and stream as server-sent events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+from asgiref.sync import async_to_sync
+from django.core.handlers.asgi import ASGIRequest
+from django.db import close_old_connections
+from django.http import StreamingHttpResponse
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from versioning import installed
+from versioning.api import answers, bodies, parameters
+from versioning.api.base import EditorViewSet
+from versioning.runtime import RequestContext
+from versioning.selectors import PUBLISHED
+
+HEARTBEAT = 0.5
+"""Seconds of silence after which a comment goes out: only by writing does a server notice who left."""
+
+PING = b": ping\n\n"
+DONE = b"data: [DONE]\n\n"
+
+
+class AnyAccept(BaseContentNegotiation):
+    """Whatever a caller accepts: a stream is events, and what is wrong with its call is JSON."""
+
+    def select_renderer(
+        self, request: Request, renderers: Any, format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        """Return the one renderer."""
+        return renderers[0], renderers[0].media_type
+
+
+class RunViewSet(EditorViewSet):
+    """Agents at work."""
+
+    subject = "agent"
+    content_negotiation_class = AnyAccept
+    query = {"generate": parameters.SELECTOR, "stream": parameters.SELECTOR}
+    bodies = {"generate": bodies.Run, "stream": bodies.Run}
+    answers = {"generate": answers.RunAnswer}
+
+    def generate(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Run the agent on the messages and return its answer."""
+        result = installed.framework().generate(id, **self._call(request))
+        return Response(result.as_dict())
+
+    def stream(self, request: Request, id: str) -> StreamingHttpResponse:  # noqa: A002
+        """Run the agent and send what happens as it happens."""
+        framework, call = installed.framework(), self._call(request)
+        if isinstance(request._request, ASGIRequest):  # noqa: SLF001  the interface decides, not the caller
+            events = framework.astream(id, heartbeat=HEARTBEAT, **call)
+            async_to_sync(events.checked)()
+            content: Any = _async_frames(events)
+        else:
+            content = _frames(framework.stream(id, heartbeat=HEARTBEAT, **call))
+        # What is needed of the database is read; a stream must not keep a connection of the pool.
+        close_old_connections()
+        headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+        return StreamingHttpResponse(content, content_type="text/event-stream", headers=headers)
+
+    def _call(self, request: Request) -> dict[str, Any]:
+        body = bodies.read(request, bodies.Run)
+        values = body.get("requestContext") or parameters.context(request.query_params)
+        given = {name for name in parameters.SELECTOR_NAMES if name in request.query_params}
+        return {
+            "messages": body["messages"],
+            "default": PUBLISHED,
+            "selector": parameters.selector(request.query_params) if given else None,
+            "versions": body.get("versions"),
+            "request_context": RequestContext.of(values, by=self.caller),
+            "max_steps": body.get("maxSteps"),
+            "model_settings": body.get("modelSettings"),
+            "instructions": body.get("instructions"),
+        }
+
+
+def frame(event: dict[str, Any] | None) -> bytes:
+    """Return an event as a server-sent one; None is a comment that keeps the connection alive."""
+    if event is None:
+        return PING
+    return b"data: " + json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"
+
+
+def _frames(events: Any) -> Iterator[bytes]:
+    try:
+        for event in events:
+            yield frame(event)
+        yield DONE
+    finally:
+        events.close()
+
+
+async def _async_frames(events: Any) -> AsyncIterator[bytes]:
+    try:
+        async for event in events:
+            yield frame(event)
+        yield DONE
+    finally:
+        await events.aclose()
