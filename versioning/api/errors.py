@@ -16,6 +16,7 @@ from rest_framework.views import set_rollback
 
 from versioning import errors
 from versioning.runtime import errors as runtime
+from versioning.api import wire
 
 logger = logging.getLogger(__name__)
 
@@ -71,7 +72,10 @@ def handle(fault: Exception, context: dict[str, Any]) -> Response | None:
 
 def body(fault: errors.VersioningError) -> dict[str, Any]:
     """Return the wire form of a domain error."""
-    return {"error": fault.message, "code": fault.code, **fault.details()}
+    details = fault.details()
+    if isinstance(fault, errors.EditConflict):
+        details["current"] = {**fault.current, "savedAt": wire.time(fault.current["savedAt"])}
+    return {"error": fault.message, "code": fault.code, **details}
 
 
 def _framework_answer(fault: exceptions.APIException) -> Response:
