@@ -80,6 +80,11 @@ def digest(value: Any) -> str:
     return hashlib.sha256(dump(value).encode()).hexdigest()
 
 
+def sorted_by_key(value: Any) -> Any:
+    """Return an equal value whose objects have their keys in the canonical order."""
+    return json.loads(dump(value))
+
+
 def same(left: Any, right: Any) -> bool:
     """Say whether two JSON values are the same value of the same type, at every level."""
     return dump(left) == dump(right)

@@ -190,11 +190,14 @@ def custom_label(row: Any, version: Version) -> Label:
 
 
 def _computed_label(name: str, version: Version, resource: VersionedResource) -> Label:
+    moved_at, mover = version.created_at, version.author
+    if name == "production" and resource.published_at is not None:
+        moved_at, mover = resource.published_at, resource.published_by
     return Label(
         name=name,
         version_id=version.version_id,
         version_number=version.number,
         computed=True,
-        updated_at=version.created_at if name == "latest" else resource.updated_at,
-        updated_by=version.author_name,
+        updated_at=moved_at,
+        updated_by=mover.get_username() if mover else None,
     )
