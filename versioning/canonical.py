@@ -16,6 +16,7 @@ from typing import Any
 from versioning.errors import Invalid
 
 MAX_DEPTH = 64
+_MAX_BITS = 14_000  # about 4 200 digits: Python refuses to print more than 4 300
 
 
 class _NotJson(ValueError):
@@ -63,7 +64,9 @@ def check(value: Any) -> None:
             if depth >= MAX_DEPTH:
                 raise _NotJson(f"is nested deeper than {MAX_DEPTH} levels")
             pending.extend((child, depth + 1) for child in _children(item))
-        elif item is not None and not isinstance(item, bool | int):
+        elif isinstance(item, int) and item.bit_length() > _MAX_BITS:
+            raise _NotJson("holds a number of too many digits")
+        elif item is not None and not isinstance(item, int):
             raise _NotJson(f"holds a {type(item).__name__}, which JSON cannot express")
 
 
@@ -78,6 +81,11 @@ def dump(value: Any, *, indent: int | None = None) -> str:
 def digest(value: Any) -> str:
     """Return the SHA-256 of the canonical text, 64 hexadecimal digits."""
     return hashlib.sha256(dump(value).encode()).hexdigest()
+
+
+def sorted_by_key(value: Any) -> Any:
+    """Return an equal value whose objects have their keys in the canonical order."""
+    return json.loads(dump(value))
 
 
 def same(left: Any, right: Any) -> bool:

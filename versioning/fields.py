@@ -215,6 +215,7 @@ class Scorer(Usage):
 
 
 Usages = dict[Annotated[str, Field(min_length=1)], Usage]
+Scorers = dict[Annotated[str, Field(min_length=1)], Scorer]
 SubAgents = dict[ResourceId, Usage]
 
 # An object that the service keeps as given, for the runtime that reads it. Its variants may hold
@@ -241,7 +242,7 @@ class AgentFields(SharedFields):
     tools: Conditional[Usages] | None = None
     agents: Conditional[SubAgents] | None = None
     workflows: Conditional[Usages] | None = None
-    scorers: Conditional[dict[str, Scorer]] | None = None
+    scorers: Conditional[Scorers] | None = None
     integration_tools: Kept | None = None
     tool_providers: Kept | None = None
     mcp_clients: Kept | None = None

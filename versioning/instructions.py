@@ -13,6 +13,10 @@ from typing import Any
 
 from versioning.canonical import dump
 from versioning.conditions import holds, lookup
+from versioning.errors import Invalid
+
+MAX_LENGTH = 16 * 1024 * 1024
+"""The most characters that instructions may have once assembled."""
 
 # Possessive quantifiers: a run of spaces is read once, so no text takes quadratic time.
 _PLACEHOLDER = re.compile(
@@ -45,20 +49,23 @@ class BlockReport:
         return self.reason is None
 
 
-def render(template: str, context: Mapping[str, Any]) -> str:
+def render(template: str, context: Mapping[str, Any], *, limit: int = MAX_LENGTH) -> str:
     """Return the text with its placeholders filled in.
 
     `{{ path }}`, `{{ path || "text" }}` or `'text'`: missing or null takes the fallback, else the
     placeholder stays as written. Objects and lists print as compact JSON. What is filled in is
-    never read again as a template.
+    never read again as a template. Raises `Invalid` once the text is longer than `limit`.
     """
+    room = limit - len(template)
 
     def fill(match: re.Match[str]) -> str:
-        value = lookup(match["path"], context)
-        if value is not None:
-            return value if isinstance(value, str) else dump(value)
-        fallbacks = (match["double"], match["single"])
-        return next((text for text in fallbacks if text is not None), match[0])
+        nonlocal room
+        text = _value(match, context)
+        # Counted on the way: a small template and a long value could fill the memory.
+        room += len(match[0]) - len(text)
+        if room < 0:
+            raise _too_long()
+        return text
 
     return _PLACEHOLDER.sub(fill, template)
 
@@ -72,18 +79,36 @@ def assemble(
 
     Text is used as it is. Blocks are rendered; those whose rules do not hold or that are blank are
     left out, the rest are joined by a blank line. `found` maps the id of a referenced block to
-    what was found, or to the reason why there is nothing (`missing`, `unpublished`).
+    what was found, or to the reason why there is nothing (`missing`, `unpublished`). Raises
+    `Invalid` for a result of more than `MAX_LENGTH` characters.
     """
     if isinstance(instructions, str):
         return instructions, []
     parts: list[str] = []
     reports: list[BlockReport] = []
+    length = 0
     for position, block in enumerate(instructions):
         text, report = _one_block(position, block, context, found)
+        length += len(text)
+        if length > MAX_LENGTH:
+            raise _too_long()
         reports.append(report)
         if report.shown:
             parts.append(text)
     return "\n\n".join(parts), reports
+
+
+def _value(match: re.Match[str], context: Mapping[str, Any]) -> str:
+    value = lookup(match["path"], context)
+    if value is not None:
+        return value if isinstance(value, str) else dump(value)
+    fallbacks = (match["double"], match["single"])
+    return next((text for text in fallbacks if text is not None), match[0])
+
+
+def _too_long() -> Invalid:
+    message = f"the assembled instructions are longer than {MAX_LENGTH} characters"
+    return Invalid.field("instructions", message, code="instructions_too_long")
 
 
 def _one_block(

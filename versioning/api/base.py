@@ -63,7 +63,8 @@ def tagged(request: Request, data: Any, *, tag: str | None = None, **response: A
     Without a `tag` the answer's own content makes it.
     """
     etag = f'"{tag or content_tag(data)}"'
-    if request.method in SAFE_METHODS and etag in _given_tags(request.headers.get("If-None-Match", "")):
+    held = _given_tags(request.headers.get("If-None-Match", ""))
+    if request.method in SAFE_METHODS and (etag in held or held == ["*"]):
         return Response(status=304, headers={"ETag": etag})
     answer = Response(data, **response)
     answer["ETag"] = etag

@@ -19,6 +19,7 @@ from versioning.models import Agent, PromptBlock, Visibility
 from versioning.models.versioned import within
 
 _METADATA_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+MAX_METADATA_KEYS = 20
 _STATUS = [("published", "published"), ("draft", "draft"), ("all", "all")]
 _YES_NO = [("true", "true"), ("false", "false")]
 
@@ -54,7 +55,7 @@ class ResourceFilter(django_filters.FilterSet):
     authorId = django_filters.CharFilter(field_name="author__username")
     workspaceId = django_filters.CharFilter(field_name="workspace_id")
     metadata = django_filters.CharFilter(method="by_metadata")
-    search = django_filters.CharFilter(method="by_search")
+    search = django_filters.CharFilter(method="by_search", max_length=1000)
     hasDraft = django_filters.ChoiceFilter(choices=_YES_NO, method="by_draft")
 
     default_status = "all"
@@ -105,9 +106,11 @@ class ResourceFilter(django_filters.FilterSet):
 
     def by_metadata(self, rows: Rows, name: str, value: str) -> Rows:
         """Keep those whose metadata has these members, equal in type and value."""
-        wanted = canonical.parse(value, field=name)
+        wanted = canonical.sorted_by_key(canonical.parse(value, field=name))
         if not isinstance(wanted, dict):
             raise Invalid.field(name, "must be a JSON object")
+        if len(wanted) > MAX_METADATA_KEYS:
+            raise Invalid.field(name, f"must not ask for more than {MAX_METADATA_KEYS} keys")
         for position, (key, member) in enumerate(wanted.items()):
             if not _METADATA_KEY.fullmatch(key):
                 raise Invalid.field(f"{name}.{key}", "must begin with a letter or _, then letters, digits, _")
@@ -121,8 +124,7 @@ class ResourceFilter(django_filters.FilterSet):
             return rows
         drafts = within("workspace_id", self.caller.scope(Right.READ_DRAFTS))
         return rows.filter(
-            Q(id__icontains=value)
-            | Q(active_version__search_text__contains=text)
+            Q(active_version__search_text__contains=text)
             | (drafts & Q(latest_version__search_text__contains=text))
         )
 

@@ -17,9 +17,10 @@ from versioning.api.agents import PreviewViewSet, ServedAgentViewSet
 from versioning.api.runs import RunViewSet
 from versioning.api.resources import AgentViewSet, PromptBlockViewSet, ResourceViewSet
 
-ID = "(?P<id>.+)"
+# Any character at all, a line feed too: what is no id is answered as missing, not as another id.
+ID = "(?P<id>(?s:.+))"
 VERSION = "(?P<version>[^/]+)"
-LABEL = "(?P<name>[^/]+)"
+LABEL = "(?P<name>(?s:.+))"
 
 
 def routes(segment: str, views: type[ResourceViewSet]) -> list[URLPattern]:
@@ -39,17 +40,17 @@ def routes(segment: str, views: type[ResourceViewSet]) -> list[URLPattern]:
         (f"/{ID}/unpublish", {"post": "unpublish"}),
         (f"/{ID}", {"get": "retrieve", "patch": "update", "delete": "destroy"}),
     ]
-    return [re_path(f"^stored/{segment}{route}$", views.as_view(verbs)) for route, verbs in table]
+    return [re_path(rf"^stored/{segment}{route}\Z", views.as_view(verbs)) for route, verbs in table]
 
 
 urlpatterns = [
-    re_path("^stored/agents/preview-instructions$", PreviewViewSet.as_view({"post": "preview"})),
+    re_path(r"^stored/agents/preview-instructions\Z", PreviewViewSet.as_view({"post": "preview"})),
     *routes("agents", AgentViewSet),
     *routes("prompt-blocks", PromptBlockViewSet),
-    re_path("^agents$", ServedAgentViewSet.as_view({"get": "list"})),
-    re_path(f"^agents/{ID}/generate$", RunViewSet.as_view({"post": "generate"})),
-    re_path(f"^agents/{ID}/stream$", RunViewSet.as_view({"post": "stream"})),
-    re_path(f"^agents/{ID}$", ServedAgentViewSet.as_view({"get": "retrieve"})),
+    re_path(r"^agents\Z", ServedAgentViewSet.as_view({"get": "list"})),
+    re_path(rf"^agents/{ID}/generate\Z", RunViewSet.as_view({"post": "generate"})),
+    re_path(rf"^agents/{ID}/stream\Z", RunViewSet.as_view({"post": "stream"})),
+    re_path(rf"^agents/{ID}\Z", ServedAgentViewSet.as_view({"get": "retrieve"})),
     path("schema", SpectacularJSONAPIView.as_view(), name="schema"),
     path("docs", SpectacularSwaggerView.as_view(url_name="schema"), name="docs"),
     path("healthz", health.alive),

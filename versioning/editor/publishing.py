@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
@@ -60,7 +61,7 @@ class Publishing(Reading[R]):
         with self._changing(resource_id, Right.PUBLISH, by, expect) as resource:
             if resource.active_version_id is not None:
                 self._note(Action.UNPUBLISH, resource, by, from_version=resource.active_version_id)
-                resource.activate(None)
+                resource.activate(None, by_id=by.user_id)
             return Resolved(resource=resource, version=resource.version(resource.latest_version_id))
 
     def label(
@@ -190,10 +191,12 @@ class Publishing(Reading[R]):
             by.require(right, resource.workspace_id)
             if expect is not None and ANY_TAG not in expect and resource.tag not in expect:
                 raise EditConflict(_current_state(resource))
-            before = resource.revision
+            before, last_number = resource.revision, resource.last_number
             yield resource
             if resource.revision != before:
                 resource.save()
+            if resource.last_number != last_number and settings.EDITOR_KEEP_VERSIONS:
+                self._prune(resource, settings.EDITOR_KEEP_VERSIONS, by)
 
     def _activate(self, resource: R, version: Version, by: Caller) -> None:
         """Move the pointer that serves, once what the version needs is published too."""
@@ -203,7 +206,7 @@ class Publishing(Reading[R]):
         self._note(
             Action.PUBLISH, resource, by, from_version=resource.active_version_id, to_version=version.pk
         )
-        resource.activate(version.pk)
+        resource.activate(version.pk, by_id=by.user_id)
 
     def _warnings(self, resource: R, version: Version, by: Caller) -> tuple[Notice, ...]:
         return warnings_for(resource.pk, version.config, by, self.code)

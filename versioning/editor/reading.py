@@ -99,8 +99,7 @@ class Reading(Generic[R]):
     def get(self, resource_id: str, selector: Selector = PUBLISHED, *, by: Who = APPLICATION) -> Resolved[R]:
         """Return a resource with the version that the selector names; raises as `select` does."""
         by = caller_of(by)
-        with_versions = self.list(by=by).select_related("active_version__author", "latest_version__author")
-        return select(self._one(with_versions, resource_id), selector, by)
+        return select(self._one(self._with_authors(by), resource_id), selector, by)
 
     def versions(self, resource_id: str, *, by: Who = APPLICATION) -> History[R]:
         """Return a resource with its versions; raises `Forbidden` without the right to drafts."""
@@ -167,29 +166,25 @@ class Reading(Generic[R]):
     def labels(self, resource_id: str, *, by: Who = APPLICATION) -> Labels:
         """Return the labels of the versions that the caller may read, the computed ones first."""
         by = caller_of(by)
-        resource = self.find(resource_id, by=by)
-        rows: Any = list(resource.labels.select_related("version", "updated_by"))
+        resource = self._one(self._with_authors(by).select_related("published_by"), resource_id)
         drafts = by.may(Right.READ_DRAFTS, resource.workspace_id)
         pointers = {
-            "latest": resource.latest_version_id if drafts else None,
-            "production": resource.active_version_id,
+            "latest": resource.latest_version if drafts else None,
+            "production": resource.active_version,
         }
-        versions = {
-            version.pk: version
-            for version in resource.versions.filter(pk__in=filter(None, pointers.values())).select_related(
-                "author"
-            )
-        }
-        computed = [
-            _computed_label(name, versions[version_id], resource)
-            for name, version_id in pointers.items()
-            if version_id is not None
-        ]
-        return computed + [
+        rows: Any = resource.labels.select_related("version", "updated_by")
+        return [
+            _computed_label(name, version, resource)
+            for name, version in pointers.items()
+            if version is not None
+        ] + [
             custom_label(row, row.version)
             for row in rows
             if drafts or row.version_id == resource.active_version_id
         ]
+
+    def _with_authors(self, by: Caller) -> VersionedQuerySet[R]:
+        return self.list(by=by).select_related("active_version__author", "latest_version__author")
 
     def _readable(self, by: Caller) -> VersionedQuerySet[R]:
         return self.all.readable_by(by).select_related("author")
@@ -227,11 +222,14 @@ def custom_label(row: Any, version: Version) -> Label:
 
 
 def _computed_label(name: str, version: Version, resource: VersionedResource) -> Label:
+    moved_at, mover = version.created_at, version.author
+    if name == "production" and resource.published_at is not None:
+        moved_at, mover = resource.published_at, resource.published_by
     return Label(
         name=name,
         version_id=version.version_id,
         version_number=version.number,
         computed=True,
-        updated_at=version.created_at if name == "latest" else resource.updated_at,
-        updated_by=version.author_name,
+        updated_at=moved_at,
+        updated_by=mover.get_username() if mover else None,
     )

@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
-from django.conf import settings
 from django.db import IntegrityError, transaction
 from pydantic.alias_generators import to_camel
 
@@ -223,8 +222,6 @@ class Saving(Publishing[R]):
 
     def _append(self, resource: R, config: Config, changed: list[str], message: str, by: Caller) -> Version:
         version = resource.append(config, message=message, author_id=by.user_id, changed_fields=changed)
-        if settings.EDITOR_KEEP_VERSIONS:
-            self._prune(resource, settings.EDITOR_KEEP_VERSIONS, by)
         return resource.version(version.pk)
 
 
@@ -264,7 +261,8 @@ def _merged_metadata(current: Fields, changes: Fields | None) -> dict[str, Any]:
         raise Invalid.field("metadata", str(fault)) from None
     if len(canonical.dump(merged).encode()) > MAX_METADATA:
         raise Invalid.field("metadata", f"must not be larger than {MAX_METADATA // 1024} KiB")
-    return merged
+    ordered: dict[str, Any] = canonical.sorted_by_key(merged)
+    return ordered
 
 
 def _message_or(default: str, given: str | None) -> str:

@@ -136,6 +136,9 @@ class VersionedResource(models.Model):
     """Counts every change of anything about the resource."""
     published_at = models.DateTimeField(null=True, editable=False)
     """When the active pointer was moved last; null while it points nowhere."""
+    published_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", editable=False
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -212,7 +215,7 @@ class VersionedResource(models.Model):
             config_json=canonical.dump(config),
             digest=canonical.digest(config),
             name=config.get("name", ""),
-            search_text=searchable_text(config),
+            search_text=f"{self.pk.casefold()}\n{searchable_text(config)}",
             **about,
         )
         version.save(force_insert=True)
@@ -220,10 +223,11 @@ class VersionedResource(models.Model):
             reference.write(version)
         return version
 
-    def activate(self, version_id: uuid.UUID | None) -> None:
+    def activate(self, version_id: uuid.UUID | None, *, by_id: int | None) -> None:
         """Point at the version that is served, or at none; the row must be locked."""
         self.active_version_id = version_id
         self.published_at = timezone.now() if version_id is not None else None
+        self.published_by_id = by_id if version_id is not None else None
         self.touch()
 
     def forget(self, version: Version) -> None:

@@ -1,0 +1,67 @@
+# ruff: noqa: INP001  # a script, and no package
+"""What a framework adds to a run: `generate` against pydantic-ai alone, on the echo model.
+
+    python benchmarks/generate.py [REPETITIONS]
+
+Both ask the same model with the same instructions and the same tool, and take turns in an order
+drawn by lot. Next to the time on the clock stands that of the processor, which a machine that is
+busy with other things cannot falsify. The target is a factor of at most 2.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from time import perf_counter, process_time
+
+import pydantic_ai
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from versioning.runtime import Agent, Framework  # beside this folder, not installed
+from versioning.runtime.echo import echo_model
+
+INSTRUCTIONS = "You answer questions about orders. Be brief and kind."
+MESSAGE = "Where is my order?"
+ECHO = {"provider": "echo", "name": "echo"}
+WARM_UP = 20
+TARGET = 2.0
+
+
+def find_order(number: int) -> str:
+    """Return what is known about an order."""
+    return f"order {number}"
+
+
+def milliseconds(work: Callable[[], object]) -> tuple[float, float]:
+    """Return how long the work took, by the clock and by the processor."""
+    start, start_cpu = perf_counter(), process_time()
+    work()
+    return (perf_counter() - start) * 1000, (process_time() - start_cpu) * 1000
+
+
+def main(repetitions: int) -> None:
+    """Measure and print."""
+    bare = pydantic_ai.Agent(echo_model(), instructions=INSTRUCTIONS, tools=[find_order], name="support")
+    agent = Agent(id="support", name="Support", instructions=INSTRUCTIONS, model=ECHO, tools=[find_order])
+    Framework(agents=[agent])
+    contenders: list[Callable[[], object]] = [lambda: bare.run_sync(MESSAGE), lambda: agent.generate(MESSAGE)]
+    for work in contenders * WARM_UP:
+        work()
+    times: list[list[tuple[float, float]]] = [[] for _ in contenders]
+    for _ in range(repetitions):
+        for turn in random.sample(range(len(contenders)), len(contenders)):
+            times[turn].append(milliseconds(contenders[turn]))
+    for position, name in enumerate(("clock", "processor")):
+        alone, framework = (median(one[position] for one in measured) for measured in times)
+        print(  # noqa: T201
+            f"{name:9}  pydantic-ai {alone:5.2f} ms   framework {framework:5.2f} ms   "
+            f"factor {framework / alone:4.2f} (target: at most {TARGET})"
+        )
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 300)

@@ -1,0 +1,44 @@
+"""Two code-defined agents, one delegating to the other, over a store in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.runtime.memory import ECHO, MemoryStore
+from tests.runtime.model_server import ModelServer, running_model_server
+from versioning.runtime import Agent, Framework
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    """Where overrides and stored agents are put."""
+    return MemoryStore()
+
+
+@pytest.fixture
+def writer() -> Agent:
+    """An agent without sub-agents."""
+    return Agent(id="writer", name="Writer", instructions="writer in code", model=ECHO)
+
+
+@pytest.fixture
+def lead(writer: Agent) -> Agent:
+    """An agent that delegates to the writer."""
+    return Agent(id="lead", name="Lead", instructions="lead in code", model=ECHO, agents=[writer])
+
+
+@pytest.fixture
+def framework(lead: Agent, store: MemoryStore) -> Framework:
+    """Both agents, with an editor."""
+    return Framework(agents=[lead], editor=store)
+
+
+@pytest.fixture
+def model_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    """A model behind HTTP, to which the provider `openai` goes."""
+    with running_model_server() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789abcdef")
+        yield server

@@ -1,0 +1,140 @@
+"""A store in memory: agents, overrides and the rights to them, without a database."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from versioning.access import Caller, Right, Role
+from versioning.errors import Forbidden, NotFound
+from versioning.overrides import CodeAgent, laid_over
+from versioning.runtime.store import as_code
+from versioning.selectors import Selector, Status
+from versioning.served import Notice, ResolvedAgent
+
+ECHO = {"provider": "echo", "name": "echo"}
+EDITOR = Caller(username="edgar", roles={"acme": Role.EDITOR})
+VIEWER = Caller(username="vera", roles={"acme": Role.VIEWER})
+STRANGER = Caller(username="charlie", roles={"elsewhere": Role.ADMIN})
+
+
+@dataclass
+class Stored:
+    """One stored agent, or the overrides of one that is defined in code."""
+
+    versions: dict[str, dict[str, Any]]
+    active: str | None
+    labels: dict[str, str]
+    public: bool
+    workspace: str
+
+    @property
+    def latest(self) -> str:
+        return list(self.versions)[-1]
+
+
+@dataclass
+class MemoryStore:
+    """Serves what was put into it, by the rules of the contract."""
+
+    stored: dict[str, Stored] = field(default_factory=dict)
+    code: dict[str, CodeAgent] = field(default_factory=dict)
+    tools: list[str] = field(default_factory=list)
+    served: list[tuple[str, Selector]] = field(default_factory=list)
+
+    def put(
+        self,
+        agent_id: str,
+        *instructions: str,
+        active: int | None = None,
+        labels: Mapping[str, int] | None = None,
+        public: bool = False,
+        workspace: str = "acme",
+        **config: Any,
+    ) -> None:
+        """Store an agent with a version for each text, `<id>-1`, `<id>-2` and so on."""
+        versions = {
+            f"{agent_id}-{number}": {"name": agent_id, "model": ECHO, **config, "instructions": text}
+            for number, text in enumerate(instructions, start=1)
+        }
+        self.stored[agent_id] = Stored(
+            versions=versions,
+            active=f"{agent_id}-{active}" if active else None,
+            labels={name: f"{agent_id}-{number}" for name, number in (labels or {}).items()},
+            public=public,
+            workspace=workspace,
+        )
+
+    def register(self, agents: Sequence[CodeAgent], tools: Collection[str]) -> None:
+        self.code = {agent.id: agent for agent in agents}
+        self.tools = list(tools)
+
+    def serve(
+        self, agent_id: str, selector: Selector, *, context: Mapping[str, Any], by: Caller, as_part: bool
+    ) -> ResolvedAgent:
+        self.served.append((agent_id, selector))
+        code, stored = self.code.get(agent_id), self.stored.get(agent_id)
+        if (code is None and stored is None) or not (as_part or self._readable(agent_id, by)):
+            raise NotFound
+        drafts = by.may(Right.READ_DRAFTS, self._workspace(agent_id))
+        version, fallback = self._version(stored, selector, latest=drafts and not as_part)
+        if version is None and code is None:
+            raise NotFound
+        if version is None or stored is None:
+            return as_code(self.code[agent_id], context, selector)
+        if version != stored.active and not drafts:
+            raise Forbidden("You may not read drafts and history.")
+        return self._assembled(agent_id, version, selector, fallback)
+
+    def _workspace(self, agent_id: str) -> str:
+        return self.stored[agent_id].workspace if agent_id in self.stored else "acme"
+
+    def _readable(self, agent_id: str, by: Caller) -> bool:
+        code = self.code.get(agent_id)
+        public = code.visibility == "public" if code else self.stored[agent_id].public
+        return public or by.may(Right.READ, self._workspace(agent_id))
+
+    def _version(
+        self, stored: Stored | None, selector: Selector, *, latest: bool
+    ) -> tuple[str | None, Notice | None]:
+        named = selector.version_id
+        if selector.label is not None:
+            named = stored.labels.get(selector.label, "") if stored else ""
+        if named is not None:
+            if stored is None or named not in stored.versions:
+                raise NotFound
+            return named, None
+        if stored is None:
+            return None, None
+        if selector.status is Status.DRAFT:
+            return stored.latest, None
+        if stored.active is None and latest:
+            return stored.latest, Notice(
+                "never_published", "There is no published version; this is the latest."
+            )
+        return stored.active, None
+
+    def _assembled(
+        self, agent_id: str, version: str, selector: Selector, fallback: Notice | None
+    ) -> ResolvedAgent:
+        stored, code = self.stored[agent_id], self.code.get(agent_id)
+        config = stored.versions[version]
+        config = laid_over(code, config) if code else config
+        return ResolvedAgent(
+            id=agent_id,
+            name=config["name"],
+            description=config.get("description"),
+            instructions=config["instructions"],
+            tools=config.get("tools", {}),
+            agents=config.get("agents", {}),
+            model=config.get("model"),
+            default_options=config.get("defaultOptions", {}),
+            source="code" if code else "stored",
+            status=Status.PUBLISHED if stored.active else Status.DRAFT,
+            metadata={},
+            resolved_version_id=version,
+            active_version_id=stored.active,
+            selector=selector,
+            fallback=fallback,
+        )

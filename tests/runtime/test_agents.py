@@ -1,0 +1,208 @@
+"""Agents and frameworks: how they are made, found, and left alone."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import threading
+from typing import Any
+
+import pytest
+
+from tests.runtime.memory import ECHO, STRANGER, VIEWER, MemoryStore
+from versioning.errors import Forbidden, Invalid, NotFound
+from versioning.overrides import CodeAgent, Ownership
+from versioning.runtime import Agent, Framework, SelectedAgent
+
+
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+async def fetch(url: str) -> str:
+    """Fetch a page.
+
+    Args:
+        url: Where it is.
+
+    """
+    return url
+
+
+def inspect(thread: threading.Thread) -> str:
+    """Take what no model can send."""
+    return thread.name
+
+
+def agent(**changes: Any) -> Agent:
+    return Agent(**{"id": "a", "name": "A", "instructions": "text", "model": ECHO, **changes})
+
+
+def test_an_agent_tells_the_editor_what_its_code_says() -> None:
+    made: CodeAgent = agent(
+        description="d",
+        tools=[add, fetch],
+        agents=["stored", agent(id="b")],
+        editor={"instructions": True},
+        visibility="private",
+        default_options={"maxSteps": 3},
+        metadata={"team": "x"},
+    )
+    assert made.tool_descriptions == {"add": "Add two numbers.", "fetch": "Fetch a page."}
+    assert made.sub_agent_ids == ("stored", "b")
+    assert made.ownership == Ownership(instructions=True, tools=False, tool_descriptions=False)
+    assert (made.visibility, made.default_options, made.metadata) == (
+        "private",
+        {"maxSteps": 3},
+        {"team": "x"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"id": ""}, "id"),
+        ({"id": "a/versions"}, "reserved"),
+        ({"name": " "}, "name"),
+        ({"instructions": "  "}, "instructions"),
+        ({"instructions": []}, "instructions"),
+        ({"model": {"provider": "echo"}}, "model"),
+        ({"visibility": "secret"}, "visibility"),
+        ({"editor": True}, "editor"),
+        ({"editor": {"prompts": True}}, "editor"),
+        pytest.param({"tools": [add, add]}, "two tools", id="one tool twice"),
+        pytest.param({"tools": [lambda: 1]}, "named function", id="a tool without a name"),
+        pytest.param({"tools": [inspect]}, "inspect", id="a tool that cannot be described"),
+    ],
+    ids=repr,
+)
+def test_what_can_never_work_is_refused_at_once(changes: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        agent(**changes)
+
+
+def test_nothing_changes_an_agent_once_it_is_made() -> None:
+    model, instructions = dict(ECHO), [{"type": "text", "content": "one"}]
+    made: Any = agent(model=model, instructions=instructions)
+    model["name"] = "other"
+    instructions[0]["content"] = "two"
+    assert made.model == ECHO
+    assert made.instructions == [{"type": "text", "content": "one"}]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        made.name = "B"
+    with pytest.raises(TypeError):
+        made.model["name"] = "other"
+
+
+def test_an_editor_learns_of_all_agents_and_tools(store: MemoryStore) -> None:
+    inner = agent(id="inner")
+    framework = Framework(agents=[agent(agents=[inner])], tools=[add], editor=store)
+    assert (list(store.code), store.tools) == (["a", "inner"], ["add"])
+    assert framework.get_agent_by_id("inner") is inner
+    assert framework.editor is store
+
+
+def test_ids_and_tool_names_are_unique() -> None:
+    with pytest.raises(ValueError, match="two agents"):
+        Framework(agents=[agent(), agent()])
+    with pytest.raises(ValueError, match="two agents"):
+        Framework(agents=[agent(agents=[agent(id="b")]), agent(id="b")])
+    with pytest.raises(ValueError, match="two tools"):
+        Framework(tools=[add, add])
+
+
+def test_an_agent_belongs_to_one_framework() -> None:
+    made = agent()
+    Framework(agents=[made])
+    with pytest.raises(ValueError, match="another framework"):
+        Framework(agents=[made])
+
+
+def test_an_agent_without_a_framework_says_so() -> None:
+    with pytest.raises(RuntimeError, match=r"Framework\(agents="):
+        agent().generate("hello")
+
+
+def test_malformed_versions_of_a_framework_are_refused() -> None:
+    with pytest.raises(Invalid, match=r"versions\.agents\.a"):
+        Framework(versions={"agents": {"a": "draft"}})
+
+
+def test_without_a_selector_the_registered_object_itself_is_returned(
+    framework: Framework, writer: Agent
+) -> None:
+    assert framework.get_agent_by_id("writer") is writer
+    assert asyncio.run(framework.aget_agent_by_id("writer")) is writer
+
+
+@pytest.mark.parametrize(
+    ("selector", "text"),
+    [
+        ({"status": "published"}, "second"),
+        ({"status": "draft"}, "third"),
+        ({"version_id": "writer-1"}, "first"),
+        ({"label": "blue"}, "first"),
+    ],
+)
+def test_with_a_selector_it_is_a_copy_and_the_registered_one_stays_as_it_was(
+    framework: Framework, writer: Agent, store: MemoryStore, selector: dict[str, str], text: str
+) -> None:
+    store.put("writer", "first", "second", "third", active=2, labels={"blue": 1})
+    before = {member.name: getattr(writer, member.name) for member in dataclasses.fields(writer)}
+    chosen = framework.get_agent_by_id("writer", **selector)
+    assert isinstance(chosen, SelectedAgent)
+    assert (chosen.id, chosen.instructions, chosen.generate("hello").text) == (
+        "writer",
+        text,
+        f"{text}\n\nhello",
+    )
+    assert before == {member.name: getattr(writer, member.name) for member in dataclasses.fields(writer)}
+    assert writer.generate("hello").text == "writer in code\n\nhello"
+
+
+def test_a_selector_without_an_override_is_the_code(framework: Framework) -> None:
+    assert framework.get_agent_by_id("writer", status="draft").instructions == "writer in code"
+
+
+def test_agents_that_are_only_stored_are_found_too(framework: Framework, store: MemoryStore) -> None:
+    store.put("poet", "poet 1", "poet 2", active=1)
+    assert framework.get_agent_by_id("poet").instructions == "poet 1"
+    assert asyncio.run(framework.aget_agent_by_id("poet", status="draft")).instructions == "poet 2"
+
+
+@pytest.mark.parametrize(
+    ("agent_id", "how", "error"),
+    [
+        ("nobody", {}, NotFound),
+        ("writer", {"version_id": "gone"}, NotFound),
+        ("writer", {"status": "draft", "label": "blue"}, Invalid),
+        ("writer", {"status": "old"}, Invalid),
+        ("poet", {"by": STRANGER}, NotFound),
+        ("poet", {"status": "draft", "by": VIEWER}, Forbidden),
+    ],
+    ids=repr,
+)
+def test_what_cannot_be_found_is_an_error(
+    framework: Framework, store: MemoryStore, agent_id: str, how: dict[str, Any], error: type[Exception]
+) -> None:
+    store.put("writer", "writer 1")
+    store.put("poet", "poet 1", "poet 2", active=1)
+    with pytest.raises(error):
+        framework.get_agent_by_id(agent_id, **how)
+
+
+def test_blocks_in_code_are_rendered_in_the_context_of_the_request() -> None:
+    made = agent(
+        instructions=[
+            {"type": "text", "content": "Speak {{ language || 'plainly' }}."},
+            {"type": "prompt_block_ref", "id": "tone"},
+        ]
+    )
+    Framework(agents=[made])
+    assert made.generate("hello").text == "Speak plainly.\n\nhello"
+    result = made.generate("hello", request_context={"language": "Latin"})
+    assert result.text == "Speak Latin.\n\nhello"
+    assert [(notice.code, notice.field) for notice in result.warnings] == [
+        ("block_missing", "instructions.1.id")
+    ]

@@ -1,0 +1,73 @@
+"""What the runtime needs of its process: no Django, no thread before the first run, none after a fork."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from versioning.runtime.redaction import redacted
+
+ROOT = Path(__file__).parents[2]
+
+FRAMEWORK = """
+from versioning.runtime import Agent, Framework
+echo = {"provider": "echo", "name": "echo"}
+agent = Agent(id="a", name="A", instructions="text", model=echo)
+Framework(agents=[agent])
+"""
+
+
+def run(program: str) -> None:
+    outcome = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        cwd=ROOT,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+    assert (outcome.returncode, outcome.stderr) == (0, "")
+
+
+def test_the_runtime_runs_without_django() -> None:
+    run(f"{FRAMEWORK}\nimport sys\nagent.generate('hello')\nassert 'django' not in sys.modules")
+
+
+def test_importing_it_starts_no_thread() -> None:
+    run(f"{FRAMEWORK}\nimport threading\nassert threading.active_count() == 1")
+
+
+def test_a_forked_process_has_a_loop_of_its_own() -> None:
+    run(
+        f"""{FRAMEWORK}
+import os
+assert agent.generate('hello').text
+child = os.fork()
+if child == 0:
+    os._exit(0 if agent.generate('child').text.endswith('child') else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+assert agent.generate('again').text
+"""
+    )
+
+
+@pytest.mark.parametrize(
+    "secret",
+    ["sk-proj-abc_DEF-123", "sk-abcd****wxyz", "plain-secret-of-the-environment"],
+)
+@pytest.mark.parametrize("text", ["{}", "key {} is wrong", "Authorization: Bearer {}", '{{"key": "{}"}}'])
+def test_reasons_hold_no_keys(monkeypatch: pytest.MonkeyPatch, text: str, secret: str) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "plain-secret-of-the-environment")
+    assert secret not in redacted(text.format(secret))
+
+
+@pytest.mark.parametrize("text", ["Incorrect API key provided: abc123.", "Authorization: Bearer abc123"])
+def test_reasons_hold_nothing_that_stands_where_keys_stand(text: str) -> None:
+    assert "abc123" not in redacted(text)
+
+
+def test_long_reasons_are_cut() -> None:
+    assert len(redacted("x" * 10_000)) < 600

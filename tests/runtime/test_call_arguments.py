@@ -1,0 +1,89 @@
+"""What a call may hold, and how what is wrong with it is named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.runtime.memory import ECHO
+from versioning.errors import Invalid
+from versioning.runtime import Agent, Framework
+
+
+def agent(**changes: Any) -> Agent:
+    made = Agent(**{"id": "a", "name": "A", "instructions": "text", "model": ECHO, **changes})
+    Framework(agents=[made])
+    return made
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        "hello",
+        {"role": "user", "content": "hello"},
+        [{"role": "user", "content": "hello"}],
+        [{"role": "system", "content": "be kind"}, {"role": "user", "content": "hello"}],
+        [{"role": "user", "content": [{"type": "text", "text": "hel"}, {"type": "text", "text": "lo"}]}],
+    ],
+    ids=repr,
+)
+def test_messages_come_in_several_forms(messages: Any) -> None:
+    assert agent().generate(messages).text == "text\n\nhello"
+
+
+@pytest.mark.parametrize(
+    ("messages", "fields"),
+    [
+        (None, ["messages"]),
+        (7, ["messages"]),
+        ("", ["messages"]),
+        (" ", ["messages"]),
+        ([], ["messages"]),
+        (["hello"], ["messages.0"]),
+        ({"content": "x"}, ["messages.role"]),
+        ({"role": "user"}, ["messages.content"]),
+        ({"role": "user", "content": "x", "name": "n"}, ["messages.name"]),
+        ([{"role": "tool", "content": "x"}], ["messages.0.role"]),
+        ([{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}], ["messages.1.role"]),
+        (
+            [{"role": "user", "content": 1}, {"role": ["user"], "content": ""}],
+            ["messages.0.content", "messages.1.role", "messages.1.content"],
+        ),
+        (
+            [{"role": "user", "content": [{"type": "text", "text": "x"}, {"type": "image"}]}],
+            ["messages.0.content.1"],
+        ),
+        ([{"role": "user", "content": []}], ["messages.0.content"]),
+    ],
+    ids=repr,
+)
+def test_other_messages_are_refused_by_name(messages: Any, fields: list[str]) -> None:
+    with pytest.raises(Invalid) as refusal:
+        agent().generate(messages)
+    assert [issue.field for issue in refusal.value.issues] == fields
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"max_steps": 0}, "maxSteps"),
+        ({"max_steps": True}, "maxSteps"),
+        ({"max_steps": "3"}, "maxSteps"),
+        ({"instructions": ""}, "instructions"),
+        ({"instructions": ["x"]}, "instructions"),
+        ({"model_settings": []}, "modelSettings"),
+        ({"model_settings": {"heat": 1}}, "modelSettings.heat"),
+        ({"model_settings": {"temperature": "hot"}}, "modelSettings.temperature"),
+        ({"model_settings": {"maxTokens": True}}, "modelSettings.maxTokens"),
+        ({"model_settings": {"stopSequences": [1]}}, "modelSettings.stopSequences"),
+        ({"versions": {"agents": {"b": {}}}}, "versions.agents.b"),
+        ({"request_context": {"versions": {"self": 1}}}, "requestContext.versions.self"),
+        ({"request_context": []}, "requestContext"),
+    ],
+    ids=repr,
+)
+def test_wrong_options_are_refused_by_the_name_of_the_wire(options: dict[str, Any], field: str) -> None:
+    with pytest.raises(Invalid) as refusal:
+        agent().generate("hello", **options)
+    assert [issue.field for issue in refusal.value.issues] == [field]

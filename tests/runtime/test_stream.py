@@ -1,0 +1,224 @@
+"""Streams: the events, the two ways to consume them, and what happens before and after."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from itertools import groupby
+from typing import Any
+
+import pytest
+
+from tests.runtime.memory import ECHO, MemoryStore
+from tests.runtime.model_server import FallsSilent, ModelServer
+from versioning.errors import Invalid, NotFound
+from versioning.runtime import Agent, Framework, NoModel, ProviderUnavailable
+from versioning.runtime.events import Event
+from versioning.runtime.loop import background_loop
+
+OPENAI = {"provider": "openai", "name": "small"}
+SOON = 5  # seconds; what has to happen within one is given more, because machines are busy
+
+
+@pytest.fixture
+def slow(model_server: ModelServer) -> Agent:
+    """An agent whose model says two words and falls silent."""
+    model_server.model = lambda request: FallsSilent("first words")
+    agent = Agent(id="slow", name="Slow", instructions="slow", model=OPENAI)
+    Framework(agents=[agent])
+    return agent
+
+
+def kinds(events: Iterable[Event | None]) -> list[str]:
+    return [kind for kind, _ in groupby(event["type"] for event in events if event)]
+
+
+async def collected(agent: Agent, messages: Any, **options: Any) -> list[Event | None]:
+    return [event async for event in agent.astream(messages, **options)]
+
+
+STEPS_WITH_A_DELEGATION = [
+    "start",
+    "step-start",
+    "tool-call",
+    "tool-result",
+    "step-finish",
+    "step-start",
+    "text-start",
+    "text-delta",
+    "text-end",
+    "step-finish",
+    "finish",
+]
+
+
+def test_the_events_of_a_run_come_in_order(lead: Agent, framework: Framework) -> None:
+    assert kinds(lead.stream("hello")) == STEPS_WITH_A_DELEGATION
+    assert kinds(asyncio.run(collected(lead, "hello"))) == STEPS_WITH_A_DELEGATION
+
+
+def test_every_event_names_its_run(lead: Agent, framework: Framework) -> None:
+    events = [event for event in lead.stream("hello") if event]
+    assert {event["from"] for event in events} == {"AGENT"}
+    assert len({event["runId"] for event in events}) == 1
+    assert all(set(event) == {"type", "runId", "from", "payload"} for event in events)
+
+
+def test_the_payloads_say_what_the_answer_of_generate_says(lead: Agent, framework: Framework) -> None:
+    events = [event for event in lead.stream("hello there") if event]
+    payloads: dict[str, dict[str, Any]] = {event["type"]: event["payload"] for event in events}
+    answer = lead.generate("hello there").as_dict()
+    deltas = [event["payload"]["text"] for event in events if event["type"] == "text-delta"]
+    assert len(deltas) > 3 and "".join(deltas) == answer["text"]
+    assert [payloads["tool-call"]] == answer["toolCalls"]
+    assert [payloads["tool-result"]] == answer["toolResults"]
+    assert payloads["step-start"]["messageId"] == payloads["start"]["messageId"]
+    assert payloads["finish"]["finishReason"] == "stop"
+    assert payloads["finish"]["resolvedVersions"] == {"lead": None, "writer": None}
+    assert payloads["finish"]["usage"].keys() == answer["usage"].keys()
+    assert payloads["finish"]["warnings"] == []
+
+
+def test_a_limit_of_steps_ends_the_stream_with_tool_calls(lead: Agent, framework: Framework) -> None:
+    events = list(lead.stream("hello", max_steps=1))
+    assert kinds(events) == [*STEPS_WITH_A_DELEGATION[:5], "finish"]
+    assert events[-1] and events[-1]["payload"]["finishReason"] == "tool-calls"
+
+
+@pytest.mark.parametrize(
+    ("agent_id", "messages", "error"),
+    [("mute", "hello", NoModel), ("keyless", "hello", ProviderUnavailable), ("lead", "", Invalid)],
+)
+def test_what_is_wrong_with_a_call_is_raised_when_the_stream_is_made(
+    monkeypatch: pytest.MonkeyPatch, lead: Agent, agent_id: str, messages: str, error: type[Exception]
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    mute = Agent(id="mute", name="Mute", instructions="mute")
+    keyless = Agent(id="keyless", name="Keyless", instructions="keyless", model=OPENAI)
+    framework = Framework(agents=[mute, keyless, lead])
+    with pytest.raises(error):
+        framework.stream(agent_id, messages)
+
+    async def made() -> None:
+        await framework.astream(agent_id, messages)
+
+    async def iterated() -> None:
+        await anext(framework.astream(agent_id, messages))
+
+    for broken in (made, iterated):
+        with pytest.raises(error):
+            asyncio.run(broken())
+
+
+def test_versions_are_resolved_when_the_stream_is_made(
+    lead: Agent, framework: Framework, store: MemoryStore
+) -> None:
+    with pytest.raises(NotFound):
+        lead.stream("hello", versions={"self": {"versionId": "gone"}})
+    store.put("writer", "writer 1", active=1)
+    stream = lead.stream("hello")
+    store.put("writer", "writer 2", active=1)
+    text = "".join(event["payload"].get("text", "") for event in stream if event)
+    assert text.endswith("writer 1\n\nhello")
+
+
+def test_the_first_words_come_while_the_model_is_still_busy(slow: Agent) -> None:
+    stream = slow.stream("hello")
+    words = [next(stream) for _ in range(5)]
+    assert kinds(words) == ["start", "step-start", "text-start", "text-delta"]
+    stream.close()
+
+
+def test_closing_the_stream_stops_the_model_call(slow: Agent, model_server: ModelServer) -> None:
+    stream = slow.stream("hello")
+    for _ in range(5):
+        next(stream)
+    assert not model_server.client_left.is_set()
+    stream.close()
+    assert model_server.client_left.wait(SOON)
+
+
+def test_closing_the_asynchronous_stream_stops_the_model_call(slow: Agent, model_server: ModelServer) -> None:
+    async def listen_and_leave() -> bool:
+        stream = slow.astream("hello")
+        for _ in range(5):
+            await anext(stream)
+        await stream.aclose()
+        return await asyncio.to_thread(model_server.client_left.wait, SOON)
+
+    assert asyncio.run(listen_and_leave())
+
+
+def test_cancelling_the_task_that_listens_stops_the_model_call(
+    slow: Agent, model_server: ModelServer
+) -> None:
+    async def listen() -> None:
+        await collected(slow, "hello")
+
+    async def cancel() -> bool:
+        task = asyncio.create_task(listen())
+        await asyncio.to_thread(model_server.asked.wait, SOON)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return await asyncio.to_thread(model_server.client_left.wait, SOON)
+
+    assert asyncio.run(cancel())
+
+
+def test_a_closed_stream_has_no_more_events(lead: Agent, framework: Framework) -> None:
+    async def close_first() -> list[Event | None]:
+        stream = lead.astream("hello")
+        await stream.aclose()
+        return [event async for event in stream]
+
+    assert asyncio.run(close_first()) == []
+
+
+def test_a_stream_that_nobody_reads_asks_no_model(slow: Agent, model_server: ModelServer) -> None:
+    slow.stream("hello").close()
+    assert model_server.requests == []
+
+
+def test_a_silent_model_gives_heartbeats(slow: Agent, model_server: ModelServer) -> None:
+    stream = slow.stream("hello", heartbeat=0.05)
+    events = [next(stream) for _ in range(12)]
+    stream.close()
+    assert events[-1] is None
+    assert kinds(events) == ["start", "step-start", "text-start", "text-delta"]
+
+    async def listen() -> list[Event | None]:
+        quiet = slow.astream("hello", heartbeat=0.05)
+        heard = [await anext(quiet) for _ in range(12)]
+        await quiet.aclose()
+        return heard
+
+    assert asyncio.run(listen())[-1] is None
+
+
+def test_without_a_heartbeat_there_are_events_alone(lead: Agent, framework: Framework) -> None:
+    assert None not in list(lead.stream("hello"))
+
+
+def test_many_streams_share_one_thread(slow: Agent, model_server: ModelServer) -> None:
+    streams = [slow.stream("hello") for _ in range(20)]
+    for stream in streams:
+        assert kinds([next(stream) for _ in range(5)])[-1] == "text-delta"
+    for stream in streams:
+        stream.close()
+    assert len(model_server.requests) == 20
+
+
+def test_the_background_loop_refuses_to_wait_for_itself(framework: Framework) -> None:
+    echo = Agent(id="inner", name="Inner", instructions="inner", model=ECHO)
+    Framework(agents=[echo])
+
+    async def ask_within_the_loop() -> None:
+        with pytest.raises(RuntimeError, match="agenerate"):
+            echo.generate("hello")
+        with pytest.raises(RuntimeError, match="astream"):
+            echo.stream("hello")
+        assert (await echo.agenerate("hello")).text == "inner\n\nhello"
+
+    background_loop().run(ask_within_the_loop())

@@ -1,0 +1,240 @@
+"""Which versions sub-agents run, what happens when there is none, and what the caller is told."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from tests.runtime.memory import ECHO, EDITOR, STRANGER, VIEWER, MemoryStore
+from versioning.access import Caller
+from versioning.errors import Forbidden
+from versioning.runtime import Agent, Framework, RequestContext, Result, VersionUnresolved
+
+DRAFT = {"status": "draft"}
+UNKNOWN = {"versionId": "gone"}
+
+
+def ask(framework: Framework, agent_id: str, *, by: Caller = EDITOR, **versions: Any) -> Result:
+    """Ask as REST does, with `versions` in the body."""
+    return framework.generate(agent_id, "hello", request_context=RequestContext.of({}, versions, by=by))
+
+
+def codes(result: Result) -> list[tuple[str, str | None]]:
+    return [(notice.code, notice.field) for notice in result.warnings]
+
+
+@pytest.fixture
+def boss(store: MemoryStore) -> Framework:
+    """A public stored agent, with a stored sub-agent that only its workspace reads."""
+    store.put("helper", "helper 1", "helper 2", active=1, labels={"blue": 2})
+    store.put("boss", "boss 1", "boss 2", active=1, public=True, agents={"helper": {}})
+    return Framework(editor=store)
+
+
+def test_without_a_selector_the_published_version_runs(boss: Framework) -> None:
+    result = ask(boss, "boss")
+    assert result.resolved_versions == {"boss": "boss-1", "helper": "helper-1"}
+    assert result.text == "boss 1\n\nhello\n\nhelper 1\n\nhello"
+    assert codes(result) == []
+
+
+def test_the_code_runs_when_no_override_is_published(framework: Framework, store: MemoryStore) -> None:
+    store.put("writer", "writer 1")
+    assert ask(framework, "lead").resolved_versions == {"lead": None, "writer": None}
+
+
+@pytest.mark.parametrize("selector", [DRAFT, {"versionId": "helper-2"}, {"label": "blue"}])
+def test_a_selected_version_runs(boss: Framework, selector: dict[str, str]) -> None:
+    assert ask(boss, "boss", agents={"helper": selector}).resolved_versions["helper"] == "helper-2"
+
+
+def test_the_default_status_is_for_those_without_an_entry(boss: Framework) -> None:
+    assert ask(boss, "boss", defaultStatus="draft").resolved_versions == {
+        "boss": "boss-1",
+        "helper": "helper-2",
+    }
+    result = ask(boss, "boss", defaultStatus="draft", agents={"helper": {"status": "published"}})
+    assert result.resolved_versions["helper"] == "helper-1"
+
+
+def test_a_draft_that_the_caller_may_not_read_is_refused_by_its_name(boss: Framework) -> None:
+    with pytest.raises(Forbidden, match=r"versions\.agents\.helper"):
+        ask(boss, "boss", by=VIEWER, agents={"helper": DRAFT})
+    with pytest.raises(Forbidden, match=r"versions\.defaultStatus"):
+        ask(boss, "boss", by=VIEWER, defaultStatus="draft")
+
+
+def test_a_selector_for_what_the_caller_cannot_read_is_not_applied(boss: Framework) -> None:
+    result = ask(boss, "boss", by=STRANGER, agents={"helper": DRAFT})
+    assert result.resolved_versions["helper"] == "helper-1"
+    assert codes(result) == [("version_not_applied", "versions.agents.helper")]
+
+
+def test_a_selector_for_what_takes_no_part_is_not_applied_and_tells_nothing(boss: Framework) -> None:
+    result = ask(boss, "boss", by=STRANGER, agents={"other": DRAFT, "helper": DRAFT})
+    messages = [
+        notice.message.replace("other", "X").replace("helper", "X")
+        for notice in result.warnings
+        if notice.code == "version_not_applied"
+    ]
+    assert len(messages) == 2
+    assert len(set(messages)) == 1
+
+
+def test_the_sub_agents_of_a_published_agent_run_whoever_calls(boss: Framework) -> None:
+    assert ask(boss, "boss", by=STRANGER).text.endswith("helper 1\n\nhello")
+
+
+def test_those_of_a_draft_run_only_for_who_may_read_them(store: MemoryStore, boss: Framework) -> None:
+    assert ask(boss, "boss", self=DRAFT).resolved_versions == {"boss": "boss-2", "helper": "helper-1"}
+    store.put("helper", "helper 1", active=1, workspace="elsewhere")
+    assert ask(boss, "boss").text == "boss 1\n\nhello\n\nhelper 1\n\nhello"
+    result = ask(boss, "boss", self=DRAFT)
+    assert result.text == "boss 2\n\nhello\n\nThe agent 'helper' is not available."
+    assert codes(result) == [("agent_unavailable", "agents.helper")]
+
+
+def test_a_default_of_the_framework_opens_no_door_for_a_draft(store: MemoryStore) -> None:
+    store.put("helper", "helper 1", "helper 2", active=1, workspace="elsewhere")
+    store.put("boss", "boss 1", "boss 2", active=1, agents={"helper": {}})
+    framework = Framework(editor=store, versions={"agents": {"helper": DRAFT}})
+    assert ask(framework, "boss").resolved_versions["helper"] == "helper-2"
+    assert "helper" not in ask(framework, "boss", self=DRAFT).resolved_versions
+
+
+def test_what_a_published_agent_opens_is_open_to_a_draft_beside_it(store: MemoryStore) -> None:
+    store.put("secret", "secret 1", active=1, workspace="elsewhere")
+    store.put("helper", "helper 1", active=1, agents={"secret": {}})
+    store.put("boss", "boss 1", "boss 2", active=1, agents={"secret": {}, "helper": {}})
+    result = ask(Framework(editor=store), "boss", self=DRAFT)
+    assert result.resolved_versions == {"boss": "boss-2", "helper": "helper-1", "secret": "secret-1"}
+    assert result.warnings == ()
+
+
+def test_a_draft_of_a_sub_agent_opens_no_door_either(store: MemoryStore) -> None:
+    store.put("secret", "secret 1", active=1)
+    store.put("helper", "helper 1", "helper 2", active=1, public=True, agents={"secret": {}})
+    store.put("boss", "boss 1", active=1, public=True, agents={"helper": {}})
+    framework = Framework(editor=store, versions={"agents": {"helper": {"versionId": "helper-2"}}})
+    result = ask(framework, "boss", by=STRANGER)
+    assert result.resolved_versions == {"boss": "boss-1", "helper": "helper-2"}
+    assert "secret 1" not in result.text
+    assert ask(framework, "helper", by=STRANGER).text.endswith("secret 1\n\nhello")
+
+
+def test_an_unpublished_sub_agent_of_a_published_agent_is_not_available(
+    store: MemoryStore, boss: Framework, caplog: pytest.LogCaptureFixture
+) -> None:
+    store.put("helper", "helper 1")
+    result = ask(boss, "boss")
+    assert result.text == "boss 1\n\nhello\n\nThe agent 'helper' is not available."
+    assert result.resolved_versions == {"boss": "boss-1"}
+    assert codes(result) == [("agent_unavailable", "agents.helper")]
+    assert [record.name for record in caplog.records] == ["versioning.runtime"]
+
+
+def test_an_unknown_sub_agent_is_not_available(store: MemoryStore) -> None:
+    lead = Agent(id="lead", name="Lead", instructions="lead", model=ECHO, agents=["nobody"])
+    Framework(agents=[lead], editor=store)
+    result = lead.generate("hello")
+    assert result.text == "lead\n\nhello\n\nThe agent 'nobody' is not available."
+    assert codes(result) == [("agent_unavailable", "agents.nobody")]
+
+
+def test_an_unresolved_version_of_a_code_defined_agent_runs_the_code_and_warns(
+    framework: Framework, store: MemoryStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    store.put("writer", "writer 1", active=1)
+    result = ask(framework, "lead", agents={"writer": UNKNOWN})
+    assert result.resolved_versions == {"lead": None, "writer": None}
+    assert result.text.endswith("writer in code\n\nhello")
+    assert codes(result) == [("version_unresolved", "versions.agents.writer")]
+    assert [(record.name, record.levelno) for record in caplog.records] == [
+        ("versioning.runtime", logging.WARNING)
+    ]
+
+
+def test_an_unresolved_version_of_a_stored_agent_runs_the_published_one(boss: Framework) -> None:
+    result = ask(boss, "boss", agents={"helper": UNKNOWN})
+    assert result.resolved_versions["helper"] == "helper-1"
+    assert codes(result) == [("version_unresolved", "versions.agents.helper")]
+
+
+def test_without_a_published_one_either_it_is_not_available(store: MemoryStore, boss: Framework) -> None:
+    store.put("helper", "helper 1")
+    result = ask(boss, "boss", agents={"helper": UNKNOWN})
+    assert "not available" in result.text
+    assert codes(result)[0] == ("version_unresolved", "versions.agents.helper")
+
+
+def test_without_an_editor_a_selector_warns_and_the_code_runs(
+    lead: Agent, caplog: pytest.LogCaptureFixture
+) -> None:
+    Framework(agents=[lead])
+    result = lead.generate("hello", versions={"agents": {"writer": DRAFT}})
+    assert result.text.endswith("writer in code\n\nhello")
+    assert codes(result) == [("version_unresolved", "versions.agents.writer")]
+    assert "no" in caplog.text and caplog.records[0].name == "versioning.runtime"
+
+
+def test_the_framework_defaults_without_an_editor_warn_too(lead: Agent) -> None:
+    Framework(agents=[lead], versions={"agents": {"writer": DRAFT}})
+    assert codes(lead.generate("hello")) == [("version_unresolved", "versions.agents.writer")]
+
+
+@pytest.mark.parametrize("agent_id", ["boss", "lead"])
+def test_strict_refuses_instead_of_falling_back(store: MemoryStore, lead: Agent, agent_id: str) -> None:
+    store.put("helper", "helper 1", active=1)
+    store.put("boss", "boss 1", active=1, agents={"helper": {}})
+    framework = Framework(agents=[lead], editor=store)
+    below = "helper" if agent_id == "boss" else "writer"
+    with pytest.raises(VersionUnresolved, match=rf"versions\.agents\.{below}") as refusal:
+        ask(framework, agent_id, strict=True, agents={below: UNKNOWN})
+    assert refusal.value.code == "version_unresolved"
+    assert ask(framework, agent_id, strict=True).text
+
+
+def test_strict_refuses_sub_agents_that_are_not_available(store: MemoryStore, boss: Framework) -> None:
+    del store.stored["helper"]
+    with pytest.raises(VersionUnresolved, match="helper"):
+        ask(boss, "boss", strict=True)
+
+
+def test_strict_refuses_without_an_editor(lead: Agent) -> None:
+    framework = Framework(agents=[lead], versions={"strict": True})
+    with pytest.raises(VersionUnresolved):
+        ask(framework, "lead", agents={"writer": DRAFT})
+    assert ask(framework, "lead", agents={"writer": DRAFT}, strict=False).text
+
+
+def test_the_framework_defaults_are_read_with_its_own_rights(store: MemoryStore) -> None:
+    store.put("helper", "helper 1", "helper 2", active=1)
+    store.put("boss", "boss 1", active=1, public=True, agents={"helper": {}})
+    framework = Framework(editor=store, versions={"agents": {"helper": DRAFT}})
+    assert ask(framework, "boss", by=VIEWER).resolved_versions["helper"] == "helper-2"
+
+
+def test_every_agent_is_looked_up_once_however_many_ways_lead_to_it(store: MemoryStore) -> None:
+    store.put("deep", "deep", active=1)
+    store.put("left", "left", active=1, agents={"deep": {}})
+    store.put("right", "right", active=1, agents={"deep": {}, "top": {}})
+    store.put("top", "top", active=1, agents={"left": {}, "right": {}})
+    assert set(ask(Framework(editor=store), "top").resolved_versions) == {"top", "left", "right", "deep"}
+    assert sorted(agent_id for agent_id, _ in store.served) == ["deep", "left", "right", "top"]
+
+
+def test_an_agent_that_delegates_to_itself_has_one_version(store: MemoryStore) -> None:
+    store.put("loop", "loop 1", "loop 2", active=1, agents={"loop": {}})
+    result = ask(Framework(editor=store), "loop", agents={"loop": DRAFT})
+    assert result.resolved_versions == {"loop": "loop-2"}
+
+
+def test_a_stored_sub_agent_tells_what_it_fell_back_to(store: MemoryStore) -> None:
+    store.put("helper", "helper 1")
+    store.put("boss", "boss 1", agents={"helper": {}})
+    result = ask(Framework(editor=store), "boss")
+    assert result.resolved_versions == {"boss": "boss-1", "helper": "helper-1"}
+    assert [notice.code for notice in result.warnings] == ["never_published", "never_published"]
+    assert "helper" in result.warnings[1].message

@@ -1,0 +1,108 @@
+"""The `versions` of a request: what it may hold, and how several merge."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from versioning.errors import Invalid
+from versioning.selectors import DRAFT, PUBLISHED, Selector, Status, VersionsMap
+
+
+def fields_of(value: Any, **parse: Any) -> list[str]:
+    with pytest.raises(Invalid) as refusal:
+        VersionsMap.parse(value, **parse)
+    return [issue.field for issue in refusal.value.issues]
+
+
+def test_the_whole_map_is_read() -> None:
+    versions = VersionsMap.parse(
+        {
+            "agents": {"a": {"status": "draft"}, "b/c": {"versionId": "v1"}, "d.e": {"label": "blue"}},
+            "self": {"status": "published"},
+            "defaultStatus": "draft",
+            "strict": True,
+        }
+    )
+    assert versions.agents == {"a": DRAFT, "b/c": Selector(version_id="v1"), "d.e": Selector(label="blue")}
+    assert (versions.self_, versions.default_status, versions.strict) == (PUBLISHED, Status.DRAFT, True)
+
+
+@pytest.mark.parametrize("value", [None, {}, {"agents": {}}])
+def test_nothing_selects_nothing(value: Any) -> None:
+    assert VersionsMap.parse(value) == VersionsMap()
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        None,
+        "draft",
+        [],
+        {},
+        {"status": "draft", "label": "blue"},
+        {"status": "Draft"},
+        {"status": ["draft"]},
+        {"status": None},
+        {"versionId": ""},
+        {"versionId": 3},
+        {"label": None},
+        {"version": "v1"},
+    ],
+    ids=repr,
+)
+def test_a_selector_holds_exactly_one_key_and_a_fault_names_the_agent(selector: Any) -> None:
+    assert fields_of({"agents": {"writer": selector}}) == ["versions.agents.writer"]
+    assert fields_of({"self": selector}) == ["versions.self"]
+
+
+def test_all_faults_are_named_at_once() -> None:
+    value = {"agents": {"a": {}, "b": {"status": "no"}}, "defaultStatus": "all", "strict": "yes", "agent": {}}
+    assert fields_of(value) == [
+        "versions.agent",
+        "versions.agents.a",
+        "versions.agents.b",
+        "versions.defaultStatus",
+        "versions.strict",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "field"),
+    [
+        ([], "versions"),
+        ("draft", "versions"),
+        ({"agents": []}, "versions.agents"),
+        ({"agents": None}, "versions.agents"),
+        ({"defaultStatus": None}, "versions.defaultStatus"),
+        ({"strict": None}, "versions.strict"),
+        ({"strict": 1}, "versions.strict"),
+    ],
+    ids=repr,
+)
+def test_wrong_types_are_refused(value: Any, field: str) -> None:
+    assert fields_of(value) == [field]
+
+
+def test_faults_are_named_below_the_callers_own_field() -> None:
+    assert fields_of({"self": 1}, field="requestContext.versions") == ["requestContext.versions.self"]
+
+
+def test_maps_merge_agent_by_agent_and_the_last_one_wins() -> None:
+    weak = VersionsMap.parse(
+        {"agents": {"a": {"label": "x"}, "b": {"label": "x"}}, "strict": True, "defaultStatus": "draft"}
+    )
+    strong = VersionsMap.parse(
+        {"agents": {"b": {"label": "y"}}, "strict": False, "self": {"status": "draft"}}
+    )
+    merged = VersionsMap.merged(weak, strong)
+    assert merged.agents == {"a": Selector(label="x"), "b": Selector(label="y")}
+    assert (merged.strict, merged.default_status, merged.self_) == (False, Status.DRAFT, DRAFT)
+    assert weak.agents["b"] == Selector(label="x")
+
+
+def test_a_map_cannot_be_changed() -> None:
+    agents: Any = VersionsMap.parse({"agents": {"a": {"status": "draft"}}}).agents
+    with pytest.raises(TypeError):
+        agents["b"] = DRAFT

@@ -1,0 +1,75 @@
+"""What a caller asks for, checked before anything is looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+from versioning.errors import Invalid
+from versioning.runtime.context import RequestContext
+from versioning.runtime.messages import Conversation
+from versioning.runtime.options import RunOptions
+from versioning.selectors import Selector, VersionsMap
+
+
+class Options(TypedDict, total=False):
+    """The options of a call, by keyword; see `versioning.runtime.agent.Runnable`."""
+
+    selector: Selector | None
+    """What the address of the request selects for the agent itself, beside `versions`."""
+    versions: VersionsMap | Mapping[str, Any] | None
+    request_context: RequestContext | Mapping[str, Any] | None
+    max_steps: int | None
+    model_settings: Mapping[str, Any] | None
+    instructions: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """One request to one agent."""
+
+    agent_id: str
+    conversation: Conversation
+    context: RequestContext
+    """With the call's own versions merged in."""
+    options: RunOptions
+    selector: Selector | None
+    default: Selector | None
+
+    @classmethod
+    def parse(
+        cls,
+        agent_id: str,
+        messages: Any,
+        *,
+        default: Selector | None,
+        selector: Selector | None = None,
+        versions: VersionsMap | Mapping[str, Any] | None = None,
+        request_context: RequestContext | Mapping[str, Any] | None = None,
+        max_steps: int | None = None,
+        model_settings: Mapping[str, Any] | None = None,
+        instructions: str | None = None,
+    ) -> Call:
+        """Return the call; raises `Invalid` naming what is wrong with it, in the caller's words."""
+        return cls(
+            agent_id=agent_id,
+            conversation=Conversation.parse(messages),
+            context=_context(request_context, versions),
+            options=RunOptions.parse(
+                max_steps=max_steps, model_settings=model_settings, instructions=instructions
+            ),
+            selector=selector,
+            default=default,
+        )
+
+
+def _context(
+    given: RequestContext | Mapping[str, Any] | None, versions: VersionsMap | Mapping[str, Any] | None
+) -> RequestContext:
+    if not isinstance(given, RequestContext):
+        if given is not None and not isinstance(given, Mapping):
+            raise Invalid.field("requestContext", "must be an object")
+        given = RequestContext.of(given)
+    call = versions if isinstance(versions, VersionsMap) else VersionsMap.parse(versions)
+    return RequestContext(values=given.values, versions=VersionsMap.merged(given.versions, call), by=given.by)

@@ -1,0 +1,59 @@
+"""Who selects the version of an agent: precedence, and where a selector stands in the request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from versioning.access import APPLICATION, Caller
+from versioning.errors import Invalid, Issue
+from versioning.runtime.context import RequestContext
+from versioning.selectors import Selector, VersionsMap
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """A selector, whose rights it is read with, and its place in the request."""
+
+    selector: Selector
+    by: Caller
+    place: str | None = None
+    is_entry: bool = False
+    """Whether it stands in an entry for this very agent."""
+
+
+def own_choice(agent_id: str, context: RequestContext, selector: Selector | None) -> Choice | None:
+    """Return what the request selects for the called agent itself; None when it selects nothing.
+
+    Raises `Invalid`, naming each place, when it is selected in more than one. What the framework
+    defaults to is meant for sub-agents and does not count.
+    """
+    places = {
+        f"versions.agents.{agent_id}": context.versions.agents.get(agent_id),
+        "versions.self": context.versions.self_,
+    }
+    if selector is not None:
+        places[next(iter(selector.as_dict()))] = selector
+    found = {place: one for place, one in places.items() if one is not None}
+    if len(found) > 1:
+        raise Invalid(
+            [Issue(place, "the called agent's own version is selected more than once") for place in found]
+        )
+    return next((Choice(selector=one, by=context.by, place=place) for place, one in found.items()), None)
+
+
+def sub_agent_choice(agent_id: str, context: RequestContext, framework: VersionsMap) -> Choice | None:
+    """Return what is selected for a sub-agent; None when nothing is, so that it runs published.
+
+    An entry for its id counts above any `defaultStatus`, and the request above the framework. The
+    framework's selectors are the application's word, so they are read with its rights: else a
+    default would shut out everybody who may not read drafts.
+    """
+    for versions, by in ((context.versions, context.by), (framework, APPLICATION)):
+        if agent_id in versions.agents:
+            place = f"versions.agents.{agent_id}"
+            return Choice(selector=versions.agents[agent_id], by=by, place=place, is_entry=True)
+    for versions, by in ((context.versions, context.by), (framework, APPLICATION)):
+        if versions.default_status is not None:
+            selector = Selector(status=versions.default_status)
+            return Choice(selector=selector, by=by, place="versions.defaultStatus")
+    return None

@@ -1,0 +1,98 @@
+"""Sub-agents as tools: one for each, and the limits that keep delegation from going round for ever."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic_ai import Tool
+
+from versioning.runtime.errors import DelegationStopped
+
+MAX_DEPTH = 8
+REQUEST_LIMIT = 50
+DELEGATES_TO = "delegates_to"
+"""Marks a tool as a delegation, in its metadata; the value is the sub-agent's id."""
+
+Chain = tuple[str, ...]
+"""The agents that wait for each other, the called one first."""
+
+_LONGEST_NAME = 64
+_PREFIX = "agent-"
+
+
+def tool_name(agent_id: str) -> str:
+    """Return the name of the tool that delegates to an agent, as every provider accepts it.
+
+    An id that has other characters, or too many, is told apart by its digest. No function's name
+    holds a hyphen, so neither do tools and delegations clash.
+    """
+    plain = re.sub(r"[^a-zA-Z0-9_-]", "_", agent_id)
+    name = f"{_PREFIX}{plain}"
+    if plain == agent_id and len(name) <= _LONGEST_NAME:
+        return name
+    digest = hashlib.sha256(agent_id.encode()).hexdigest()[:8]
+    return f"{name[: _LONGEST_NAME - 9]}-{digest}"
+
+
+async def _delegate(message: str) -> str:
+    """Hand the message to another agent and return its answer.
+
+    Args:
+        message: What the agent should do, with everything it needs to know.
+
+    """
+    raise NotImplementedError
+
+
+_PATTERN: Tool[Any] = Tool(_delegate)
+
+
+def delegation_tool(agent_id: str, description: str, delegate: Callable[[str], Awaitable[str]]) -> Tool[Any]:
+    """Return the tool that hands a message to a sub-agent and returns its answer."""
+
+    async def run(message: str) -> str:
+        return await delegate(message)
+
+    name = tool_name(agent_id)
+    # Describing a function costs more than a run does, and all delegations have one signature.
+    schema = replace(_PATTERN.function_schema, function=run, name=name, description=description)
+    metadata = {DELEGATES_TO: agent_id}
+    return Tool(run, name=name, description=description, function_schema=schema, metadata=metadata)
+
+
+def refusal(agent_id: str, chain: Chain) -> str | None:
+    """Return why the last agent of the chain may not delegate to another, or None when it may.
+
+    This is an answer for the model and no error for the caller: a model that tries to go in a
+    circle can still finish by itself, and nothing is lost.
+    """
+    if agent_id in chain:
+        return f"Delegation stopped: {agent_id!r} waits for this answer already ({_drawn(chain, agent_id)})."
+    if len(chain) >= MAX_DEPTH:
+        return f"Delegation stopped: more than {MAX_DEPTH} agents deep ({_drawn(chain, agent_id)})."
+    return None
+
+
+@dataclass
+class Budget:
+    """How often one run, with all its sub-agents, may still ask a model."""
+
+    limit: int = REQUEST_LIMIT
+    used: int = 0
+
+    def spend(self, chain: Chain) -> None:
+        """Count one request; raises `DelegationStopped` when there were enough.
+
+        This is an error for the caller: no model may be asked any more, so none can say it nicely.
+        """
+        if self.used >= self.limit:
+            raise DelegationStopped(f"The run was stopped after {self.limit} model requests", chain=chain)
+        self.used += 1
+
+
+def _drawn(chain: Chain, agent_id: str) -> str:
+    return " → ".join((*chain, agent_id))

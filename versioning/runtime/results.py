@@ -1,0 +1,136 @@
+"""What a run answers, as values and in the form of the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart
+from pydantic_ai.usage import UsageBase
+from pydantic_core import to_jsonable_python
+
+from versioning.served import Notice
+
+_FINISH_REASONS = {"content_filter": "content-filter", "tool_call": "tool-calls"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One answer of the model, and what its tool calls gave."""
+
+    text: str
+    finish_reason: str
+    tool_calls: tuple[Mapping[str, Any], ...]
+    tool_results: tuple[Mapping[str, Any], ...]
+    usage: Mapping[str, int]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the wire form."""
+        return {
+            "text": self.text,
+            "finishReason": self.finish_reason,
+            "toolCalls": list(self.tool_calls),
+            "toolResults": list(self.tool_results),
+            "usage": dict(self.usage),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """The answer of an agent.
+
+    `usage` is that of the whole run, sub-agents included; `steps`, `tool_calls` and
+    `tool_results` are the called agent's own, a delegation being a tool call. `messages` is the
+    conversation with the answer at its end, in the form that the next call takes.
+    `resolved_versions` names the version of every agent that takes part, which is each that the
+    called one can reach, whether or not it was asked this time; None stands for the code's.
+    """
+
+    text: str
+    finish_reason: str
+    usage: Mapping[str, int]
+    steps: tuple[Step, ...]
+    messages: tuple[Mapping[str, Any], ...]
+    run_id: str
+    resolved_versions: Mapping[str, str | None]
+    warnings: tuple[Notice, ...]
+
+    @property
+    def tool_calls(self) -> tuple[Mapping[str, Any], ...]:
+        """The tool calls of all steps: `{"toolCallId", "toolName", "args"}`."""
+        return tuple(call for step in self.steps for call in step.tool_calls)
+
+    @property
+    def tool_results(self) -> tuple[Mapping[str, Any], ...]:
+        """The tool results of all steps: `{"toolCallId", "toolName", "result"}`."""
+        return tuple(result for step in self.steps for result in step.tool_results)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the wire form: camelCase, nothing but JSON's types."""
+        return {
+            "text": self.text,
+            "finishReason": self.finish_reason,
+            "usage": dict(self.usage),
+            "steps": [step.as_dict() for step in self.steps],
+            "toolCalls": list(self.tool_calls),
+            "toolResults": list(self.tool_results),
+            "messages": [dict(message) for message in self.messages],
+            "runId": self.run_id,
+            "resolvedVersions": dict(self.resolved_versions),
+            "warnings": [notice_dict(notice) for notice in self.warnings],
+        }
+
+
+def notice_dict(notice: Notice) -> dict[str, Any]:
+    """Return the wire form of a warning."""
+    return {"code": notice.code, "field": notice.field, "message": notice.message}
+
+
+def usage_dict(usage: UsageBase) -> dict[str, int]:
+    """Return the wire form of what was used."""
+    return {
+        "inputTokens": usage.input_tokens,
+        "outputTokens": usage.output_tokens,
+        "totalTokens": usage.total_tokens,
+    }
+
+
+def tool_call_dict(part: ToolCallPart) -> dict[str, Any]:
+    """Return the wire form of a tool call."""
+    args = to_jsonable_python(part.args_as_dict(), fallback=str)
+    return {"toolCallId": part.tool_call_id, "toolName": part.tool_name, "args": args}
+
+
+def tool_result_dict(part: ToolReturnPart) -> dict[str, Any]:
+    """Return the wire form of a tool's result, whatever the function returned."""
+    result = to_jsonable_python(part.content, fallback=str, inf_nan_mode="null")
+    return {"toolCallId": part.tool_call_id, "toolName": part.tool_name, "result": result}
+
+
+def finish_reason_of(response: ModelResponse) -> str:
+    """Return why the model stopped: `stop`, `length`, `content-filter`, `tool-calls` or `error`."""
+    if response.tool_calls:
+        return "tool-calls"
+    reason = response.finish_reason or "stop"
+    return _FINISH_REASONS.get(reason, reason)
+
+
+def steps_of(messages: Sequence[ModelMessage]) -> tuple[Step, ...]:
+    """Return the steps that the messages of one run amount to."""
+    return tuple(
+        _step(message, messages[position + 1] if position + 1 < len(messages) else None)
+        for position, message in enumerate(messages)
+        if isinstance(message, ModelResponse)
+    )
+
+
+def _step(response: ModelResponse, following: ModelMessage | None) -> Step:
+    answered = following.parts if isinstance(following, ModelRequest) else ()
+    return Step(
+        text=response.text or "",
+        finish_reason=finish_reason_of(response),
+        tool_calls=tuple(tool_call_dict(part) for part in response.tool_calls),
+        tool_results=tuple(tool_result_dict(part) for part in answered if isinstance(part, ToolReturnPart)),
+        usage=usage_dict(response.usage),
+    )

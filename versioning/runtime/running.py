@@ -1,0 +1,183 @@
+"""One run: the called agent asks its model and delegates, on pydantic-ai."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+from uuid import uuid4
+
+import pydantic_ai
+from pydantic_ai import AgentRun, Tool, UsageLimits
+from pydantic_ai.messages import ModelMessage, ModelResponse
+from pydantic_ai.usage import RunUsage
+from pydantic_graph import End
+
+from versioning.errors import VersioningError
+from versioning.runtime.delegation import Budget, Chain, delegation_tool, refusal
+from versioning.runtime.events import Emit, Reporter
+from versioning.runtime.failures import failure_of
+from versioning.runtime.preparation import Fitted, Prepared
+from versioning.runtime.results import Result, finish_reason_of, steps_of, usage_dict
+from versioning.served import Notice
+
+logger = logging.getLogger("versioning.runtime")
+
+# The budget counts the requests of the whole run; the library would count those of one agent.
+_NO_LIMITS = UsageLimits(request_limit=None)
+
+
+async def answer(prepared: Prepared) -> Result:
+    """Run the request and return its result; raises `VersioningError`."""
+    return await _Run(prepared).result()
+
+
+async def report(prepared: Prepared, emit: Emit) -> None:
+    """Run the request and tell what happens; a failure is the last event and is not raised."""
+    run = _Run(prepared)
+    reporter = Reporter(emit, run.id)
+    reporter.started()
+    try:
+        reporter.finished(await run.result(reporter))
+    except VersioningError as fault:
+        reporter.failed(fault)
+    except Exception:
+        logger.exception("a run failed unexpectedly")
+        reporter.failed(
+            VersioningError("The run failed unexpectedly; the log says more.", code="server_error")
+        )
+
+
+class _Run:
+    """The state of one request: what it used, and what went wrong without stopping it."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        self.id = str(uuid4())
+        self._prepared = prepared
+        self._budget = Budget(limit=prepared.request_limit)
+        self._usage = RunUsage()
+        self._warnings = list(prepared.warnings)
+
+    async def result(self, reporter: Reporter | None = None) -> Result:
+        """Run the called agent and return the result."""
+        conversation = self._prepared.call.conversation
+        root = self._prepared.plan.root.id
+        messages = await self._ask(root, conversation.prompt, conversation.model_history(), (root,), reporter)
+        last = _last_response(messages)
+        turns = (
+            *(turn.as_dict() for turn in conversation.turns),
+            {"role": "assistant", "content": last.text or ""},
+        )
+        return Result(
+            text=last.text or "",
+            finish_reason=finish_reason_of(last),
+            usage=usage_dict(self._usage),
+            steps=steps_of(messages),
+            messages=turns,
+            run_id=self.id,
+            resolved_versions=self._prepared.plan.resolved_versions,
+            warnings=tuple(self._warnings),
+        )
+
+    async def _ask(
+        self,
+        agent_id: str,
+        prompt: str,
+        history: Sequence[ModelMessage],
+        chain: Chain,
+        reporter: Reporter | None = None,
+    ) -> list[ModelMessage]:
+        """Run one agent until it is done or has made its steps; return the messages of this run."""
+        fitted = self._prepared.agents[agent_id]
+        agent = pydantic_ai.Agent(
+            fitted.model,
+            name=agent_id,
+            instructions=fitted.options.instructions or fitted.served.instructions or None,
+            tools=[*fitted.tools, *self._delegations(fitted, chain)],
+        )
+        failure: Exception | None = None
+        async with agent.iter(
+            prompt,
+            message_history=history,
+            model_settings=fitted.options.model_settings(),
+            usage_limits=_NO_LIMITS,
+        ) as run:
+            # Raised only after the library has put everything away, or it would wrap what it sees.
+            try:
+                messages = await self._steps(run, fitted, chain, reporter)
+            except Exception as fault:  # noqa: BLE001  # it is raised below
+                failure = fault
+            self._usage += run.usage
+        if failure is not None:
+            raise failure
+        return messages
+
+    async def _steps(
+        self, run: AgentRun[None, str], fitted: Fitted, chain: Chain, reporter: Reporter | None
+    ) -> list[ModelMessage]:
+        steps = 0
+        node: Any = run.next_node
+        while not isinstance(node, End):
+            asking = pydantic_ai.Agent.is_model_request_node(node)
+            if asking:
+                if steps == fitted.options.max_steps:
+                    # The results of the last tool calls, which the model is not going to see.
+                    return [*run.new_messages(), node.request]
+                self._budget.spend(chain)
+                steps += 1
+            try:
+                node = await _advance(run, node, reporter)
+            except Exception as fault:
+                error = failure_of(fault, agent_id=fitted.served.id, provider=fitted.provider, asking=asking)
+                if error is fault:
+                    raise
+                raise error from fault
+        return run.new_messages()
+
+    def _delegations(self, fitted: Fitted, chain: Chain) -> list[Tool[Any]]:
+        return [
+            self._delegation(agent_id, usage.get("description"), chain)
+            for agent_id, usage in fitted.served.agents.items()
+        ]
+
+    def _delegation(self, agent_id: str, description: str | None, chain: Chain) -> Tool[Any]:
+        async def delegate(message: str) -> str:
+            fitted = self._prepared.agents.get(agent_id)
+            if fitted is None:
+                return f"The agent {agent_id!r} is not available."
+            refused = refusal(agent_id, chain)
+            if refused is not None:
+                self._warnings.append(Notice("delegation_stopped", refused, f"agents.{agent_id}"))
+                return refused
+            messages = await self._ask(agent_id, message, (), (*chain, agent_id))
+            return _last_response(messages).text or ""
+
+        served = self._prepared.plan.agents.get(agent_id)
+        own = (
+            served.description or f"Delegates to {served.name}."
+            if served
+            else "An agent that is not available."
+        )
+        return delegation_tool(agent_id, description or own, delegate)
+
+
+async def _advance(run: AgentRun[None, str], node: Any, reporter: Reporter | None) -> Any:
+    """Run one node of the library's graph and return the next, telling what happens meanwhile."""
+    if reporter is None:
+        return await run.next(node)
+    asking = pydantic_ai.Agent.is_model_request_node(node)
+    working = pydantic_ai.Agent.is_call_tools_node(node)
+    if asking:
+        reporter.step_started()
+    if asking or working:
+        async with node.stream(run.ctx) as events:
+            async for event in events:
+                reporter.happened(event)
+    following = await run.next(node)
+    if working:
+        reporter.step_finished(node.model_response)
+    return following
+
+
+def _last_response(messages: Sequence[ModelMessage]) -> ModelResponse:
+    return next(message for message in reversed(messages) if isinstance(message, ModelResponse))

@@ -1,0 +1,86 @@
+"""The seam to storage: what the runtime needs from an editor, and what it does without one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Protocol
+
+from versioning.access import Caller
+from versioning.conditions import choose
+from versioning.errors import NotFound
+from versioning.instructions import BlockReport, assemble
+from versioning.overrides import CodeAgent, code_config
+from versioning.selectors import PUBLISHED, Selector, Status
+from versioning.served import Notice, ResolvedAgent
+
+
+class AgentStore(Protocol):
+    """Keeps agents and overrides, and serves the version that a selector names."""
+
+    def register(self, agents: Sequence[CodeAgent], tools: Collection[str]) -> None:
+        """Take note of the agents that are defined in code and of the tools there are."""
+
+    def serve(
+        self, agent_id: str, selector: Selector, *, context: Mapping[str, Any], by: Caller, as_part: bool
+    ) -> ResolvedAgent:
+        """Return the agent that the selector names, with its override applied.
+
+        `as_part`: it runs as part of a published agent, so its published version is served whoever
+        calls. Raises `NotFound` for an unknown agent, version or label and for one that the caller
+        cannot read, `Forbidden` when the caller may read the agent but not this version of it.
+        """
+
+
+class CodeOnly:
+    """The store of a framework without an editor: agents are as their code says."""
+
+    def __init__(self) -> None:
+        self._agents: dict[str, CodeAgent] = {}
+
+    def register(self, agents: Sequence[CodeAgent], tools: Collection[str]) -> None:
+        """Take note of the agents; they are all there is."""
+        self._agents = {agent.id: agent for agent in agents}
+
+    def serve(
+        self, agent_id: str, selector: Selector, *, context: Mapping[str, Any], by: Caller, as_part: bool
+    ) -> ResolvedAgent:
+        """Return the agent as its code says; raises `NotFound` for exact versions: there are none."""
+        if agent_id not in self._agents or selector.version_id is not None or selector.label is not None:
+            raise NotFound
+        return as_code(self._agents[agent_id], context, selector)
+
+
+def as_code(agent: CodeAgent, context: Mapping[str, Any], selector: Selector = PUBLISHED) -> ResolvedAgent:
+    """Return the agent exactly as its code says, whatever is stored for it.
+
+    Blocks are rendered in the given context; references to stored prompt blocks are left out,
+    because their texts are not the code's.
+    """
+    config = code_config(agent)
+    instructions, reports = assemble(config["instructions"], context, {})
+    return ResolvedAgent(
+        id=agent.id,
+        name=agent.name,
+        description=agent.description or None,
+        instructions=instructions,
+        tools=config.get("tools", {}),
+        agents=config.get("agents", {}),
+        model=choose(config.get("model"), context),
+        default_options=dict(agent.default_options),
+        source="code",
+        status=Status.PUBLISHED,
+        metadata=dict(agent.metadata),
+        resolved_version_id=None,
+        active_version_id=None,
+        selector=selector,
+        warnings=tuple(_left_out(report) for report in reports if report.reason == "missing"),
+        blocks=tuple(report for report in reports if report.id is not None),
+    )
+
+
+def _left_out(report: BlockReport) -> Notice:
+    return Notice(
+        code="block_missing",
+        message=f"The prompt block {report.id!r} is not part of the code; it is left out.",
+        field=f"instructions.{report.position}.id",
+    )

@@ -1,0 +1,99 @@
+"""One producer of events, two ways to consume it: from a thread and from an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Generator
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Any, Self
+
+from versioning.runtime.events import Emit, Event
+from versioning.runtime.loop import BackgroundLoop
+
+Producer = Callable[[Emit], Coroutine[Any, Any, None]]
+"""Emits events until it is done; cancelling it stops the model call."""
+
+
+def consume(
+    background: BackgroundLoop, produce: Producer, heartbeat: float | None
+) -> Generator[Event | None]:
+    """Yield what the producer emits on the background loop; it starts with the first `next()`.
+
+    Yields None when nothing happened for `heartbeat` seconds. Closing the generator cancels the
+    producer at once.
+    """
+    inbox: SimpleQueue[Event | None] = SimpleQueue()
+    future = asyncio.run_coroutine_threadsafe(produce(inbox.put), background.loop)
+    future.add_done_callback(lambda _: inbox.put(None))
+    try:
+        while True:
+            try:
+                event = inbox.get(timeout=heartbeat)
+            except Empty:
+                yield None
+                continue
+            if event is None:
+                break
+            yield event
+        future.result()
+    finally:
+        future.cancel()
+
+
+class EventStream(AsyncIterator[Event | None]):
+    """Events to iterate over, on the loop that iterates.
+
+    `await stream` checks the call and raises what is wrong with it, before the first event;
+    without that, the first step of the iteration does. `aclose()` stops the model call.
+    """
+
+    def __init__(self, prepare: Callable[[], Awaitable[Producer]], heartbeat: float | None) -> None:
+        self._prepare = prepare
+        self._heartbeat = heartbeat
+        self._events: AsyncGenerator[Event | None] | None = None
+        self._closed = False
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        return self._checked().__await__()
+
+    async def __anext__(self) -> Event | None:
+        if self._closed:
+            raise StopAsyncIteration
+        return await anext(await self._ready())
+
+    async def aclose(self) -> None:
+        """Cancel the run, and return when nothing of it is left."""
+        self._closed = True
+        if self._events is not None:
+            await self._events.aclose()
+
+    async def _checked(self) -> Self:
+        await self._ready()
+        return self
+
+    async def _ready(self) -> AsyncGenerator[Event | None]:
+        if self._events is None:
+            self._events = _aconsume(await self._prepare(), self._heartbeat)
+        return self._events
+
+
+async def _aconsume(produce: Producer, heartbeat: float | None) -> AsyncGenerator[Event | None]:
+    inbox: asyncio.Queue[Event | None] = asyncio.Queue()
+    task = asyncio.create_task(produce(inbox.put_nowait))
+    task.add_done_callback(lambda _: inbox.put_nowait(None))
+    try:
+        while True:
+            try:
+                event = await asyncio.wait_for(inbox.get(), heartbeat)
+            except TimeoutError:
+                yield None
+                continue
+            if event is None:
+                break
+            yield event
+        await task
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
