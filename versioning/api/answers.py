@@ -267,7 +267,8 @@ class RunAnswer(Shape):
     messages: list[JsonObject]
     run_id: str
     resolved_versions: Annotated[
-        dict[str, str | None], Field(description="The version of every agent that took part; null is the code's.")
+        dict[str, str | None],
+        Field(description="By agent that took part; null is the code's."),
     ]
     warnings: list[NoticeAnswer]
 

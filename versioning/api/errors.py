@@ -15,8 +15,8 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from versioning import errors
-from versioning.runtime import errors as runtime
 from versioning.api import wire
+from versioning.runtime import errors as runtime
 
 logger = logging.getLogger(__name__)
 

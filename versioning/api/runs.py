@@ -18,7 +18,7 @@ from rest_framework.response import Response
 from versioning import installed
 from versioning.api import answers, bodies, parameters
 from versioning.api.base import EditorViewSet
-from versioning.runtime import RequestContext
+from versioning.runtime import EventStream, RequestContext
 from versioning.selectors import PUBLISHED
 
 HEARTBEAT = 0.5
@@ -57,7 +57,7 @@ class RunViewSet(EditorViewSet):
         framework, call = installed.framework(), self._call(request)
         if isinstance(request._request, ASGIRequest):  # noqa: SLF001  the interface decides, not the caller
             events = framework.astream(id, heartbeat=HEARTBEAT, **call)
-            async_to_sync(events.checked)()
+            async_to_sync(_checked)(events)
             content: Any = _async_frames(events)
         else:
             content = _frames(framework.stream(id, heartbeat=HEARTBEAT, **call))
@@ -89,6 +89,11 @@ def frame(event: dict[str, Any] | None) -> bytes:
     return b"data: " + json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"
 
 
+async def _checked(events: EventStream) -> None:
+    """Raise now what is wrong with the call, while there is still a status to answer with."""
+    await events
+
+
 def _frames(events: Any) -> Iterator[bytes]:
     try:
         for event in events:
@@ -98,7 +103,7 @@ def _frames(events: Any) -> Iterator[bytes]:
         events.close()
 
 
-async def _async_frames(events: Any) -> AsyncIterator[bytes]:
+async def _async_frames(events: EventStream) -> AsyncIterator[bytes]:
     try:
         async for event in events:
             yield frame(event)

@@ -14,8 +14,8 @@ from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerView
 
 from versioning.api import health
 from versioning.api.agents import PreviewViewSet, ServedAgentViewSet
-from versioning.api.runs import RunViewSet
 from versioning.api.resources import AgentViewSet, PromptBlockViewSet, ResourceViewSet
+from versioning.api.runs import RunViewSet
 
 # Any character at all, a line feed too: what is no id is answered as missing, not as another id.
 ID = "(?P<id>(?s:.+))"

@@ -14,9 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping, Sequence
+from threading import current_thread
 from typing import Any
 
 from django.conf import settings
+from django.db import connections
 
 from versioning.access import Caller
 from versioning.editor.agents import Agents
@@ -50,4 +52,10 @@ class Editor:
         self, agent_id: str, selector: Selector, *, context: Mapping[str, Any], by: Caller, as_part: bool
     ) -> ResolvedAgent:
         """Return the agent that the selector names; see `Agents.serve`."""
-        return self.agent.serve(agent_id, selector, context=context, by=by, as_part=as_part)
+        try:
+            return self.agent.serve(agent_id, selector, context=context, by=by, as_part=as_part)
+        finally:
+            # Django closes connections at the end of a request, which a thread of an event loop's
+            # executor never sees; there a connection would be kept from the pool for ever.
+            if current_thread().name.startswith("asyncio_"):
+                connections.close_all()

@@ -25,7 +25,12 @@ class Command(BaseCommand):
         """Declare the options."""
         parser.add_argument("--bind", default="127.0.0.1:8000", help="address:port (default %(default)s)")
         parser.add_argument("--workers", type=int, default=1, help="processes (default %(default)s)")
-        parser.add_argument("--threads", type=int, default=40, help="threads a process, one for each open stream (default %(default)s)")
+        parser.add_argument(
+            "--threads",
+            type=int,
+            default=40,
+            help="threads a process, one for each open stream (default %(default)s)",
+        )
 
     def handle(self, *_args: Any, bind: str, workers: int, threads: int, **_options: Any) -> None:
         """Serve until a signal ends the process."""
@@ -36,6 +41,7 @@ class Command(BaseCommand):
             raise CommandError("--workers and --threads must be at least 1")
         _check_settings()
         installed.editor().agent.sync_visibility()
+        os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
         # Workers are started afresh and read the settings by this name.
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "editor_project.settings")
         Granian(
