@@ -10,7 +10,7 @@ from asgiref.sync import async_to_sync
 from django.core.handlers.asgi import ASGIRequest
 from django.db import close_old_connections
 from django.http import StreamingHttpResponse
-from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -28,7 +28,7 @@ PING = b": ping\n\n"
 DONE = b"data: [DONE]\n\n"
 
 
-class AnyAccept(BaseContentNegotiation):
+class AnyAccept(DefaultContentNegotiation):
     """Whatever a caller accepts: a stream is events, and what is wrong with its call is JSON."""
 
     def select_renderer(
