@@ -36,13 +36,14 @@ test: .venv/.dev $(NPM_CLIENT) ## Run the whole suite on SQLite
 test-postgres: .venv/.dev $(NPM_CLIENT) ## Run the whole suite on a PostgreSQL of its own
 	$(PY) -m tests.support.postgres -- $(PYTEST)
 
-check: .venv/.dev ## Lint, types, import layers, missing migrations
+check: .venv/.dev ## Lint, types, import layers, missing migrations, docs
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
 	$(PY) -m mypy
 	.venv/bin/lint-imports --no-logo
 	$(MANAGE) makemigrations --check --dry-run
 	$(MANAGE) check
+	$(PY) -m pytest -q tests/test_docs.py
 
 format: .venv/.dev ## Repair what ruff can repair
 	.venv/bin/ruff check --fix
