@@ -51,6 +51,7 @@ MIDDLEWARE = [
     "versioning.api.middleware.request_log",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "versioning.api.middleware.exact_address",
     "versioning.api.middleware.body_limit",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

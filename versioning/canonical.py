@@ -93,6 +93,15 @@ def same(left: Any, right: Any) -> bool:
     return dump(left) == dump(right)
 
 
+def is_utf8(text: bytes) -> bool:
+    """Say whether the bytes are a text."""
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def _refuse_constant(name: str) -> Any:
     raise _NotJson(f"holds {name}, which is not JSON")
 

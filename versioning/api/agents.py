@@ -17,7 +17,7 @@ class ServedAgentViewSet(EditorViewSet):
 
     subject = "agent"
     query = {"list": (parameters.PARTIAL,), "retrieve": parameters.SELECTOR}
-    answers = {"retrieve": answers.ResolvedAgentAnswer}
+    answers = {"list": answers.AgentsById, "retrieve": answers.ResolvedAgentAnswer}
 
     def list(self, request: Request) -> Response:
         """Return the published resolution of every agent that the caller may read, by id."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, RootModel
 
 from versioning import fields
 from versioning.fields import JsonObject, Shape
@@ -247,7 +247,7 @@ class BlockUsed(Shape):
     reason: Annotated[str | None, Field(description="missing, unpublished, rules or blank")]
 
 
-class Usage(Shape):
+class Tokens(Shape):
     """The tokens of a run, sub-agents included."""
 
     input_tokens: int
@@ -260,7 +260,7 @@ class RunAnswer(Shape):
 
     text: str
     finish_reason: str
-    usage: Usage
+    usage: Tokens
     steps: list[JsonObject]
     tool_calls: list[JsonObject]
     tool_results: list[JsonObject]
@@ -295,3 +295,7 @@ class ResolvedAgentAnswer(Shape):
     fallback: NoticeAnswer | None
     warnings: list[NoticeAnswer]
     blocks: list[BlockUsed] = []
+
+
+class AgentsById(RootModel[dict[str, ResolvedAgentAnswer]]):
+    """Agents, by id."""

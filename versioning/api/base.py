@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from django.utils.http import parse_etags
 from drf_spectacular.utils import OpenApiParameter
+from pydantic import BaseModel
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -34,7 +35,7 @@ class EditorViewSet(ViewSet):
     """What the operations are about, in the singular."""
     query: ClassVar[Mapping[str, Parameters]] = {}
     bodies: ClassVar[Mapping[str, type[Shape]]] = {}
-    answers: ClassVar[Mapping[str, type[Shape]]] = {}
+    answers: ClassVar[Mapping[str, type[BaseModel]]] = {}
     created: ClassVar[frozenset[str]] = frozenset()
     """The actions that answer 201."""
     guarded: ClassVar[frozenset[str]] = frozenset()
@@ -43,7 +44,8 @@ class EditorViewSet(ViewSet):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Check who is calling, then the query parameters."""
         super().initial(request, *args, **kwargs)
-        parameters.check(request.query_params, self.declared(self.action))
+        raw = request.META.get("QUERY_STRING", "")
+        parameters.check(request.query_params, self.declared(self.action), raw=raw)
 
     @classmethod
     def declared(cls, action: str) -> Parameters:

@@ -19,7 +19,8 @@ from versioning.models import Agent, PromptBlock, Visibility
 from versioning.models.versioned import within
 
 _METADATA_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-MAX_METADATA_KEYS = 20
+MAX_METADATA_KEYS = 100
+MAX_SEARCH = 40_000  # bytes: the database takes no pattern of more than 50 000
 _STATUS = [("published", "published"), ("draft", "draft"), ("all", "all")]
 _YES_NO = [("true", "true"), ("false", "false")]
 
@@ -55,7 +56,7 @@ class ResourceFilter(django_filters.FilterSet):
     authorId = django_filters.CharFilter(field_name="author__username")
     workspaceId = django_filters.CharFilter(field_name="workspace_id")
     metadata = django_filters.CharFilter(method="by_metadata")
-    search = django_filters.CharFilter(method="by_search", max_length=1000)
+    search = django_filters.CharFilter(method="by_search")
     hasDraft = django_filters.ChoiceFilter(choices=_YES_NO, method="by_draft")
 
     default_status = "all"
@@ -122,6 +123,8 @@ class ResourceFilter(django_filters.FilterSet):
         text = value.casefold()
         if not text:
             return rows
+        if len(text.encode()) > MAX_SEARCH:
+            raise Invalid.field("search", f"must not be longer than {MAX_SEARCH} bytes")
         drafts = within("workspace_id", self.caller.scope(Right.READ_DRAFTS))
         return rows.filter(
             Q(active_version__search_text__contains=text)

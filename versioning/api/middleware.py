@@ -16,6 +16,7 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpRequest, HttpResponse
 
 from versioning.api import errors
+from versioning.canonical import is_utf8
 
 logger = logging.getLogger(__name__)
 
@@ -51,6 +52,29 @@ def request_log(get_response: Handler) -> Handler:
     return middleware
 
 
+class ExactWSGIRequest(WSGIRequest):
+    """A request that remembers whether its path was UTF-8.
+
+    Django writes a broken byte as the text that spells it, so that `%FF` would name the same
+    resource as `%25FF`, and by the time a middleware sees the path the difference is gone.
+    """
+
+    def __init__(self, environ: dict[str, Any]) -> None:
+        self.path_is_exact = is_utf8(environ.get("PATH_INFO", "").encode("latin-1"))
+        super().__init__(environ)
+
+
+def exact_address(get_response: Handler) -> Handler:
+    """Answer for paths that are not UTF-8: nothing is there."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        if getattr(request, "path_is_exact", True):
+            return get_response(request)
+        return errors.not_found(request)
+
+    return middleware
+
+
 def body_limit(get_response: Handler) -> Handler:
     """Refuse bodies over `EDITOR_MAX_BODY`, and give those sent in chunks the length that they lack."""
 
@@ -58,8 +82,11 @@ def body_limit(get_response: Handler) -> Handler:
         limit = settings.EDITOR_MAX_BODY
         declared = request.META.get("CONTENT_LENGTH") or ""
         length = int(declared) if declared.isascii() and declared.isdigit() else 0
-        if not declared and "chunked" in request.headers.get("Transfer-Encoding", ""):
+        if not declared and "chunked" in request.headers.get("Transfer-Encoding", "").lower():
             length = _buffer_chunks(request, limit)
+            if length == 0:
+                # The server hands over nothing where the chunks are broken.
+                return errors.plain(400, "bad_request", "The body came in chunks and could not be read.")
         elif length > limit:
             _drain(request, length)
         return get_response(request) if length <= limit else errors.too_large()

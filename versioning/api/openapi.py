@@ -56,6 +56,10 @@ class EditorSchema(AutoSchema):
         """Group the operations by what they are about."""
         return [f"{self.declared.subject}s".capitalize()]
 
+    def _is_list_view(self, serializer: Any = None) -> bool:
+        # A page is an object that holds a list; the library would take it for a list of pages.
+        return False
+
     def get_override_parameters(self) -> list[Any]:
         """Return the query parameters, the id, and the headers that count."""
         found = list(self.declared.declared(self.action))

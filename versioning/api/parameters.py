@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote_plus, unquote_to_bytes
 
 from django.db.models import QuerySet
 from django.http import QueryDict
@@ -61,10 +62,17 @@ def paging(default_size: int, fields: Iterable[str]) -> tuple[OpenApiParameter, 
     )
 
 
-def check(given: QueryDict, declared: Iterable[OpenApiParameter]) -> None:
-    """Raise `Invalid` for parameters that are unknown, given twice, empty, or not of their values."""
+def check(given: QueryDict, declared: Iterable[OpenApiParameter], *, raw: str = "") -> None:
+    """Raise `Invalid` for parameters that are unknown, given twice, empty, or not of their values.
+
+    `raw` is the query as it was sent: Django replaces what is not UTF-8 in it without a word.
+    """
     known = {parameter.name: parameter for parameter in declared}
-    issues = []
+    issues = [
+        Issue(unquote_plus(pair.partition("=")[0]), "is not UTF-8")
+        for pair in raw.split("&")
+        if not canonical.is_utf8(unquote_to_bytes(pair))
+    ]
     for name, values in given.lists():
         if name not in known:
             issues.append(Issue(name, "is not a parameter of this address"))

@@ -48,6 +48,7 @@ class ResourceViewSet(EditorViewSet):
     created = frozenset({"create", "clone", "add_version", "restore"})
     guarded = frozenset(
         {
+            "add_version",
             "update",
             "destroy",
             "unpublish",

@@ -54,6 +54,10 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
             detail=detail or {},
         )
 
+    def bulk_create(self, *_entries: Any, **_options: Any) -> NoReturn:
+        """Refuse: with its options it could write over entries."""
+        raise TypeError("audit entries are added one by one, by record()")
+
     def update(self, **_changes: Any) -> NoReturn:
         """Refuse: an entry is never changed."""
         raise TypeError("audit entries are never changed")
@@ -94,7 +98,8 @@ class AuditEntry(models.Model):
         """Insert the entry; raises `TypeError` for one that exists."""
         if not self._state.adding:
             raise TypeError("audit entries are never changed")
-        super().save(*args, **kwargs)
+        # An entry with the id of another one would be written over it without this.
+        super().save(*args, **{**kwargs, "force_insert": True})
 
     def delete(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         """Refuse: an entry is never removed."""
