@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -32,6 +33,12 @@ class Cast:
     charlie: Api
     root: Api
     nobody: Api
+
+
+@pytest.fixture(autouse=True)
+def nothing_defined_in_code(settings: Any) -> None:
+    """No agent is defined in code unless a test says so: what is stored can be counted."""
+    settings.EDITOR_FRAMEWORK = "tests.support.no_code.framework"
 
 
 @pytest.fixture

@@ -1,0 +1,69 @@
+"""The routes that the OpenAPI document has to describe, and how to find them in it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+PREFIX = "/api"
+_OF_A_RESOURCE = [
+    "GET /stored/{kind}",
+    "POST /stored/{kind}",
+    "GET /stored/{kind}/{}",
+    "PATCH /stored/{kind}/{}",
+    "DELETE /stored/{kind}/{}",
+    "GET /stored/{kind}/{}/dependents",
+    "POST /stored/{kind}/{}/export",
+    "POST /stored/{kind}/{}/clone",
+    "POST /stored/{kind}/{}/unpublish",
+    "GET /stored/{kind}/{}/versions",
+    "POST /stored/{kind}/{}/versions",
+    "GET /stored/{kind}/{}/versions/{}",
+    "GET /stored/{kind}/{}/versions/compare",
+    "POST /stored/{kind}/{}/versions/{}/activate",
+    "POST /stored/{kind}/{}/versions/{}/restore",
+    "DELETE /stored/{kind}/{}/versions/{}",
+    "GET /stored/{kind}/{}/labels",
+    "PUT /stored/{kind}/{}/labels/{}",
+    "DELETE /stored/{kind}/{}/labels/{}",
+]
+
+
+def of_both_kinds(routes: list[str]) -> list[str]:
+    """Return the routes for agents, then those for prompt blocks."""
+    return [route.replace("{kind}", kind) for kind in ("agents", "prompt-blocks") for route in routes]
+
+
+RUNS = ["POST /agents/{}/generate", "POST /agents/{}/stream"]
+"""The routes that run an agent."""
+ROUTES = [
+    *of_both_kinds(_OF_A_RESOURCE),
+    "POST /stored/agents/preview-instructions",
+    "GET /agents",
+    "GET /agents/{}",
+    *RUNS,
+]
+"""Method and path, below the prefix; what a path parameter is called does not matter."""
+CREATING = of_both_kinds(
+    [
+        "POST /stored/{kind}",
+        "POST /stored/{kind}/{}/clone",
+        "POST /stored/{kind}/{}/versions",
+        "POST /stored/{kind}/{}/versions/{}/restore",
+    ]
+)
+"""Of these the routes that make a resource or a version."""
+
+
+def route_of(method: str, path: str) -> str:
+    """Return the route that an operation of the document is."""
+    return f"{method.upper()} {re.sub('{[^}]*}', '{}', path.removeprefix(PREFIX))}"
+
+
+def operations(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the operations of a document by route."""
+    return {
+        route_of(method, path): operation
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    }

@@ -1,0 +1,99 @@
+"""How tests speak to a real server: the same words as in this process, or bytes of one's own choice."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPResponse
+from threading import Barrier
+from typing import Any, TypeVar
+from urllib.parse import urlencode
+
+from tests.support.api import Answer, Api
+from tests.support.service import Service
+
+T = TypeVar("T")
+
+SECONDS_FOR_AN_ANSWER = 60
+
+
+@dataclass
+class RemoteApi(Api):
+    """A caller on one connection, which stays open and so stays with one worker of the server.
+
+    It is not for several threads at once, and it is closed by `connected`.
+    """
+
+    address: str = ""
+    connection: HTTPConnection = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.connection = HTTPConnection(self.address, timeout=SECONDS_FOR_AN_ANSWER)
+
+    def request(
+        self, method: str, path: str, body: Any = None, *, query: dict[str, Any] | None = None, **headers: str
+    ) -> Answer:
+        """Send a request as `Api` does."""
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        if self.key:
+            sent["Authorization"] = f"Bearer {self.key}"
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        if data is not None:
+            sent.setdefault("content-type", "application/json")
+        target = f"{self.prefix}{path}" + (f"?{urlencode(query)}" if query else "")
+        self.connection.request(method, target, data, sent)
+        return _answer(self.connection.getresponse())
+
+
+@contextmanager
+def connected(service: Service, key: str | None = None) -> Iterator[RemoteApi]:
+    """Open a connection of the service's admin, or of another key."""
+    api = RemoteApi(key=service.key if key is None else key, address=service.url.removeprefix("http://"))
+    try:
+        yield api
+    finally:
+        api.connection.close()
+
+
+def at_once(service: Service, jobs: Sequence[Callable[[RemoteApi], T]]) -> list[T]:
+    """Run the jobs at the same time, each on a connection of its own, and return what they return."""
+    start = Barrier(len(jobs))
+
+    def run(job: Callable[[RemoteApi], T]) -> T:
+        with connected(service) as api:
+            assert api.get("/healthz").status == 200
+            start.wait(SECONDS_FOR_AN_ANSWER)
+            return job(api)
+
+    with ThreadPoolExecutor(len(jobs)) as threads:
+        return list(threads.map(run, jobs))
+
+
+def service_connection(service: Service) -> socket.socket:
+    """Open a connection on which nothing is said yet."""
+    address, port = service.url.removeprefix("http://").split(":")
+    return socket.create_connection((address, int(port)), timeout=SECONDS_FOR_AN_ANSWER)
+
+
+def send(service: Service, request: bytes, *, more_to_come: bool = True) -> Answer:
+    """Send these very bytes on a new connection and return the answer.
+
+    Unless there is `more_to_come`, the server is told that this was all.
+    """
+    with service_connection(service) as connection:
+        connection.sendall(request)
+        if not more_to_come:
+            connection.shutdown(socket.SHUT_WR)
+        with HTTPResponse(connection) as response:
+            response.begin()
+            return _answer(response)
+
+
+def _answer(response: HTTPResponse) -> Answer:
+    content = response.read()
+    is_json = response.headers.get("Content-Type", "").startswith("application/json")
+    return Answer(response.status, json.loads(content) if is_json and content else None, response.headers)

@@ -1,0 +1,88 @@
+"""The heart of the editor knows no framework, no database and no web."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PURE = {
+    "access",
+    "canonical",
+    "conditions",
+    "config",
+    "errors",
+    "fields",
+    "ids",
+    "instructions",
+    "selectors",
+    "snapshots",
+}
+FRAMEWORKS = ["django", "rest_framework", "drf_spectacular", "django_filters", "environ", "unfold", "psycopg"]
+
+# Whatever imports a framework here fails, and says which one.
+PROGRAM = """
+import importlib, json, sys
+
+class Refusing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in sys.argv[2:]:
+            raise ImportError(name + " is imported")
+
+sys.meta_path.insert(0, Refusing())
+importlib.import_module(sys.argv[1])
+print(json.dumps(sorted(sys.modules)))
+"""
+
+
+def modules_loaded_by(module: str) -> list[str]:
+    """Import a module in a new interpreter without frameworks or settings; return all that it loads."""
+    environment = {name: value for name, value in os.environ.items() if "DJANGO" not in name}
+    environment.pop("SECRET_KEY", None)
+    command = [sys.executable, "-c", PROGRAM, module, *FRAMEWORKS]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    loaded: list[str] = json.loads(done.stdout)
+    return loaded
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    """Yield the top-level packages that a file imports, anywhere in it."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module.partition(".")[0]
+
+
+def test_the_interpreter_really_refuses_a_framework() -> None:
+    with pytest.raises(AssertionError, match="django is imported"):
+        modules_loaded_by("versioning.models")
+
+
+@pytest.mark.parametrize("name", sorted(PURE))
+def test_a_pure_module_needs_no_framework_and_no_impure_module(name: str) -> None:
+    loaded = modules_loaded_by(f"versioning.{name}")
+    ours = {module for module in loaded if module.startswith("versioning.")}
+    assert f"versioning.{name}" in ours
+    assert ours <= {f"versioning.{pure}" for pure in PURE}
+
+
+@pytest.mark.parametrize("name", sorted(PURE))
+def test_a_pure_module_needs_nothing_but_the_standard_library_and_pydantic(name: str) -> None:
+    allowed = {*sys.stdlib_module_names, "pydantic", "pydantic_core", "versioning"}
+    assert set(imports_of(ROOT / "versioning" / f"{name}.py")) <= allowed
+
+
+def test_only_the_api_knows_the_web() -> None:
+    web = {"rest_framework", "drf_spectacular", "django_filters"}
+    files = (ROOT / "versioning").rglob("*.py")
+    knowing = {path.relative_to(ROOT).parts[1] for path in files if web & set(imports_of(path))}
+    assert knowing == {"api"}

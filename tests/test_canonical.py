@@ -1,0 +1,214 @@
+"""The canonical JSON text: what comes in, what is refused, and when two values are the same."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from contextlib import suppress
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.configurations import json_values, reordered, unhurried
+from versioning import canonical
+from versioning.errors import Invalid
+
+NOT_JSON = {
+    "nothing": b"",
+    "blank": b"  ",
+    "half an object": b'{"a": 1',
+    "two values": b"1 2",
+    "single quotes": b"{'a': 1}",
+    "a trailing comma": b"[1,]",
+    "a comment": b"[1] // one",
+    "NaN": b"[NaN]",
+    "Infinity": b"[Infinity]",
+    "-Infinity": b"[-Infinity]",
+    "1e999": b"[1e999]",
+    "-1e999": b"[-1e999]",
+    "an integer of thousands of digits": b"1" * 5000,
+    "broken UTF-8": b'["\xff"]',
+    "UTF-8 that is too long": b'["\xc0\xaf"]',
+    "a surrogate in UTF-8": b'["\xed\xa0\x80"]',
+    "UTF-16": '{"a": 1}'.encode("utf-16"),
+    "a byte order mark": b'\xef\xbb\xbf{"a": 1}',
+    "a lone high surrogate": rb'["\ud800"]',
+    "a lone low surrogate": rb'["\udc00 after"]',
+    "a lone surrogate in a key": rb'{"\ud800": 1}',
+    "surrogates in the wrong order": rb'["\ude00\ud83d"]',
+    "an escaped NUL": rb'["\u0000"]',
+    "an escaped NUL in a key": rb'{"a\u0000": 1}',
+    "a raw NUL": b'["\x00"]',
+    "a raw line break in text": b'["a\nb"]',
+    "a key twice": b'{"a": 1, "a": 1}',
+    "a key twice, once escaped": rb'{"a": 1, "\u0061": 2}',
+    "a key twice, deep inside": b'[{"b": {"a": 1, "a": 2}}]',
+}
+
+# Each pair is different, although Python or a hasty eye calls the two equal.
+DIFFERENT = [
+    (1, True),
+    (0, False),
+    (1, 1.0),
+    (0, ""),
+    (None, False),
+    ("1", 1),
+    ([], {}),
+    ([1, 2], [2, 1]),
+    ({"a": None}, {}),
+    ({"a": {"b": 1}}, {"a": {"b": True}}),
+    ([[1]], [[1.0]]),
+    ("\u00fc", "u\u0308"),
+    ("a", "A"),
+    ("a", "a "),
+]
+
+
+def nested(levels: int) -> str:
+    return "[" * levels + "]" * levels
+
+
+@pytest.mark.parametrize("text", NOT_JSON.values(), ids=NOT_JSON)
+def test_what_is_not_exact_json_is_refused_and_the_field_named(text: bytes) -> None:
+    with pytest.raises(Invalid) as refusal:
+        canonical.parse(text)
+    assert [issue.field for issue in refusal.value.issues] == ["body"]
+
+
+def test_the_refusal_names_the_field_that_the_text_came_in() -> None:
+    with pytest.raises(Invalid) as refusal:
+        canonical.parse("{", field="requestContext")
+    assert [issue.field for issue in refusal.value.issues] == ["requestContext"]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (b'{"a": [1, 1.5, true, null, "x"]}', {"a": [1, 1.5, True, None, "x"]}),
+        (b" 1 ", 1),
+        (rb'"\ud83d\ude00"', "\U0001f600"),
+        ('"\U0001f600"'.encode(), "\U0001f600"),
+        (rb'"\u2028\t"', "\u2028\t"),
+        (b"1" * 400, int("1" * 400)),
+        (b'{"": {"__proto__": 1}}', {"": {"__proto__": 1}}),
+    ],
+)
+def test_exact_json_comes_in_as_it_is(text: bytes, value: object) -> None:
+    assert canonical.parse(text) == value
+    assert canonical.parse(text.decode()) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"), [("1", int), ("1.0", float), ("1e2", float), ("true", bool), ("-0.0", float)]
+)
+def test_numbers_keep_their_type(text: str, kind: type) -> None:
+    assert type(canonical.parse(text)) is kind
+
+
+def test_sixty_four_levels_come_in_and_one_more_does_not() -> None:
+    assert canonical.dump(canonical.parse(nested(64))) == nested(64)
+    with pytest.raises(Invalid):
+        canonical.parse(nested(65))
+
+
+@pytest.mark.parametrize("levels", [1000, 100_000, 1_000_000])
+def test_no_depth_exhausts_the_stack(levels: int) -> None:
+    with pytest.raises(Invalid):
+        canonical.parse(nested(levels))
+    with pytest.raises(Invalid):
+        canonical.parse('{"a":' * levels)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        math.nan,
+        [math.inf],
+        {"a": -math.inf},
+        {1: 2},
+        {None: 1},
+        {"a": {2}},
+        b"bytes",
+        1j,
+        "\ud800",
+        "\0",
+    ],
+    ids=repr,
+)
+def test_python_values_that_json_cannot_hold_are_refused(value: object) -> None:
+    with pytest.raises(ValueError, match="holds "):
+        canonical.check(value)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_no_text_is_made_that_is_not_json(value: float) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        canonical.dump([value])
+
+
+def test_keys_are_sorted_by_code_point_at_every_level() -> None:
+    value = {"b": {"\U0001f600": 1, "\uffff": 2}, "a": [{"é": 1, "z": 2, "Z": 3, "10": 4, "9": 5}]}
+    expected = '{"a":[{"10":4,"9":5,"Z":3,"z":2,"é":1}],"b":{"\uffff":2,"\U0001f600":1}}'
+    assert canonical.dump(value) == expected
+
+
+def test_the_order_of_a_list_stays() -> None:
+    assert canonical.dump([3, 1, 2]) == "[3,1,2]"
+
+
+def test_text_is_not_escaped_beyond_need() -> None:
+    assert canonical.dump('ü 漢 \u2028 / < " \\ \n') == '"ü 漢 \u2028 / < \\" \\\\ \\n"'
+
+
+def test_indented_text_has_two_spaces_and_no_space_at_the_end_of_a_line() -> None:
+    text = canonical.dump({"b": [1, {}], "a": {"c": []}}, indent=2)
+    assert text == '{\n  "a": {\n    "c": []\n  },\n  "b": [\n    1,\n    {}\n  ]\n}'
+
+
+def test_numbers_are_written_as_they_came() -> None:
+    text = "[1,1.0,0.1,-7,12345678901234567890123,1.5e-07,-0.0]"
+    assert canonical.dump(canonical.parse(text)) == text
+
+
+def test_the_digest_is_the_sha_256_of_the_canonical_text() -> None:
+    assert canonical.digest({"b": "ü", "a": 1}) == hashlib.sha256('{"a":1,"b":"ü"}'.encode()).hexdigest()
+
+
+@pytest.mark.parametrize(("left", "right"), DIFFERENT)
+def test_values_that_only_look_alike_are_not_the_same(left: object, right: object) -> None:
+    assert not canonical.same(left, right)
+    assert canonical.digest(left) != canonical.digest(right)
+
+
+@given(json_values)
+@unhurried
+def test_every_value_survives_being_written_and_read(value: Any) -> None:
+    text = canonical.dump(value)
+    back = canonical.parse(text.encode())
+    assert back == value
+    assert canonical.dump(back) == text
+
+
+@given(json_values, st.randoms(use_true_random=False))
+@unhurried
+def test_the_order_of_keys_makes_no_difference(value: Any, random: Random) -> None:
+    other = reordered(value, random)
+    assert canonical.same(value, other)
+    assert canonical.digest(value) == canonical.digest(other)
+
+
+@given(json_values, json_values)
+@unhurried
+def test_two_values_are_the_same_exactly_when_their_digests_are(left: Any, right: Any) -> None:
+    assert canonical.same(left, right) is (canonical.digest(left) == canonical.digest(right))
+    assert left == right or not canonical.same(left, right)
+
+
+@given(st.binary() | st.text().map(lambda text: text.encode("utf-8", "surrogatepass")))
+@unhurried
+def test_any_bytes_are_read_or_refused(text: bytes) -> None:
+    with suppress(Invalid):
+        canonical.check(canonical.parse(text))

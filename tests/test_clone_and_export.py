@@ -1,0 +1,238 @@
+"""Copies: a clone is a new draft of one version, an export is deterministic text and stores nothing."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api, Kind
+from tests.support.calls import History, make_history
+from tests.support.configurations import FULL_AGENT, FULL_BLOCK, reordered
+from versioning.access import Role
+from versioning.models import Membership, Workspace
+
+SELECTED = [
+    ({}, "published words"),
+    ({"status": "published"}, "published words"),
+    ({"status": "draft"}, "draft words"),
+    ({"versionId": "{historical}"}, "historical words"),
+    ({"label": "first"}, "labelled words"),
+    ({"label": "production"}, "published words"),
+    ({"label": "latest"}, "draft words"),
+]
+every_selector = pytest.mark.parametrize(("selector", "text"), SELECTED, ids=str)
+
+
+def selecting(selector: dict[str, str], history: History) -> dict[str, str]:
+    """Fill in the ids of the versions."""
+    return {key: value.format(**vars(history)) for key, value in selector.items()}
+
+
+def clone(api: Api, kind: Kind, source: str = "writer", **body: Any) -> Answer:
+    """Clone what is published."""
+    return api.post(kind.url(source, "clone"), {"newId": "copy", **body})
+
+
+def export(api: Api, kind: Kind, fields: dict[str, Any] | None = None, **selector: str) -> dict[str, Any]:
+    """Return the exported file."""
+    answer = api.request("POST", kind.url("writer", "export"), fields, query=selector)
+    assert answer.status == 200, answer.body
+    return dict(answer.body)
+
+
+def full(kind: Kind) -> dict[str, Any]:
+    """Return a configuration that sets every field."""
+    return FULL_AGENT if kind is AGENTS else FULL_BLOCK
+
+
+def test_a_clone_is_an_unpublished_resource_of_its_own(alice: Api, kind: Kind) -> None:
+    kind.make(alice, autoPublish=True, **full(kind))
+    before = alice.get(kind.url("writer"))
+    answer = clone(alice, kind, newId="team/copy")
+    assert (answer.status, answer.headers["Location"]) == (201, f"/api{kind.url('team/copy')}")
+    made = answer.body
+    assert (made["id"], made["workspaceId"], made["authorId"]) == ("team/copy", "acme", "alice")
+    assert (made["status"], made["activeVersionId"], made["hasDraft"]) == ("draft", None, True)
+    assert {name: made[name] for name in full(kind)} == full(kind)
+    [version] = kind.versions(alice, "team/copy")
+    assert version["versionNumber"] == 1 and version["id"] != before.body["latestVersionId"]
+    assert alice.get(kind.url("writer")).tag == before.tag
+
+
+@every_selector
+def test_a_clone_is_of_the_version_that_the_selector_names(
+    alice: Api, kind: Kind, selector: dict[str, str], text: str
+) -> None:
+    history = make_history(kind, alice)
+    query = selecting(selector, history)
+    answer = alice.request("POST", kind.url("writer", "clone"), {"newId": "copy"}, query=query)
+    assert (answer.status, answer.body[kind.text]) == (201, text)
+    assert alice.get(kind.url("copy")).body[kind.text] == text
+
+
+def test_a_clone_takes_no_history_and_no_labels(alice: Api, kind: Kind) -> None:
+    make_history(kind, alice)
+    assert clone(alice, kind).status == 201
+    assert [version["versionNumber"] for version in kind.versions(alice, "copy")] == [1]
+    assert [label["name"] for label in alice.get(kind.url("copy", "labels")).body["labels"]] == ["latest"]
+
+
+def test_a_new_name_is_the_only_difference_of_a_clone(alice: Api, kind: Kind) -> None:
+    kind.make(alice, autoPublish=True, **full(kind))
+    made = clone(alice, kind, newName="The copy").body
+    assert {name: made[name] for name in full(kind)} == {**full(kind), "name": "The copy"}
+
+
+def test_a_clone_of_a_public_agent_is_private(alice: Api) -> None:
+    AGENTS.make(alice, visibility="public", autoPublish=True)
+    assert clone(alice, AGENTS).body["visibility"] == "private"
+
+
+def test_editing_a_clone_leaves_the_original(alice: Api, kind: Kind) -> None:
+    kind.make(alice, autoPublish=True)
+    clone(alice, kind)
+    kind.save(alice, "copy", "of the copy", autoPublish=True)
+    assert alice.get(kind.url("writer"), status="draft").body[kind.text] == "one"
+    assert alice.delete(kind.url("writer")).status == 200
+    assert alice.get(kind.url("copy")).body[kind.text] == "of the copy"
+
+
+def test_a_clone_does_not_take_an_id_that_is_taken(alice: Api, kind: Kind) -> None:
+    kind.make(alice, autoPublish=True)
+    kind.make(alice, "copy", text="mine")
+    for new_id in ("copy", "writer"):
+        answer = clone(alice, kind, newId=new_id)
+        assert (answer.status, answer.code) == (409, "id_taken")
+    assert alice.get(kind.url("copy")).body[kind.text] == "mine"
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"newId": "a//b"}, "newId"),
+        ({"newId": ""}, "newId"),
+        ({"newId": None}, "newId"),
+        ({"newName": ""}, "newName"),
+        ({"id": "copy"}, "id"),
+        ({"instructions": "x"}, "instructions"),
+    ],
+    ids=str,
+)
+def test_a_clone_is_refused_naming_the_field(
+    alice: Api, kind: Kind, body: dict[str, Any], field: str
+) -> None:
+    kind.make(alice, autoPublish=True)
+    answer = clone(alice, kind, **body)
+    assert (answer.status, answer.fields) == (400, [field])
+
+
+def test_a_clone_needs_a_new_id(alice: Api, kind: Kind) -> None:
+    kind.make(alice, autoPublish=True)
+    answer = alice.post(kind.url("writer", "clone"), {})
+    assert (answer.status, answer.fields) == (400, ["newId"])
+
+
+def test_a_clone_can_go_to_another_workspace_of_the_caller(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice, autoPublish=True)
+    assert clone(cast.alice, kind, workspaceId="elsewhere").status == 403
+    alice, elsewhere = User.objects.get(username="alice"), Workspace.objects.get(pk="elsewhere")
+    Membership.objects.grant(alice, elsewhere, Role.EDITOR)
+    assert clone(cast.alice, kind, workspaceId="elsewhere").body["workspaceId"] == "elsewhere"
+    assert cast.charlie.get(kind.url("copy")).body[kind.text] == "one"
+
+
+def test_a_stranger_clones_a_public_agent_into_their_own_workspace(cast: Cast) -> None:
+    AGENTS.make(cast.alice, visibility="public", autoPublish=True)
+    made = clone(cast.charlie, AGENTS).body
+    assert (made["workspaceId"], made["authorId"], made["instructions"]) == ("elsewhere", "charlie", "one")
+
+
+def test_an_export_names_its_file_by_the_encoded_id(alice: Api) -> None:
+    for kind, folder in ((AGENTS, "agents"), (PROMPT_BLOCKS, "prompt-blocks")):
+        kind.make(alice, "team/a (b)*'ü")
+        answer = alice.post(kind.url("team/a (b)*'ü", "export")).body
+        assert set(answer) == {kind.id_key, "fileName", "content", "config"}
+        assert answer[kind.id_key] == "team/a (b)*'ü"
+        assert answer["fileName"] == f"{folder}/team%2Fa%20(b)*'%C3%BC.json"
+
+
+def test_an_export_is_sorted_indented_unescaped_text_with_a_final_newline(alice: Api, kind: Kind) -> None:
+    kind.make(alice, text="ü\u2028\n", requestContextSchema={"b": [1, {}], "a": {"z": None, "Z": True}})
+    content = export(alice, kind)["content"]
+    name, text = '  "name": "Writer"', f'  "{kind.text}": "ü\u2028\\n"'
+    schema = (
+        '  "requestContextSchema": {\n    "a": {\n      "Z": true,\n      "z": null\n    },\n'
+        '    "b": [\n      1,\n      {}\n    ]\n  }'
+    )
+    assert content == "{\n" + ",\n".join(sorted([name, text, schema])) + "\n}\n"
+
+
+def test_an_export_sorts_keys_by_code_point(alice: Api, kind: Kind) -> None:
+    keys = ["\U0001f98a", "\uffee", "é", "z", "a", "_", "Z", "10", "9", ""]
+    kind.make(alice, requestContextSchema=dict.fromkeys(keys, 0))
+    found = json.loads(export(alice, kind)["content"])["requestContextSchema"]
+    assert list(found) == ["", "10", "9", "Z", "_", "a", "z", "é", "\uffee", "\U0001f98a"]
+
+
+def test_an_export_writes_numbers_as_they_were_given(alice: Api, kind: Kind) -> None:
+    numbers = b'{"requestContextSchema":{"a":1,"b":1.0,"c":12345678901234567890,"d":-0.5,"e":0.1}}'
+    kind.make(alice)
+    assert alice.patch(kind.url("writer"), numbers).status == 200
+    lines = [line.strip(" ,") for line in export(alice, kind, status="draft")["content"].splitlines()]
+    assert [line for line in lines if line[:2] in {'"a', '"b', '"c', '"d', '"e'} and line[2] == '"'] == [
+        '"a": 1',
+        '"b": 1.0',
+        '"c": 12345678901234567890',
+        '"d": -0.5',
+        '"e": 0.1',
+    ]
+
+
+def test_the_same_input_gives_the_same_bytes_whatever_the_order_of_its_keys(alice: Api, kind: Kind) -> None:
+    kind.make(alice, **full(kind))
+    stored = export(alice, kind)
+    for seed in range(5):
+        given = export(alice, kind, reordered(full(kind), Random(seed)))
+        assert given["content"] == stored["content"] and given["config"] == full(kind)
+    assert json.loads(stored["content"]) == stored["config"] == full(kind)
+
+
+def test_an_export_of_given_fields_holds_those_that_a_snapshot_has_and_nothing_else(
+    alice: Api, kind: Kind
+) -> None:
+    made = kind.make(alice, description="stored")
+    others = {"id": "x", "metadata": {"a": 1}, "autoPublish": True, "nonsense": 1, "authorId": "x"}
+    given = export(alice, kind, {**made, **others, kind.text: "given"})
+    assert given["config"] == {"name": "Writer", "description": "stored", kind.text: "given"}
+    assert json.loads(given["content"]) == given["config"]
+    just_one = export(alice, kind, {"description": "given", "nonsense": 1})
+    assert just_one["config"] == {"description": "given"}
+
+
+def test_an_export_of_nothing_that_a_snapshot_has_is_empty(alice: Api, kind: Kind) -> None:
+    kind.make(alice)
+    given = export(alice, kind, {"nonsense": 1})
+    assert (given["config"], given["content"]) == ({}, "{}\n")
+
+
+@every_selector
+def test_an_export_without_a_body_is_of_the_version_that_the_selector_names(
+    alice: Api, kind: Kind, selector: dict[str, str], text: str
+) -> None:
+    history = make_history(kind, alice)
+    exported = export(alice, kind, **selecting(selector, history))
+    assert exported["config"] == {"name": "Writer", kind.text: text}
+
+
+def test_an_export_stores_nothing(alice: Api, kind: Kind) -> None:
+    kind.make(alice, autoPublish=True)
+    before, versions = alice.get(kind.url("writer")), kind.versions(alice)
+    export(alice, kind)
+    export(alice, kind, {kind.text: "given", "metadata": {"a": 1}})
+    after = alice.get(kind.url("writer"))
+    assert (after.body, after.tag, kind.versions(alice)) == (before.body, before.tag, versions)

@@ -1,0 +1,171 @@
+"""The commands around the service: what starts it, what stops it from starting, and the demo."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.conf import settings as django_settings
+from django.contrib.auth.models import User
+from django.test import Client
+from pytest_django import Settings
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
+from tests.support.people import command, key_of
+from tests.support.service import ROOT
+from versioning.models import Workspace
+
+CODE_DEFINED = {"support", "supervisor"}
+
+
+# Starting
+
+
+def run(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a command with an empty database and only the given settings; it must end by itself."""
+    inherited = {name: value for name, value in os.environ.items() if name not in {"SECRET_KEY", "DEBUG"}}
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=ROOT,
+        env={**inherited, "DATABASE_URL": f"sqlite:///{folder / 'db.sqlite3'}", **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("environment", [{}, {"SECRET_KEY": ""}, {"DEBUG": "off"}], ids=str)
+@pytest.mark.parametrize("name", ["serve", "migrate"])
+def test_without_a_secret_key_the_start_stops_with_a_sentence(
+    tmp_path: Path, name: str, environment: dict[str, str]
+) -> None:
+    done = run(tmp_path, name, **environment)
+    assert done.returncode != 0
+    assert re.search(r"SECRET_KEY is not set", done.stderr)
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("environment", [{"SECRET_KEY": "a secret"}, {"DEBUG": "on"}], ids=str)
+def test_with_a_secret_key_or_debugging_it_starts(tmp_path: Path, environment: dict[str, str]) -> None:
+    done = run(tmp_path, "check", **environment)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_limit_on_requests_that_cannot_be_read_stops_the_start(tmp_path: Path) -> None:
+    done = run(tmp_path, "serve", SECRET_KEY="a secret", EDITOR_THROTTLE="plenty")
+    assert done.returncode != 0
+    assert "EDITOR_THROTTLE" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+# Migrating
+
+
+def test_migrate_makes_the_workspace_of_the_code_defined_agents(cast: Cast, kind: Kind) -> None:
+    record = kind.make(cast.root, workspaceId="default")
+    assert record["workspaceId"] == "default" == django_settings.EDITOR_CODE_WORKSPACE
+
+
+def test_migrate_makes_the_workspace_that_the_settings_name(
+    cast: Cast, kind: Kind, settings: Settings
+) -> None:
+    body = kind.body(id="writer", workspaceId="platform")
+    assert cast.root.post(kind.path, body).status == 403
+    settings.EDITOR_CODE_WORKSPACE = "platform"
+    command("migrate", "--verbosity", "0")
+    assert cast.root.post(kind.path, body).body["workspaceId"] == "platform"
+
+
+def test_migrating_again_changes_nothing(cast: Cast) -> None:
+    Workspace.objects.filter(id="default").update(name="Our own name")
+    before = list(Workspace.objects.values())
+    command("migrate", "--verbosity", "0")
+    assert list(Workspace.objects.values()) == before
+
+
+# The demo
+
+
+def run_demo(*arguments: str) -> tuple[Api, str]:
+    """Run the command; return the API as the key that it prints sees it, and all that it prints."""
+    printed = command("demo", *arguments)
+    keys = re.findall(r"ek_[\w-]+", printed)
+    assert len(keys) == 1, printed
+    return Api(keys[0]), printed
+
+
+def contents(api: Api) -> dict[str, list[str]]:
+    """All versions of all that is stored, by id."""
+    found = {}
+    for kind in (AGENTS, PROMPT_BLOCKS):
+        for item in api.get(kind.path, status="all").body[kind.list_key]:
+            found[f"{kind.list_key} {item['id']}"] = [row["id"] for row in kind.versions(api, item["id"])]
+    return found
+
+
+def test_the_demo_prints_how_to_get_in(db: None) -> None:
+    api, printed = run_demo("--address", "http://127.0.0.1:8765")
+    assert "http://127.0.0.1:8765/studio/" in printed
+    signing_in = re.search(r"Sign in\s+(\S+) / (\S+)", printed)
+    assert signing_in is not None
+    assert Client().login(username=signing_in[1], password=signing_in[2])
+    assert User.objects.get(username=signing_in[1]).is_staff
+    assert api.get("/stored/agents").status == 200
+
+
+def test_the_demo_holds_something_of_each_sort_and_no_override(db: None) -> None:
+    api, _ = run_demo()
+    agents = {item["id"]: item for item in api.get(AGENTS.path, status="all").body["agents"]}
+    blocks = api.get(PROMPT_BLOCKS.path).body["promptBlocks"]
+    assert agents and blocks
+    assert not CODE_DEFINED & set(agents)
+    assert any(item["hasDraft"] for item in [*agents.values(), *blocks])
+    assert {item["workspaceId"] for item in [*agents.values(), *blocks]} == {"default"}
+    for agent_id in agents:
+        assert api.get(f"/agents/{agent_id}").body["warnings"] == []
+
+
+def test_the_demo_is_loaded_once(db: None) -> None:
+    first, _ = run_demo()
+    before = contents(first)
+    second, _ = run_demo()
+    assert contents(second) == before
+
+
+def test_what_people_did_with_the_demo_is_left_alone(db: None) -> None:
+    api, _ = run_demo()
+    deleted, edited, *_ = sorted(item["id"] for item in api.get(AGENTS.path).body["agents"])
+    assert api.delete(AGENTS.url(deleted)).status == 200
+    AGENTS.save(api, edited, "in our own words")
+    User.objects.filter(username="demo").update(first_name="Renamed")
+    again, _ = run_demo()
+    assert again.get(AGENTS.url(deleted)).status == 404
+    assert again.get(AGENTS.url(edited), status="draft").body["instructions"] == "in our own words"
+
+
+def test_the_demo_makes_a_new_key_each_time_and_revokes_the_last_one(db: None) -> None:
+    keys = [run_demo()[0] for _ in range(3)]
+    assert len({api.key for api in keys}) == 3
+    assert [api.get("/stored/agents").status for api in keys] == [401, 401, 200]
+
+
+def test_the_demo_revokes_no_other_key(db: None) -> None:
+    run_demo()
+    own = key_of("demo", name="my own")
+    run_demo()
+    assert own.get("/stored/agents").status == 200
+
+
+def test_the_demos_key_does_everything_in_its_workspace(db: None, kind: Kind) -> None:
+    api, _ = run_demo()
+    record = kind.make(api, "fresh", autoPublish=True)
+    assert (record["workspaceId"], record["status"]) == ("default", "published")
+    assert api.delete(kind.url("fresh")).status == 200

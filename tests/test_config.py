@@ -1,0 +1,244 @@
+"""A configuration as a whole: edits, what they change, every fault at once, and what it refers to."""
+
+from __future__ import annotations
+
+import copy
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.api import AGENTS, Answer, Api, Kind
+from tests.support.configurations import (
+    FULL_AGENT,
+    FULL_BLOCK,
+    SMALLEST,
+    SMALLEST_AGENT,
+    agent_configs,
+    block_configs,
+    json_objects,
+    reordered,
+    unhurried,
+)
+from versioning import canonical
+from versioning.config import (
+    AGENT,
+    PROMPT_BLOCK,
+    ConfigSchema,
+    referenced_agents,
+    referenced_blocks,
+    referenced_tools,
+)
+from versioning.errors import Invalid
+
+REQUIRED = {"name", "instructions", "content"}
+MAY_BE_EMPTY = {
+    f"{kind} {field}": (schema, config, field)
+    for kind, schema, config in (("agent", AGENT, FULL_AGENT), ("block", PROMPT_BLOCK, FULL_BLOCK))
+    for field in sorted(config.keys() - REQUIRED)
+}
+MANY_FAULTS: dict[str, Any] = {
+    "name": " ",
+    "instructions": [{"type": "text"}],
+    "model": {"provider": "echo"},
+    "tools": {"search": {"rules": {"operator": "AND", "conditions": [{}]}}},
+    "memory": [{"rules": None}],
+    "requestContextSchema": [],
+    "bogus": 1,
+}
+NAMED_FAULTS = [
+    "bogus",
+    "instructions.0.content",
+    "memory.0.value",
+    "model.name",
+    "name",
+    "requestContextSchema",
+    "tools.search.rules.conditions.0.field",
+    "tools.search.rules.conditions.0.operator",
+]
+
+
+def full(kind: Kind) -> dict[str, Any]:
+    """Return a body that sets every snapshot field, but refers to nothing."""
+    return copy.deepcopy(FULL_AGENT if kind is AGENTS else FULL_BLOCK)
+
+
+def fields_of(answer: Answer, kind: Kind) -> dict[str, Any]:
+    """Return the snapshot fields of a record or a version."""
+    return {name: answer.body[name] for name in full(kind) if name in answer.body}
+
+
+@pytest.mark.parametrize(("schema", "smallest"), SMALLEST.values(), ids=SMALLEST)
+def test_two_fields_are_required_and_both_are_named(schema: ConfigSchema, smallest: dict[str, str]) -> None:
+    assert schema.edited({}, smallest) == smallest
+    with pytest.raises(Invalid) as refusal:
+        schema.edited({}, {})
+    assert sorted(issue.field for issue in refusal.value.issues) == sorted(smallest)
+
+
+def test_every_fault_is_named_at_once() -> None:
+    with pytest.raises(Invalid) as refusal:
+        AGENT.edited({}, MANY_FAULTS)
+    assert sorted(issue.field for issue in refusal.value.issues) == NAMED_FAULTS
+
+
+def test_every_fault_is_named_at_once_over_http_and_nothing_is_saved(alice: Api) -> None:
+    refused = alice.post("/stored/agents", {**MANY_FAULTS, "id": "writer"})
+    assert (refused.status, refused.code, refused.fields) == (400, "validation_failed", NAMED_FAULTS)
+    assert alice.get("/stored/agents/writer").status == 404
+
+
+def test_every_field_is_stored_and_read_back_as_given(alice: Api, kind: Kind) -> None:
+    made = alice.post(kind.path, {**full(kind), "id": "full", "autoPublish": False})
+    version = alice.get(kind.url("full", "versions", made.body["latestVersionId"]))
+    read = alice.get(kind.url("full"))
+    assert (made.status, version.status, read.status) == (201, 200, 200)
+    for answer in (made, version, read):
+        assert canonical.same(fields_of(answer, kind), full(kind))
+    assert sorted(version.body["changedFields"]) == sorted(full(kind))
+
+
+def test_an_edit_of_one_field_leaves_every_other_as_it_was(alice: Api, kind: Kind) -> None:
+    alice.post(kind.path, {**full(kind), "id": "full", "autoPublish": False})
+    alice.patch(kind.url("full"), {"name": "Another"})
+    assert fields_of(alice.get(kind.url("full")), kind) == {**full(kind), "name": "Another"}
+
+
+@pytest.mark.parametrize(("schema", "config", "field"), MAY_BE_EMPTY.values(), ids=MAY_BE_EMPTY)
+def test_null_clears_a_field_that_may_be_empty(
+    schema: ConfigSchema, config: dict[str, Any], field: str
+) -> None:
+    after = schema.edited(config, {field: None})
+    assert after == {name: value for name, value in config.items() if name != field}
+    assert schema.changed(config, after) == [field]
+
+
+@pytest.mark.parametrize(("schema", "smallest"), SMALLEST.values(), ids=SMALLEST)
+def test_clearing_what_is_not_set_changes_nothing(schema: ConfigSchema, smallest: dict[str, Any]) -> None:
+    after = schema.edited(smallest, {"description": None})
+    assert after == smallest
+    assert schema.changed(smallest, after) == []
+
+
+@pytest.mark.parametrize("field", ["name", "instructions"])
+def test_null_does_not_clear_what_is_required(field: str) -> None:
+    with pytest.raises(Invalid) as refusal:
+        AGENT.edited(SMALLEST_AGENT, {field: None})
+    assert [issue.field for issue in refusal.value.issues] == [field]
+
+
+def test_null_does_not_clear_what_is_required_over_http(alice: Api, kind: Kind) -> None:
+    kind.make(alice)
+    refused = alice.patch(kind.url("writer"), {"name": None, kind.text: None})
+    assert (refused.status, refused.fields) == (400, sorted(["name", kind.text]))
+    assert len(kind.versions(alice)) == 1
+
+
+def test_an_edit_leaves_what_it_was_given_untouched() -> None:
+    current, changes = copy.deepcopy(FULL_AGENT), {"name": "Another", "memory": None}
+    AGENT.edited(current, changes)
+    assert current == FULL_AGENT
+    assert changes == {"name": "Another", "memory": None}
+
+
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("inf"), {"a": {1, 2}}, {1: 2}, "\ud800", "a\0b"], ids=repr
+)
+def test_a_value_that_no_json_document_holds_is_refused(value: Any) -> None:
+    with pytest.raises(Invalid) as refusal:
+        AGENT.edited(SMALLEST_AGENT, {"memory": {"deep": [value]}})
+    assert refusal.value.issues
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changed"),
+    [
+        ({}, {}, []),
+        ({"memory": {"a": 1, "b": [2]}}, {"memory": {"b": [2], "a": 1}}, []),
+        ({"memory": {"a": 1}}, {"memory": {"a": True}}, ["memory"]),
+        ({"memory": {"a": 1}}, {"memory": {"a": 1.0}}, ["memory"]),
+        ({"memory": {"a": 0}}, {"memory": {"a": False}}, ["memory"]),
+        ({"memory": {"a": [1, 2]}}, {"memory": {"a": [2, 1]}}, ["memory"]),
+        ({}, {"memory": {}}, ["memory"]),
+        ({"memory": {}}, {}, ["memory"]),
+        ({"tools": {}}, {"tools": []}, ["tools"]),
+        ({"name": "a"}, {"name": "a "}, ["name"]),
+        ({"name": "\u00fc"}, {"name": "u\u0308"}, ["name"]),
+        ({"instructions": "a"}, {"instructions": [{"type": "text", "content": "a"}]}, ["instructions"]),
+        ({"browser": {}, "tools": {}}, {"name": "x", "tools": {"a": {}}}, ["name", "tools", "browser"]),
+    ],
+)
+def test_exactly_the_fields_that_differ_are_changed(
+    before: dict[str, Any], after: dict[str, Any], changed: list[str]
+) -> None:
+    assert sorted(AGENT.changed(before, after)) == sorted(changed)
+    assert sorted(AGENT.changed(after, before)) == sorted(changed)
+
+
+def test_references_are_found_with_their_fields() -> None:
+    config = {
+        **SMALLEST_AGENT,
+        "instructions": [
+            {"type": "text", "content": "a"},
+            {"type": "prompt_block_ref", "id": "tone"},
+            {"type": "prompt_block_ref", "id": "tone"},
+        ],
+        "agents": [{"value": {"a": {}, "team/b": {}}}, {"value": {"a": {}}, "rules": None}],
+        "tools": {"search": {}, "clock": {}},
+    }
+    assert list(referenced_blocks(config)) == [("instructions.1.id", "tone"), ("instructions.2.id", "tone")]
+    assert list(referenced_agents(config)) == [
+        ("agents.0.value.a", "a"),
+        ("agents.0.value.team/b", "team/b"),
+        ("agents.1.value.a", "a"),
+    ]
+    assert list(referenced_tools(config)) == [("tools.search", "search"), ("tools.clock", "clock")]
+
+
+def test_text_that_names_a_block_is_no_reference() -> None:
+    assert list(referenced_blocks({**SMALLEST_AGENT, "instructions": "prompt_block_ref tone"})) == []
+
+
+@given(agent_configs, st.randoms(use_true_random=False))
+@unhurried
+def test_every_allowed_agent_is_accepted_and_survives_storage(config: Any, random: Random) -> None:
+    assert_survives(AGENT, config, random)
+
+
+@given(block_configs, st.randoms(use_true_random=False))
+@unhurried
+def test_every_allowed_block_is_accepted_and_survives_storage(config: Any, random: Random) -> None:
+    assert_survives(PROMPT_BLOCK, config, random)
+
+
+def assert_survives(schema: ConfigSchema, config: dict[str, Any], random: Random) -> None:
+    accepted = schema.edited({}, config)
+    stored = canonical.parse(canonical.dump(accepted))
+    assert canonical.same(accepted, config)
+    assert stored == accepted
+    assert canonical.digest(reordered(stored, random)) == canonical.digest(config)
+    assert schema.changed(accepted, reordered(stored, random)) == []
+    assert schema.edited(accepted, {}) == accepted
+    assert sorted(schema.changed({}, accepted)) == sorted(accepted)
+
+
+@given(agent_configs, agent_configs)
+@unhurried
+def test_an_edit_changes_exactly_what_it_sends(before: Any, changes: Any) -> None:
+    after = AGENT.edited(before, changes)
+    assert after == {**before, **changes}
+    changed = AGENT.changed(before, after)
+    assert set(changed) <= set(changes)
+    assert all(canonical.same(before[name], after[name]) for name in set(before) - set(changed))
+
+
+@given(st.dictionaries(st.sampled_from([*FULL_AGENT, "bogus"]), json_objects | st.integers() | st.text()))
+@unhurried
+def test_anything_else_is_refused_with_the_fields_that_were_sent(changes: Any) -> None:
+    try:
+        AGENT.edited(SMALLEST_AGENT, changes)
+    except Invalid as refusal:
+        named = {issue.field.split(".")[0] for issue in refusal.issues}
+        assert named <= {*changes, "body"}

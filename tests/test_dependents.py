@@ -1,0 +1,215 @@
+"""Which agents refer to an agent or a block, as far as the caller may know."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api, Kind
+
+NEVER = {"operator": "AND", "conditions": [{"field": "plan", "operator": "equals", "value": "gold"}]}
+
+
+def reference(kind: Kind, target: str = "target") -> dict[str, Any]:
+    """The snapshot field of an agent that refers to the target."""
+    if kind is AGENTS:
+        return {"agents": {target: {}}}
+    return {"instructions": [{"type": "text", "content": "x"}, {"type": "prompt_block_ref", "id": target}]}
+
+
+def user_of(kind: Kind, api: Api, agent_id: str, *, published: bool = True, **more: Any) -> dict[str, Any]:
+    """An agent that uses the target."""
+    fields = {"name": agent_id.title(), **reference(kind), **more}
+    return AGENTS.make(api, agent_id, autoPublish=published, **fields)
+
+
+def dependents(api: Api, kind: Kind, target: str = "target", **query: str) -> tuple[list[str], int]:
+    """The ids of the dependents, and the number of hidden ones."""
+    answer = api.get(kind.url(target, "dependents"), **query)
+    assert answer.status == 200, answer.body
+    assert set(answer.body) == {"dependents", "hiddenCount"}
+    return [found["id"] for found in answer.body["dependents"]], answer.body["hiddenCount"]
+
+
+@pytest.fixture
+def target(cast: Cast, kind: Kind) -> Kind:
+    """A published, private `target` of the kind, which is returned."""
+    kind.make(cast.alice, "target", autoPublish=True)
+    return kind
+
+
+def test_dependents_are_named(cast: Cast, target: Kind) -> None:
+    user_of(target, cast.alice, "lead")
+    user_of(target, cast.alice, "answering")
+    AGENTS.make(cast.alice, "bystander", autoPublish=True)
+    assert cast.vera.get(target.url("target", "dependents")).body == {
+        "dependents": [{"id": "answering", "name": "Answering"}, {"id": "lead", "name": "Lead"}],
+        "hiddenCount": 0,
+    }
+
+
+def test_nothing_refers_to_what_nothing_refers_to(cast: Cast, target: Kind) -> None:
+    assert dependents(cast.alice, target) == ([], 0)
+
+
+def test_only_direct_references_count(cast: Cast, target: Kind) -> None:
+    user_of(target, cast.alice, "middle")
+    AGENTS.make(cast.alice, "top", agents={"middle": {}}, autoPublish=True)
+    assert dependents(cast.alice, target) == (["middle"], 0)
+    assert dependents(cast.alice, AGENTS, "middle") == (["top"], 0)
+
+
+def test_conditional_variants_count(cast: Cast) -> None:
+    AGENTS.make(cast.alice, "target", autoPublish=True)
+    variants = [{"value": {"other": {}}}, {"value": {"target": {"rules": NEVER}}, "rules": NEVER}]
+    AGENTS.make(cast.alice, "lead", agents=variants, autoPublish=True)
+    AGENTS.make(cast.alice, "ruled", agents={"target": {"rules": NEVER}}, autoPublish=True)
+    assert dependents(cast.alice, AGENTS) == (["lead", "ruled"], 0)
+
+
+def test_an_agent_does_not_depend_on_itself(cast: Cast) -> None:
+    AGENTS.make(cast.alice, "target", agents={"target": {}}, visibility="public", autoPublish=True)
+    assert dependents(cast.alice, AGENTS) == ([], 0)
+    assert dependents(cast.alice, AGENTS, status="draft") == ([], 0)
+
+
+def test_a_dependent_that_refers_twice_is_named_once(cast: Cast, target: Kind) -> None:
+    twice = {
+        "agents": [{"value": {"target": {}}}, {"value": {"target": {}}, "rules": NEVER}],
+        "instructions": [{"type": "text", "content": "x"}]
+        + [{"type": "prompt_block_ref", "id": "target"}] * (0 if target is AGENTS else 2),
+    }
+    user_of(target, cast.alice, "lead", **twice)
+    assert dependents(cast.alice, target) == (["lead"], 0)
+
+
+def test_an_agent_and_a_block_of_the_same_id_are_told_apart(cast: Cast, target: Kind) -> None:
+    user_of(target, cast.alice, "lead")
+    other = next(kind for kind in (AGENTS, PROMPT_BLOCKS) if kind is not target)
+    other.make(cast.alice, "target", autoPublish=True)
+    assert dependents(cast.alice, other) == ([], 0)
+
+
+# Published and draft
+
+
+def test_published_versions_are_looked_at_unless_drafts_are_asked_for(cast: Cast, target: Kind) -> None:
+    user_of(target, cast.alice, "unpublished", published=False)
+    AGENTS.make(cast.alice, "starting", autoPublish=True)
+    AGENTS.save(cast.alice, "starting", **reference(target))
+    user_of(target, cast.alice, "stopping")
+    AGENTS.save(cast.alice, "stopping", "no more", agents=None)
+    user_of(target, cast.alice, "steady")
+    assert dependents(cast.alice, target)[0] == ["steady", "stopping"]
+    assert dependents(cast.alice, target, status="published")[0] == ["steady", "stopping"]
+    assert dependents(cast.alice, target, status="draft")[0] == ["starting", "steady", "unpublished"]
+
+
+def test_a_reference_that_is_history_does_not_count(cast: Cast, target: Kind) -> None:
+    user_of(target, cast.alice, "former")
+    AGENTS.save(cast.alice, "former", "no more", agents=None, autoPublish=True)
+    assert dependents(cast.alice, target) == ([], 0)
+    assert dependents(cast.alice, target, status="draft") == ([], 0)
+
+
+def test_the_name_is_that_of_the_version_which_refers(cast: Cast, target: Kind) -> None:
+    user_of(target, cast.alice, "lead", name="Live name")
+    AGENTS.save(cast.alice, "lead", name="Draft name", **reference(target))
+    for status, name in (("published", "Live name"), ("draft", "Draft name")):
+        answer = cast.edgar.get(target.url("target", "dependents"), status=status)
+        assert answer.body["dependents"] == [{"id": "lead", "name": name}]
+
+
+def test_an_unknown_status_is_named(cast: Cast, target: Kind) -> None:
+    answer = cast.alice.get(target.url("target", "dependents"), status="all")
+    assert (answer.status, answer.fields) == (400, ["status"])
+
+
+# What a caller may know
+
+
+@pytest.mark.parametrize("status", ["published", "draft"])
+def test_hidden_dependents_of_a_private_target_are_not_even_counted(
+    cast: Cast, target: Kind, status: str
+) -> None:
+    user_of(target, cast.root, "theirs", workspaceId="elsewhere")
+    assert dependents(cast.alice, target, status=status) == ([], 0)
+    assert dependents(cast.root, target, status=status) == (["theirs"], 0)
+
+
+@pytest.mark.parametrize("status", ["published", "draft"])
+def test_hidden_dependents_of_a_public_target_are_counted_and_not_named(cast: Cast, status: str) -> None:
+    AGENTS.make(cast.alice, "target", visibility="public", autoPublish=True)
+    user_of(AGENTS, cast.alice, "ours")
+    user_of(AGENTS, cast.charlie, "theirs")
+    assert dependents(cast.edgar, AGENTS, status=status) == (["ours"], 1)
+    assert dependents(cast.charlie, AGENTS, status=status) == (["theirs"], 1)
+    assert dependents(cast.root, AGENTS, status=status) == (["ours", "theirs"], 0)
+    assert "theirs" not in json.dumps(cast.edgar.get(AGENTS.url("target", "dependents")).body).lower()
+
+
+def test_a_viewer_learns_nothing_of_what_a_draft_refers_to(cast: Cast, target: Kind) -> None:
+    AGENTS.make(cast.alice, "starting", autoPublish=True)
+    AGENTS.save(cast.alice, "starting", name="Draft name", **reference(target))
+    assert dependents(cast.vera, target) == ([], 0)
+    assert dependents(cast.vera, target, status="draft") == ([], 0)
+
+
+def test_a_public_dependent_is_named_to_everybody_who_reads_the_target(cast: Cast) -> None:
+    AGENTS.make(cast.alice, "target", visibility="public", autoPublish=True)
+    user_of(AGENTS, cast.alice, "open", visibility="public")
+    assert dependents(cast.charlie, AGENTS) == (["open"], 0)
+
+
+@pytest.mark.parametrize("who", ["charlie", "nobody"])
+def test_the_dependents_of_an_unreadable_target_are_not_there(cast: Cast, target: Kind, who: str) -> None:
+    user_of(target, cast.alice, "lead", visibility="public")
+    answer = getattr(cast, who).get(target.url("target", "dependents"))
+    assert answer.status == {"charlie": 404, "nobody": 401}[who]
+
+
+# Deleting if unused
+
+
+def delete_if_unused(api: Api, kind: Kind) -> Answer:
+    return api.request("DELETE", f"{kind.url('target')}?ifUnused=true")
+
+
+def test_what_is_in_use_is_not_deleted_if_unused_is_asked_for(cast: Cast, target: Kind) -> None:
+    user_of(target, cast.alice, "lead", name="The lead")
+    answer = delete_if_unused(cast.paula, target)
+    assert (answer.status, answer.code) == (409, "in_use")
+    assert "The lead" in answer.body["error"]
+    assert answer.body["dependents"] == [{"id": "lead", "name": "The lead"}]
+    assert cast.alice.get(target.url("target")).status == 200
+
+
+def test_what_only_a_draft_refers_to_is_unused(cast: Cast, target: Kind) -> None:
+    user_of(target, cast.alice, "unpublished", published=False)
+    assert delete_if_unused(cast.paula, target).status == 200
+    assert cast.alice.get(target.url("target")).status == 404
+
+
+def test_an_agent_that_refers_to_itself_is_unused(cast: Cast) -> None:
+    AGENTS.make(cast.alice, "target", agents={"target": {}}, autoPublish=True)
+    assert delete_if_unused(cast.paula, AGENTS).status == 200
+
+
+def test_what_a_hidden_agent_refers_to_is_in_use_without_a_name(cast: Cast, target: Kind) -> None:
+    user_of(target, cast.root, "hidden", workspaceId="elsewhere")
+    answer = delete_if_unused(cast.alice, target)
+    assert (answer.status, answer.code) == (409, "in_use")
+    assert answer.body["dependents"] == []
+    assert answer.body["hiddenCount"] == 0
+    assert "hidden" not in answer.body["error"].lower()
+    assert cast.alice.get(target.url("target")).status == 200
+
+
+@pytest.mark.parametrize("query", ["", "?ifUnused=false"])
+def test_without_that_wish_it_is_deleted(cast: Cast, target: Kind, query: str) -> None:
+    user_of(target, cast.alice, "lead")
+    assert cast.paula.request("DELETE", f"{target.url('target')}{query}").status == 200
+    assert cast.alice.get(target.url("target")).status == 404

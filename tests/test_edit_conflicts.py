@@ -1,0 +1,120 @@
+"""Saving from a stale base: refused on every guarded route, with what is there now."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.conftest import Cast
+from tests.support.api import Api, Kind
+from tests.support.calls import make_history
+from tests.support.changes import CHANGES, GUARDED, Change, delete
+
+SELECTIONS = ["", "?status=published", "?status=draft", "?versionId={historical}", "?label=first"]
+
+
+def tag(kind: Kind, api: Api) -> str:
+    """Return the tag of the record."""
+    answer = api.get(kind.url("writer"))
+    assert answer.status == 200
+    return answer.tag
+
+
+def everything(kind: Kind, api: Api) -> tuple[Any, ...]:
+    """Return all that there is to see of `writer`."""
+    addresses = (kind.url("writer"), kind.url("writer", "labels"), kind.url("writer", "versions"))
+    return tuple(api.get(address).body for address in addresses)
+
+
+@pytest.mark.parametrize("change", GUARDED)
+def test_a_change_from_a_stale_base_is_refused_and_changes_nothing(
+    cast: Cast, kind: Kind, change: Change
+) -> None:
+    history = make_history(kind, cast.alice)
+    stale = tag(kind, cast.alice)
+    newest = kind.save(cast.edgar, text="of edgar", description="of edgar")["latestVersionId"]
+    before = everything(kind, cast.alice)
+    answer = change(kind, cast.alice, history, if_match=stale)
+    assert (answer.status, answer.code) == (412, "edit_conflict")
+    assert answer.body["error"]
+    current = {**answer.body["current"], "changedFields": sorted(answer.body["current"]["changedFields"])}
+    assert current.pop("savedAt")
+    assert current == {
+        "latestVersionId": newest,
+        "activeVersionId": history.published,
+        "savedBy": "edgar",
+        "changedFields": sorted([kind.text, "description"]),
+    }
+    assert everything(kind, cast.alice) == before
+
+
+def test_a_refused_change_learns_when_the_last_save_was(alice: Api, kind: Kind) -> None:
+    kind.make(alice)
+    answer = alice.patch(kind.url("writer"), {kind.text: "two"}, if_match='"stale"')
+    assert answer.body["current"]["savedAt"] == kind.versions(alice)[0]["createdAt"]
+
+
+def test_a_refused_change_learns_that_nothing_is_published(alice: Api, kind: Kind) -> None:
+    made = kind.make(alice)
+    current = alice.delete(kind.url("writer"), if_match='"stale"').body["current"]
+    assert (current["activeVersionId"], current["latestVersionId"]) == (None, made["latestVersionId"])
+
+
+@pytest.mark.parametrize("change", GUARDED)
+def test_a_change_from_the_current_base_is_made(alice: Api, kind: Kind, change: Change) -> None:
+    history = make_history(kind, alice)
+    assert change(kind, alice, history, if_match=tag(kind, alice)).status in {200, 201}
+
+
+@pytest.mark.parametrize("change", GUARDED)
+def test_a_star_matches_whatever_is_there(alice: Api, kind: Kind, change: Change) -> None:
+    history = make_history(kind, alice)
+    assert change(kind, alice, history, if_match="*").status in {200, 201}
+
+
+@pytest.mark.parametrize("given", ['"other"', "nonsense", "", '"a", "b"'])
+def test_what_is_no_tag_of_the_resource_does_not_match(alice: Api, kind: Kind, given: str) -> None:
+    kind.make(alice)
+    answer = alice.patch(kind.url("writer"), {kind.text: "two"}, if_match=given)
+    assert (answer.status, answer.code) == (412, "edit_conflict")
+    assert len(kind.versions(alice)) == 1
+
+
+def test_one_tag_of_a_list_that_holds_is_enough(alice: Api, kind: Kind) -> None:
+    kind.make(alice)
+    given = f'"other", {tag(kind, alice)}'
+    assert alice.patch(kind.url("writer"), {kind.text: "two"}, if_match=given).status == 200
+
+
+def test_the_second_tab_of_the_same_person_is_refused(alice: Api, kind: Kind) -> None:
+    kind.make(alice, description="there")
+    both_tabs = tag(kind, alice)
+    first = alice.patch(kind.url("writer"), {kind.text: "first tab"}, if_match=both_tabs)
+    second = alice.patch(kind.url("writer"), {"description": "second tab"}, if_match=both_tabs)
+    assert (first.status, second.status, second.body["current"]["savedBy"]) == (200, 412, "alice")
+    found = alice.get(kind.url("writer"), status="draft").body
+    assert (found[kind.text], found["description"]) == ("first tab", "there")
+
+
+@pytest.mark.parametrize("between", CHANGES)
+def test_any_change_in_between_makes_the_base_stale(alice: Api, kind: Kind, between: Change) -> None:
+    history = make_history(kind, alice)
+    stale = tag(kind, alice)
+    assert between(kind, alice, history).status in {200, 201}
+    answer = alice.patch(kind.url("writer"), {"name": "From the stale base"}, if_match=stale)
+    assert answer.status == 412
+    assert answer.body["current"]["latestVersionId"] == kind.versions(alice)[0]["id"]
+
+
+def test_the_tag_of_any_selector_guards_a_save(alice: Api, kind: Kind) -> None:
+    history = make_history(kind, alice)
+    for query in SELECTIONS:
+        given = alice.get(kind.url("writer") + query.format(**vars(history))).tag
+        assert alice.patch(kind.url("writer"), {kind.text: f"from {query}"}, if_match=given).status == 200
+
+
+def test_what_is_missing_matches_nothing(alice: Api, kind: Kind) -> None:
+    history = make_history(kind, alice)
+    assert delete(kind, alice, history).status == 200
+    assert alice.patch(kind.url("writer"), {kind.text: "two"}, if_match="*").status == 404

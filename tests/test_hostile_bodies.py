@@ -1,0 +1,234 @@
+"""Bodies that no honest client sends: each is refused with a clear answer, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from pytest_django import Settings
+
+from tests.support.api import Answer, Api, Kind
+from tests.support.unchanged import everything_stored, is_refusal
+
+DEEPEST = 64
+HOPELESS = 100_000
+
+
+def nested_lists(levels: int) -> bytes:
+    """Return an object whose deepest value is so many levels down, the object included."""
+    return b'{"name": ' + b"[" * (levels - 1) + b"]" * (levels - 1) + b"}"
+
+
+def nested_objects(levels: int) -> bytes:
+    """Return the same with objects all the way down."""
+    return b'{"name": ' * (levels - 1) + b"{}" + b"}" * (levels - 1)
+
+
+NOT_A_DOCUMENT = {
+    "a byte that is no UTF-8": b'{"name": "\xff"}',
+    "Latin-1": '{"name": "é"}'.encode("latin-1"),
+    "UTF-16": '{"name": "x"}'.encode("utf-16"),
+    "an overlong NUL": b'{"name": "\xc0\x80"}',
+    "a surrogate in UTF-8": b'{"name": "\xed\xa0\x80"}',
+    "a cut off character": b'{"name": "\xe2\x82"}',
+    "a byte order mark": b'\xef\xbb\xbf{"name": "x"}',
+    "white space": b" \n ",
+    "an open object": b'{"name": "x"',
+    "two documents": b'{"name": "x"} {"name": "y"}',
+    "a trailing comma": b'{"name": "x",}',
+    "single quotes": b"{'name': 'x'}",
+    "a comment": b'{"name": "x"} // why not',
+    "a bare word": b"undefined",
+    "a leading zero": b'{"name": 01}',
+    "a line break inside a text": b'{"name": "a\nb"}',
+    "a raw NUL": b'{"name": "a\x00b"}',
+    "an escaped NUL": b'{"name": "a\\u0000b"}',
+    "a NUL in a key": b'{"na\\u0000me": "x"}',
+    "half a pair": b'{"name": "\\ud83d"}',
+    "the other half": b'{"name": "\\ude00"}',
+    "both halves in the wrong order": b'{"name": "\\ude00\\ud83d"}',
+    "half a pair in a key": b'{"\\ud83d": "x"}',
+    "NaN": b'{"name": NaN}',
+    "Infinity": b'{"name": Infinity}',
+    "minus Infinity": b'{"name": -Infinity}',
+    "1e999": b'{"name": 1e999}',
+    "-1e999": b'{"name": [-1e999]}',
+    "an integer of 5000 digits": b'{"name": ' + b"7" * 5000 + b"}",
+    "a key twice": b'{"name": "x", "name": "y"}',
+    "a key twice, once escaped": b'{"name": "x", "n\\u0061me": "y"}',
+    "a key twice further down": b'{"metadata": {"a": [{"b": 1, "b": 1}]}}',
+    "65 levels of lists": nested_lists(DEEPEST + 1),
+    "65 levels of objects": nested_objects(DEEPEST + 1),
+    "far too many lists": nested_lists(HOPELESS),
+    "far too many objects": nested_objects(HOPELESS),
+    "far too many open lists": b"[" * HOPELESS,
+}
+NOT_AN_OBJECT = {
+    "null": b"null",
+    "a truth": b"true",
+    "a number": b"0",
+    "a text": b'"name"',
+    "an empty text": b'""',
+    "an empty list": b"[]",
+    "a list of pairs": b'[["name", "x"]]',
+    "a list of objects": b'[{"name": "x"}]',
+}
+
+Send = Callable[[bytes], Answer]
+
+ROUTES = {
+    "create": ("POST", ""),
+    "edit": ("PATCH", "/writer"),
+    "delete": ("DELETE", "/writer"),
+    "clone": ("POST", "/writer/clone"),
+    "export": ("POST", "/writer/export"),
+    "unpublish": ("POST", "/writer/unpublish"),
+    "add a version": ("POST", "/writer/versions"),
+    "activate": ("POST", "/writer/versions/{version}/activate"),
+    "restore": ("POST", "/writer/versions/{version}/restore"),
+    "delete a version": ("DELETE", "/writer/versions/{version}"),
+    "set a label": ("PUT", "/writer/labels/stable"),
+    "remove a label": ("DELETE", "/writer/labels/stable"),
+}
+
+
+@pytest.fixture
+def draft(alice: Api, kind: Kind) -> str:
+    """The draft of a published resource that has a label."""
+    record = kind.make(alice, autoPublish=True)
+    label = {"versionId": record["activeVersionId"]}
+    assert alice.put(kind.url("writer", "labels", "stable"), label).status == 200
+    return str(kind.save(alice)["latestVersionId"])
+
+
+@pytest.fixture
+def nothing_changes(draft: str) -> Iterator[None]:
+    """Whatever a test sends, afterwards everything is as it was."""
+    before = everything_stored()
+    yield
+    assert everything_stored() == before
+
+
+@pytest.fixture(params=ROUTES)
+def send(request: pytest.FixtureRequest, alice: Api, kind: Kind, draft: str) -> Send:
+    """Send a body to one of the routes that take one."""
+    method, below = ROUTES[request.param]
+    path = kind.path + below.format(version=draft)
+    return lambda body: alice.request(method, path, body)
+
+
+def wrong_answers(answers: dict[str, Answer]) -> dict[str, Any]:
+    """Return the answers that do not refuse the body as such."""
+    return {
+        name: (answer.status, answer.body)
+        for name, answer in answers.items()
+        if not is_refusal(answer, 400, "validation_failed") or answer.fields != ["body"]
+    }
+
+
+@pytest.mark.usefixtures("nothing_changes")
+def test_what_is_not_exact_json_is_refused(send: Send) -> None:
+    assert wrong_answers({name: send(body) for name, body in NOT_A_DOCUMENT.items()}) == {}
+
+
+@pytest.mark.usefixtures("nothing_changes")
+def test_what_is_not_an_object_is_refused(send: Send) -> None:
+    assert wrong_answers({name: send(body) for name, body in NOT_AN_OBJECT.items()}) == {}
+
+
+def test_a_preview_refuses_the_same_bodies(alice: Api) -> None:
+    path = "/stored/agents/preview-instructions"
+    bodies = NOT_A_DOCUMENT | NOT_AN_OBJECT
+    assert wrong_answers({name: alice.post(path, body) for name, body in bodies.items()}) == {}
+
+
+@pytest.mark.usefixtures("nothing_changes")
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "text/plain",
+        "text/html",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "application/xml",
+        "application/jsonp",
+        "application/x-ndjson",
+        "application/octet-stream",
+        "json",
+        "application/json/more",
+        "é",
+        "",
+    ],
+)
+def test_a_body_of_another_type_is_refused(alice: Api, kind: Kind, draft: str, content_type: str) -> None:
+    body = json.dumps(kind.body(id="new", newId="new")).encode()
+    answers = {
+        name: alice.request(method, kind.path + below.format(version=draft), body, content_type=content_type)
+        for name, (method, below) in ROUTES.items()
+    }
+    code = "unsupported_media_type"
+    assert {name: a.status for name, a in answers.items() if not is_refusal(a, 415, code)} == {}
+
+
+@pytest.mark.parametrize(
+    "content_type", ["application/json", "application/json; charset=utf-8", "Application/JSON"]
+)
+def test_json_is_json_however_its_type_is_written(alice: Api, kind: Kind, content_type: str) -> None:
+    body = json.dumps(kind.body("été", id="new")).encode()
+    answer = alice.request("POST", kind.path, body, content_type=content_type)
+    assert (answer.status, answer.body[kind.text]) == (201, "été")
+
+
+def test_64_levels_are_saved_and_read_again_everywhere(alice: Api, kind: Kind) -> None:
+    nested: Any = {}
+    for _ in range(DEEPEST - 2):
+        nested = {"a": nested}
+    body = kind.body(id="deep", requestContextSchema=nested, metadata=nested, autoPublish=True)
+    first = alice.post(kind.path, body)
+    assert (first.status, first.body["requestContextSchema"], first.body["metadata"]) == (201, nested, nested)
+
+    second = kind.save(alice, "deep")["latestVersionId"]
+    versions = kind.versions(alice, "deep")
+    assert [version["requestContextSchema"] for version in versions] == [nested, nested]
+    reads = [
+        alice.get(kind.url("deep")),
+        alice.get(kind.url("deep", "versions", second)),
+        alice.get(kind.url("deep", "versions", "compare"), **{"from": versions[1]["id"], "to": second}),
+        alice.get(kind.path),
+        alice.post(kind.url("deep", "export")),
+        alice.post(kind.url("deep", "clone"), {"newId": "copy"}),
+        alice.post(kind.url("deep", "versions", versions[1]["id"], "restore")),
+    ]
+    assert [answer.status for answer in reads] == [200, 200, 200, 200, 200, 201, 201]
+
+
+@pytest.mark.parametrize(
+    "number", [10**19, -(2**63) - 1, 10**100, 10**4000, 0.1, 1e308, 5e-324, 1e16, 123456789.123456789]
+)
+def test_a_number_comes_back_as_it_was_given(alice: Api, kind: Kind, number: float) -> None:
+    kind.make(alice, requestContextSchema={"default": number})
+    [version] = kind.versions(alice)
+    read = version["requestContextSchema"]["default"]
+    assert (read, type(read)) == (number, type(number))
+
+
+@pytest.mark.parametrize("number", [10**19, -(2**63) - 1, 10**100, 10**4000])
+def test_metadata_keep_large_integers(alice: Api, kind: Kind, number: int) -> None:
+    kind.make(alice, metadata={"n": number})
+    assert alice.get(kind.url("writer"), status="draft").body["metadata"] == {"n": number}
+    found = alice.get(kind.path, status="all", metadata=json.dumps({"n": number})).body
+    assert [record["id"] for record in found[kind.list_key]] == ["writer"]
+
+
+def test_a_body_may_be_as_large_as_the_limit_and_no_larger(
+    alice: Api, kind: Kind, settings: Settings
+) -> None:
+    body = json.dumps(kind.body("été " * 100, id="large")).encode()
+    settings.EDITOR_MAX_BODY = len(body) - 1
+    before = everything_stored()
+    assert is_refusal(alice.post(kind.path, body), 413, "payload_too_large")
+    assert everything_stored() == before
+    settings.EDITOR_MAX_BODY = len(body)
+    assert alice.post(kind.path, body).status == 201

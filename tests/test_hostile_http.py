@@ -1,0 +1,296 @@
+"""What a test client cannot send: bodies without a length, far too large ones, bytes that break the rules."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from http.client import HTTPException
+from typing import Any
+
+import pytest
+
+from tests.support.api import Answer, Kind
+from tests.support.remote import RemoteApi, connected, send, service_connection
+from tests.support.service import Service, running_service
+from tests.support.unchanged import is_refusal
+
+LIMIT = 64 * 1024
+
+ODD_PATHS = [
+    b"%00",
+    b"..",
+    b"%2e%2e",
+    b"..%2f..%2fetc%2fpasswd",
+    b"../agents",
+    b"/writer",
+    b"writer//",
+    b"writer%0A",
+    b"x" * 50_000,
+    b"x/" * 20_000,
+]
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A server with a small limit on bodies."""
+    folder = tmp_path_factory.mktemp("hostile")
+    with running_service(folder, EDITOR_MAX_BODY=str(LIMIT)) as running:
+        yield running
+
+
+@pytest.fixture
+def api(service: Service) -> Iterator[RemoteApi]:
+    """A connection for honest requests."""
+    with connected(service) as connection:
+        yield connection
+
+
+@pytest.fixture
+def before(api: RemoteApi, kind: Kind) -> Iterator[dict[str, Any]]:
+    """The record of `writer` as it is now, in its second version; it is deleted in the end."""
+    kind.make(api, autoPublish=True)
+    kind.save(api, text="honest")
+    yield now(api, kind)
+    assert api.delete(kind.url("writer")).status == 200
+
+
+def request(
+    service: Service, line: str | bytes, *headers: str | bytes, body: bytes = b"", more_to_come: bool = True
+) -> Answer:
+    """Send a request of the admin, its lines and headers as they are."""
+    lines = [line, f"Authorization: Bearer {service.key}", "Content-Type: application/json", *headers]
+    if not any(_bytes(header).lower().startswith(b"host:") for header in headers):
+        lines.append("Host: 127.0.0.1")
+    head = b"\r\n".join(_bytes(each) for each in lines)
+    return send(service, head + b"\r\nConnection: close\r\n\r\n" + body, more_to_come=more_to_come)
+
+
+def _bytes(text: str | bytes) -> bytes:
+    return text if isinstance(text, bytes) else text.encode()
+
+
+def chunked(body: bytes, size: int) -> bytes:
+    """Return a body in the form of chunks, which needs no length."""
+    parts = [body[start : start + size] for start in range(0, len(body), size)]
+    return b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
+
+
+def target(kind: Kind, *rest: str) -> str:
+    return f"/api{kind.url('writer', *rest)}"
+
+
+def now(api: RemoteApi, kind: Kind) -> dict[str, Any]:
+    return dict(api.get(kind.url("writer"), status="draft").body)
+
+
+@pytest.mark.parametrize("framing", [("chunked", 1_000), ("chunked", 5), ("chunked", 1), ("Chunked", 1_000)])
+def test_a_body_without_a_length_is_not_taken_for_an_empty_one(
+    service: Service, api: RemoteApi, kind: Kind, before: dict[str, Any], framing: tuple[str, int]
+) -> None:
+    coding, size = framing
+    body = chunked(json.dumps({kind.text: "in chunks"}).encode(), size)
+    answer = request(service, f"PATCH {target(kind)} HTTP/1.1", f"Transfer-Encoding: {coding}", body=body)
+    if answer.status == 200:
+        assert answer.body[kind.text] == now(api, kind)[kind.text] == "in chunks"
+    else:
+        assert 400 <= answer.status < 500 and answer.body.keys() >= {"error", "code"}
+        assert now(api, kind) == before
+
+
+def test_a_message_without_a_length_is_not_lost(
+    service: Service, api: RemoteApi, kind: Kind, before: dict[str, Any]
+) -> None:
+    body = json.dumps({"changeMessage": "in chunks"}).encode()
+    answer = request(
+        service,
+        f"POST {target(kind, 'versions')} HTTP/1.1",
+        "Transfer-Encoding: chunked",
+        body=chunked(body, 1_000),
+    )
+    if answer.status == 201:
+        assert answer.body["changeMessage"] == "in chunks"
+    else:
+        assert 400 <= answer.status < 500 and answer.body.keys() >= {"error", "code"}
+        assert len(kind.versions(api)) == 2
+
+
+@pytest.mark.parametrize("body", [b"{", b"[]", b'{"name": NaN}', b'{"surprise": 1}'])
+def test_a_hostile_body_without_a_length_is_refused(
+    service: Service, api: RemoteApi, kind: Kind, before: dict[str, Any], body: bytes
+) -> None:
+    answer = request(
+        service, f"PATCH {target(kind)} HTTP/1.1", "Transfer-Encoding: chunked", body=chunked(body, 1_000)
+    )
+    assert 400 <= answer.status < 500 and answer.body.keys() >= {"error", "code"}
+    assert now(api, kind) == before
+
+
+@pytest.mark.parametrize("framing", [b"%s", b"zz\r\n%s\r\n0\r\n\r\n", b"-5\r\n%s\r\n0\r\n\r\n"])
+def test_a_body_in_broken_chunks_is_refused(
+    service: Service, api: RemoteApi, kind: Kind, before: dict[str, Any], framing: bytes
+) -> None:
+    body = framing % json.dumps({kind.text: "broken"}).encode()
+    answer = request(service, f"PATCH {target(kind)} HTTP/1.1", "Transfer-Encoding: chunked", body=body)
+    assert 400 <= answer.status < 500, answer.body
+    assert now(api, kind) == before
+
+
+def large(kind: Kind, size: int) -> bytes:
+    """Return a valid edit of exactly this many bytes."""
+    frame = len(json.dumps({kind.text: ""}))
+    return json.dumps({kind.text: "x" * (size - frame)}).encode()
+
+
+@pytest.mark.parametrize("size", [LIMIT + 1, 10 * 1024 * 1024])
+def test_a_body_over_the_limit_is_refused_and_the_server_goes_on(
+    service: Service, api: RemoteApi, kind: Kind, before: dict[str, Any], size: int
+) -> None:
+    answer = api.patch(kind.url("writer"), large(kind, size))
+    assert is_refusal(answer, 413, "payload_too_large"), (answer.status, answer.body)
+    assert now(api, kind) == before
+
+
+@pytest.mark.parametrize("size", [LIMIT + 1, 10 * 1024 * 1024])
+def test_a_body_over_the_limit_is_refused_without_a_length_too(
+    service: Service, api: RemoteApi, kind: Kind, before: dict[str, Any], size: int
+) -> None:
+    answer = request(
+        service,
+        f"PATCH {target(kind)} HTTP/1.1",
+        "Transfer-Encoding: chunked",
+        body=chunked(large(kind, size), 1 << 16),
+    )
+    assert is_refusal(answer, 413, "payload_too_large"), (answer.status, answer.body)
+    assert now(api, kind) == before
+
+
+def test_a_body_of_the_limit_is_saved(api: RemoteApi, kind: Kind, before: dict[str, Any]) -> None:
+    answer = api.patch(kind.url("writer"), large(kind, LIMIT))
+    assert (answer.status, len(answer.body[kind.text])) == (
+        200,
+        len(json.loads(large(kind, LIMIT))[kind.text]),
+    )
+
+
+def test_a_length_that_counts_on_an_answer_in_between_is_read(
+    service: Service, kind: Kind, before: dict[str, Any]
+) -> None:
+    body = json.dumps({kind.text: "expected"}).encode()
+    answer = request(
+        service,
+        f"PATCH {target(kind)} HTTP/1.1",
+        "Expect: 100-continue",
+        f"Content-Length: {len(body)}",
+        body=body,
+    )
+    assert (answer.status, answer.body[kind.text]) == (200, "expected")
+
+
+@pytest.mark.parametrize(
+    "host", [b"evil.example", b"\xff\xfe", b"a b", b"127.0.0.1:x", b"127.0.0.1\r\nHost: evil", b""]
+)
+def test_an_odd_host_is_refused(
+    service: Service, api: RemoteApi, kind: Kind, before: dict[str, Any], host: bytes
+) -> None:
+    answer = request(service, f"DELETE {target(kind)} HTTP/1.1", b"Host: " + host)
+    assert is_refusal(answer, 400, "bad_request"), (answer.status, answer.body)
+    assert now(api, kind) == before
+
+
+@pytest.mark.parametrize("key", [b"\xff\xfe", b"\xe4\xbd\xa0", b"", b"x" * 20_000, b"ek_\t"])
+def test_odd_bytes_for_a_key_open_nothing(service: Service, kind: Kind, key: bytes) -> None:
+    head = f"GET /api{kind.path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n".encode()
+    answer = send(service, head + b"Authorization: Bearer " + key + b"\r\n\r\n")
+    assert is_refusal(answer, 401, "unauthorized"), (answer.status, answer.body)
+
+
+@pytest.mark.parametrize("path", ODD_PATHS)
+def test_an_odd_path_is_missing(
+    service: Service, api: RemoteApi, kind: Kind, before: dict[str, Any], path: bytes
+) -> None:
+    line = b"DELETE /api" + kind.path.encode() + b"/" + path + b" HTTP/1.1"
+    answer = request(service, line)
+    assert is_refusal(answer, 404, "not_found"), (answer.status, answer.body)
+    assert now(api, kind) == before
+
+
+@pytest.mark.parametrize("path", [b"%FF", b"writer%FF", b"%ED%A0%80", b"writer%C0%AF"])
+def test_a_path_that_is_no_utf_8_is_refused(
+    service: Service, api: RemoteApi, kind: Kind, before: dict[str, Any], path: bytes
+) -> None:
+    answer = request(service, b"DELETE /api" + kind.path.encode() + b"/" + path + b" HTTP/1.1")
+    assert is_refusal(answer, 404, "not_found") or is_refusal(answer, 400, "bad_request"), answer
+    assert now(api, kind) == before
+
+
+def test_a_broken_byte_in_a_path_does_not_stand_for_the_id_that_spells_it(
+    service: Service, api: RemoteApi, kind: Kind
+) -> None:
+    if api.get(kind.url("%FF")).status == 404:
+        kind.make(api, "%FF", autoPublish=True)
+    answer = request(service, f"GET /api{kind.path}/%FF HTTP/1.1")
+    assert answer.status in {400, 404}, answer.body
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"PATCH {target}\xff HTTP/1.1",
+        b"PATCH {target}?status=\xff HTTP/1.1",
+        b"PATCH {target} more HTTP/1.1",
+        b"PATCH {target}?" + b"x" * 200_000 + b" HTTP/1.1",
+        b"PATCH {target} HTTP/7.7",
+        b"PA\x00TCH {target} HTTP/1.1",
+        b"PATCH {target} HTTP/1.1\r\nContent-Length: abc",
+        b"PATCH {target} HTTP/1.1\r\nContent-Length: -1",
+        b"PATCH {target} HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 4",
+        b"PATCH {target} HTTP/1.1\r\nContent-Length: 99999999999999999999999",
+        b"PATCH {target} HTTP/1.1\r\nTransfer-Encoding: gzip",
+        b"PATCH {target} HTTP/1.1\r\nX-\x00: 1",
+        b"PATCH {target} HTTP/1.1\r\nX: a\x00b",
+        b"PATCH {target} HTTP/1.1\r\nno colon",
+    ],
+)
+def test_what_is_no_http_is_refused_and_the_server_goes_on(
+    service: Service, api: RemoteApi, kind: Kind, before: dict[str, Any], line: bytes
+) -> None:
+    # The web server itself answers these, or hangs up: they never become a request.
+    body = json.dumps({kind.text: "smuggled"}).encode()
+    try:
+        answer = request(service, line.replace(b"{target}", target(kind).encode()), body=body)
+    except (ConnectionError, HTTPException):
+        pass
+    else:
+        assert 400 <= answer.status < 500
+    assert now(api, kind) == before
+
+
+def test_a_body_that_breaks_off_is_not_saved(
+    service: Service, api: RemoteApi, kind: Kind, before: dict[str, Any]
+) -> None:
+    body = json.dumps({kind.text: "cut off"}).encode()
+    try:
+        answer = request(
+            service,
+            f"PATCH {target(kind)} HTTP/1.1",
+            f"Content-Length: {len(body)}",
+            body=body[:-5],
+            more_to_come=False,
+        )
+    except (ConnectionError, HTTPException):
+        pass  # hanging up on a client that stopped talking is right too
+    else:
+        assert is_refusal(answer, 400, "validation_failed"), (answer.status, answer.body)
+    assert now(api, kind) == before
+
+
+@pytest.mark.parametrize(
+    "attack", [b"GET / HTTP/1.1\r\n", b"\x16\x03\x01\x02\x00", b"\x00" * 100, b"PRI * HTTP/2.0\r\n"]
+)
+def test_a_client_that_goes_away_in_the_middle_stops_nothing(
+    service: Service, api: RemoteApi, kind: Kind, before: dict[str, Any], attack: bytes
+) -> None:
+    for _ in range(40):
+        with service_connection(service) as connection:
+            connection.sendall(attack)
+    assert now(api, kind) == before

@@ -1,0 +1,172 @@
+"""The shapes of instructions and of rules: what they take, what they refuse, and how a fault is named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.configurations import (
+    ALWAYS,
+    BLANKS,
+    FOR_GOLD,
+    SMALLEST_AGENT,
+    SMALLEST_BLOCK,
+    faults_of,
+)
+from versioning.config import AGENT, PROMPT_BLOCK
+
+A_REFERENCE = {"type": "prompt_block_ref", "id": "tone"}
+OPERATORS = [
+    *("equals", "not_equals", "contains", "not_contains"),
+    *("greater_than", "less_than", "greater_than_or_equal", "less_than_or_equal"),
+    *("in", "not_in", "exists", "not_exists"),
+]
+
+
+def edited_agent(**changes: Any) -> dict[str, Any]:
+    return AGENT.edited(SMALLEST_AGENT, changes)
+
+
+def edited_block(**changes: Any) -> dict[str, Any]:
+    return PROMPT_BLOCK.edited(SMALLEST_BLOCK, changes)
+
+
+def group(*conditions: Any, operator: str = "AND") -> dict[str, Any]:
+    return {"operator": operator, "conditions": list(conditions)}
+
+
+def rule(**changes: Any) -> dict[str, Any]:
+    return {"field": "tier", "operator": "exists", **changes}
+
+
+def nested_groups(levels: int) -> dict[str, Any]:
+    innermost = group(rule())
+    for _ in range(levels - 1):
+        innermost = group(innermost)
+    return innermost
+
+
+@pytest.mark.parametrize(
+    "instructions",
+    [
+        *BLANKS,
+        [],
+        [{"type": "text", "content": ""}],
+        [{"type": "prompt_block", "content": " \n "}],
+        [{"type": "text", "content": " "}, {"type": "prompt_block", "content": "", "rules": FOR_GOLD}],
+    ],
+)
+def test_instructions_are_not_blank_in_whatever_form(instructions: Any) -> None:
+    assert faults_of("agent", instructions=instructions) == ["instructions"]
+
+
+@pytest.mark.parametrize(
+    "instructions",
+    [
+        "Write.",
+        "  Write.\n",
+        [{"type": "text", "content": "Write."}],
+        [{"type": "prompt_block", "content": "Write."}],
+        [{"type": "prompt_block", "content": "Write.", "rules": None}],
+        [{"type": "prompt_block", "content": "Write.", "rules": ALWAYS}],
+        [A_REFERENCE],
+        [{"type": "text", "content": " "}, A_REFERENCE, A_REFERENCE],
+    ],
+)
+def test_instructions_are_text_or_blocks(instructions: Any) -> None:
+    assert edited_agent(instructions=instructions)["instructions"] == instructions
+
+
+@pytest.mark.parametrize(
+    ("instructions", "fields"),
+    [
+        (None, ["instructions"]),
+        (5, ["instructions"]),
+        ({"type": "text", "content": "a"}, ["instructions"]),
+        (["Write."], ["instructions.0"]),
+        ([None], ["instructions.0"]),
+        ([{}], ["instructions.0.type"]),
+        ([{"content": "a"}], ["instructions.0.type"]),
+        ([{"type": "image", "content": "a"}], ["instructions.0.type"]),
+        ([{"type": 5}], ["instructions.0.type"]),
+        ([{"type": "text"}], ["instructions.0.content"]),
+        ([{"type": "text", "content": None}], ["instructions.0.content"]),
+        ([{"type": "text", "content": ["a"]}], ["instructions.0.content"]),
+        ([{"type": "text", "content": "a", "rules": ALWAYS}], ["instructions.0.rules"]),
+        ([{"type": "text", "content": "a", "text": "b"}], ["instructions.0.text"]),
+        ([{"type": "prompt_block"}], ["instructions.0.content"]),
+        ([{"type": "prompt_block", "content": "a", "id": "tone"}], ["instructions.0.id"]),
+        ([{"type": "prompt_block_ref"}], ["instructions.0.id"]),
+        ([{"type": "prompt_block_ref", "id": None}], ["instructions.0.id"]),
+        ([{"type": "prompt_block_ref", "id": ""}], ["instructions.0.id"]),
+        ([{"type": "prompt_block_ref", "id": "a/../b"}], ["instructions.0.id"]),
+        ([{**A_REFERENCE, "rules": ALWAYS}], ["instructions.0.rules"]),
+        ([{**A_REFERENCE, "content": "a"}], ["instructions.0.content"]),
+        ([{"type": "prompt_block", "content": "a", "rules": 1}], ["instructions.0.rules"]),
+        (
+            [A_REFERENCE, {"type": "text"}, {"type": "nothing"}],
+            ["instructions.1.content", "instructions.2.type"],
+        ),
+    ],
+)
+def test_a_fault_of_the_instructions_is_named_where_it_is(instructions: Any, fields: list[str]) -> None:
+    assert faults_of("agent", instructions=instructions) == fields
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_a_rule_takes_every_operator(operator: str) -> None:
+    rules = group(rule(operator=operator, value=[1, "a", None, {"b": True}]), operator="OR")
+    assert edited_block(rules=rules)["rules"] == rules
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3])
+def test_three_levels_of_rules_are_taken(levels: int) -> None:
+    rules = nested_groups(levels)
+    blocks = [{"type": "prompt_block", "content": "Hi.", "rules": rules}]
+    assert edited_block(rules=rules)["rules"] == rules
+    assert edited_agent(instructions=blocks)["instructions"] == blocks
+
+
+@pytest.mark.parametrize("levels", [4, 5, 30])
+def test_deeper_rules_are_refused_where_they_begin(levels: int) -> None:
+    rules = nested_groups(levels)
+    where = "rules.conditions.0.conditions.0.conditions.0"
+    blocks = [{"type": "prompt_block", "content": "Hi.", "rules": rules}]
+    refused = {
+        "": faults_of("block", rules=rules),
+        "instructions.0.": faults_of("agent", instructions=blocks),
+        "tools.search.": faults_of("agent", tools={"search": {"rules": rules}}),
+        "memory.0.": faults_of("agent", memory=[{"value": {}, "rules": rules}]),
+    }
+    for prefix, fields in refused.items():
+        assert fields and all(field.startswith(f"{prefix}{where}") for field in fields)
+
+
+@pytest.mark.parametrize(
+    ("rules", "fields"),
+    [
+        (5, ["rules"]),
+        ([], ["rules"]),
+        ({}, ["rules.conditions", "rules.operator"]),
+        (rule(), ["rules.conditions", "rules.field", "rules.operator"]),
+        (group(operator="and"), ["rules.operator"]),
+        (group(operator="NOT"), ["rules.operator"]),
+        ({"operator": "AND", "conditions": {}}, ["rules.conditions"]),
+        ({"operator": "AND", "conditions": None}, ["rules.conditions"]),
+        ({**group(), "bogus": 1}, ["rules.bogus"]),
+        (group(5), ["rules.conditions.0"]),
+        (group({}), ["rules.conditions.0.field", "rules.conditions.0.operator"]),
+        (group(rule(operator="like")), ["rules.conditions.0.operator"]),
+        (group(rule(operator=None)), ["rules.conditions.0.operator"]),
+        (group(rule(field="")), ["rules.conditions.0.field"]),
+        (group(rule(field=5)), ["rules.conditions.0.field"]),
+        (group(rule(bogus=1)), ["rules.conditions.0.bogus"]),
+        (group(rule(text=1)), ["rules.conditions.0.text"]),
+        (group(rule(), group(rule(bogus=1))), ["rules.conditions.1.conditions.0.bogus"]),
+        (group(group(group(rule(text=1)))), ["rules.conditions.0.conditions.0.conditions.0.text"]),
+        (group(group(group(5))), ["rules.conditions.0.conditions.0.conditions.0"]),
+    ],
+)
+def test_a_fault_of_rules_is_named_where_it_is(rules: Any, fields: list[str]) -> None:
+    assert faults_of("block", rules=rules) == fields

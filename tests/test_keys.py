@@ -1,0 +1,238 @@
+"""API keys: shown once, kept as a hash, no mightier than their owner, dead the moment they are revoked."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+
+import httpx
+import pytest
+from django.apps import apps
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from tests.conftest import Cast
+from tests.support.api import Answer, Api, Kind
+from tests.support.people import command, give_role, key_of, person
+from tests.support.service import Service
+from versioning.access import Role
+from versioning.errors import Invalid
+from versioning.models import ApiKey, Membership, Workspace
+
+HOUR = datetime.timedelta(hours=1)
+
+
+def works(api: Api) -> bool:
+    """Whether the key opens the service at all."""
+    status = api.get("/stored/agents").status
+    assert status in {200, 401}
+    return status == 200
+
+
+def stored(api: Api) -> ApiKey:
+    """What is stored of a key."""
+    digest = hashlib.sha256(api.key.encode()).hexdigest()
+    found: ApiKey = ApiKey.objects.get(digest=digest)
+    return found
+
+
+def assert_unauthorized(answer: Answer) -> None:
+    assert (answer.status, answer.code) == (401, "unauthorized")
+    assert set(answer.body) == {"error", "code"}
+    assert answer.headers["WWW-Authenticate"].startswith("Bearer")
+
+
+# The secret
+
+
+def test_the_text_of_a_key_is_stored_nowhere(cast: Cast, kind: Kind) -> None:
+    record = kind.make(cast.alice, autoPublish=True)
+    cast.alice.put(kind.url("writer", "labels", "stable"), {"versionId": record["activeVersionId"]})
+    command("revoke_api_key", cast.alice.key)
+    rows = [str(row) for model in apps.get_models() for row in model._default_manager.values()]
+    assert len(rows) > 10
+    assert not [row for row in rows if cast.alice.key in row or cast.alice.key[12:] in row]
+
+
+def test_what_is_stored_of_a_key_does_not_open_anything(cast: Cast) -> None:
+    row = stored(cast.alice)
+    for text in (row.prefix, row.digest, str(row.pk)):
+        assert_unauthorized(Api(text).get("/stored/agents"))
+
+
+def test_keys_are_long_and_no_two_are_alike(cast: Cast) -> None:
+    keys = {key_of("alice").key for _ in range(20)}
+    assert len(keys) == 20
+    assert all(key.startswith("ek_") and len(key) >= 40 for key in keys)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Bearer",
+        "Bearer ",
+        "Bearer ek_",
+        "Bearer ek_unknown",
+        "Bearer nonsense",
+        "Bearer ek_\u00fc\u00ff",
+        "Bearer {key} {key}",
+        "Bearer {key}x",
+        "Bearer ek_{key}",
+        "bearer:{key}",
+        "Basic {key}",
+        "Token {key}",
+        "{key}",
+        "",
+    ],
+)
+def test_credentials_that_do_not_hold_are_refused(cast: Cast, header: str) -> None:
+    answer = cast.nobody.request(
+        "GET", "/stored/agents", authorization=header.replace("{key}", cast.alice.key)
+    )
+    assert_unauthorized(answer)
+
+
+def test_the_word_bearer_is_read_whatever_its_case(cast: Cast) -> None:
+    for scheme in ("bearer", "BEARER"):
+        answer = cast.nobody.request("GET", "/stored/agents", authorization=f"{scheme} {cast.alice.key}")
+        assert answer.status == 200
+
+
+# The end of a key
+
+
+def test_a_key_ends_when_it_expires(cast: Cast) -> None:
+    assert works(key_of("alice", expires_at=timezone.now() + HOUR))
+    assert_unauthorized(key_of("alice", expires_at=timezone.now() - HOUR).get("/stored/agents"))
+
+
+def test_a_key_that_was_used_ends_all_the_same(cast: Cast) -> None:
+    api = key_of("alice", expires_at=timezone.now() + HOUR)
+    assert works(api)
+    ApiKey.objects.filter(pk=stored(api).pk).update(expires_at=timezone.now())
+    assert_unauthorized(api.get("/stored/agents"))
+
+
+def test_a_key_is_revoked_at_once_and_alone(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice)
+    other = key_of("alice")
+    command("revoke_api_key", cast.alice.key)
+    assert_unauthorized(cast.alice.get(kind.url("writer")))
+    assert_unauthorized(cast.alice.patch(kind.url("writer"), {"name": "Still here"}))
+    assert other.get(kind.url("writer")).body["name"] == "Writer"
+
+
+def test_a_key_that_another_process_revokes_is_refused_by_a_running_server(live_service: Service) -> None:
+    key = live_service.manage("create_api_key", "tester", "--workspace", "default")
+
+    def status() -> int:
+        headers = {"Authorization": f"Bearer {key}"}
+        return httpx.get(f"{live_service.url}/api/stored/agents", headers=headers).status_code
+
+    assert status() == 200
+    live_service.manage("revoke_api_key", key)
+    assert status() == 401
+
+
+def test_the_keys_of_an_inactive_owner_are_asleep(cast: Cast) -> None:
+    User.objects.filter(username="alice").update(is_active=False)
+    assert_unauthorized(cast.alice.get("/stored/agents"))
+    assert works(cast.edgar)
+    User.objects.filter(username="alice").update(is_active=True)
+    assert works(cast.alice)
+
+
+def test_the_keys_of_a_deleted_owner_are_gone(cast: Cast) -> None:
+    User.objects.get(username="vera").delete()
+    assert_unauthorized(cast.vera.get("/stored/agents"))
+
+
+# What a key may do
+
+
+@pytest.mark.parametrize(("owner", "role"), [("vera", "editor"), ("edgar", "publisher"), ("paula", "admin")])
+def test_no_key_is_made_with_a_higher_role_than_its_owners(cast: Cast, owner: str, role: str) -> None:
+    before = ApiKey.objects.count()
+    with pytest.raises(Invalid, match="role"):
+        key_of(owner, workspace="acme", role=role)
+    assert ApiKey.objects.count() == before
+
+
+def test_no_key_is_made_for_a_workspace_of_which_its_owner_is_no_member(cast: Cast) -> None:
+    with pytest.raises(Invalid, match="workspace"):
+        key_of("alice", workspace="elsewhere", role="viewer")
+
+
+def test_a_key_without_a_workspace_never_does_more_than_its_owner(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice, autoPublish=True)
+    bold = Api(ApiKey.objects.issue(User.objects.get(username="vera"), role=Role.ADMIN)[1])
+    assert bold.get(kind.url("writer")).status == 200
+    assert bold.get(kind.url("writer"), status="draft").status == 403
+    assert bold.patch(kind.url("writer"), {"name": "Mine"}).status == 403
+
+
+def test_a_key_goes_down_with_its_owner_at_once(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice, autoPublish=True)
+    key = key_of("edgar", workspace="acme", role="editor")
+    assert key.patch(kind.url("writer"), {"name": "First"}).status == 200
+    give_role("edgar", "acme", "viewer")
+    assert key.patch(kind.url("writer"), {"name": "Second"}).status == 403
+    Membership.objects.filter(user__username="edgar").delete()
+    assert key.get(kind.url("writer")).status == 404
+    assert works(key)
+
+
+def test_a_key_does_not_rise_with_its_owner_above_its_own_role(cast: Cast, kind: Kind) -> None:
+    record = kind.make(cast.alice)
+    limited = key_of("edgar", workspace="acme", role="editor")
+    unlimited = key_of("edgar")
+    give_role("edgar", "acme", "admin")
+    url = kind.url("writer", "versions", record["latestVersionId"], "activate")
+    assert limited.post(url).status == 403
+    assert unlimited.post(url).status == 200
+
+
+def test_a_key_reaches_a_workspace_that_its_owner_joins_later_unless_it_is_limited(
+    cast: Cast, kind: Kind
+) -> None:
+    person("lena", acme="viewer")
+    free, limited = key_of("lena"), key_of("lena", workspace="acme")
+    kind.make(cast.charlie, "theirs", autoPublish=True)
+    assert free.get(kind.url("theirs")).status == 404
+    give_role("lena", "elsewhere", "viewer")
+    assert free.get(kind.url("theirs")).status == 200
+    assert limited.get(kind.url("theirs")).status == 404
+
+
+def test_the_keys_of_a_deleted_workspace_are_gone(cast: Cast) -> None:
+    Workspace.objects.create(id="lab", name="Lab")
+    person("lena", lab="admin")
+    limited = key_of("lena", workspace="lab")
+    Workspace.objects.get(id="lab").delete()
+    assert_unauthorized(limited.get("/stored/agents"))
+
+
+# The time of use
+
+
+def test_the_last_use_of_a_key_is_known(cast: Cast) -> None:
+    api = key_of("alice")
+    assert stored(api).last_used_at is None
+    before = timezone.now()
+    assert works(api)
+    used = stored(api).last_used_at
+    assert used is not None and before <= used <= timezone.now()
+
+
+def test_an_earlier_use_is_replaced_by_a_later_one(cast: Cast) -> None:
+    api = key_of("alice")
+    ApiKey.objects.filter(pk=stored(api).pk).update(last_used_at=timezone.now() - HOUR)
+    assert works(api)
+    used = stored(api).last_used_at
+    assert used is not None and timezone.now() - used < HOUR / 2
+
+
+def test_a_key_that_is_refused_was_not_used(cast: Cast) -> None:
+    expired = key_of("alice", expires_at=timezone.now() - HOUR)
+    assert not works(expired)
+    assert stored(expired).last_used_at is None

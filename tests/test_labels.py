@@ -1,0 +1,227 @@
+"""Labels: names for versions, two of them computed, the others set, moved and removed by people."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.conftest import Cast
+from tests.support.api import Answer, Api, Kind
+from tests.support.calls import make_history
+
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+
+ALLOWED = ["a", "9z", "v1.0", "release_2026-11", "a.-_b", "x" * 64, "1.0", "a--b", "production-eu", "latest2"]
+RESERVED = ["latest", "production", "draft", "published"]
+REFUSED = ["A", "-a", "a-", ".a", "a.", "_a", "a_", "7", "2026", "a b", "ü", "x" * 65, "a:b", "%2B", "a%0A"]
+COMPUTED = ["latest", "production"]
+
+
+def set_label(kind: Kind, api: Api, name: str, version_id: str) -> Answer:
+    """Set or move a label of `writer`; the name is put into the address as it is."""
+    return api.put(kind.url("writer", "labels", name), {"versionId": version_id})
+
+
+def labels(kind: Kind, api: Api) -> dict[str, dict[str, Any]]:
+    """Return the labels by name."""
+    answer = api.get(kind.url("writer", "labels"))
+    assert answer.status == 200 and set(answer.body) == {"labels"}
+    return {label["name"]: label for label in answer.body["labels"]}
+
+
+def pointing(kind: Kind, api: Api) -> dict[str, int]:
+    """Return the version number that each label stands for."""
+    return {name: label["versionNumber"] for name, label in labels(kind, api).items()}
+
+
+def make_two(kind: Kind, api: Api) -> tuple[str, str]:
+    """Make two versions and return their ids."""
+    return kind.make(api)["resolvedVersionId"], kind.save(api)["resolvedVersionId"]
+
+
+def test_setting_a_label_answers_the_one_label(cast: Cast, kind: Kind) -> None:
+    first, _ = make_two(kind, cast.alice)
+    answer = set_label(kind, cast.paula, "stable", first)
+    assert answer.status == 200
+    expected = {
+        "name": "stable",
+        "versionId": first,
+        "versionNumber": 1,
+        "kind": "custom",
+        "updatedAt": answer.body["updatedAt"],
+        "updatedBy": "paula",
+    }
+    assert answer.body == expected and TIME.fullmatch(answer.body["updatedAt"])
+    assert labels(kind, cast.alice)["stable"] == expected
+
+
+def test_a_label_has_an_allowed_name(alice: Api, kind: Kind) -> None:
+    first, _ = make_two(kind, alice)
+    assert {name: set_label(kind, alice, name, first).status for name in ALLOWED} == dict.fromkeys(
+        ALLOWED, 200
+    )
+    for name in ALLOWED:
+        assert alice.get(kind.url("writer"), label=name).body["resolvedVersionId"] == first
+    assert set(labels(kind, alice)) == {"latest", *ALLOWED}
+
+
+def test_another_name_is_refused(alice: Api, kind: Kind) -> None:
+    first, _ = make_two(kind, alice)
+    names = [*REFUSED, *RESERVED]
+    answers = {name: set_label(kind, alice, name, first) for name in names}
+    found = {name: (answer.status, answer.code) for name, answer in answers.items()}
+    assert found == dict.fromkeys(names, (400, "validation_failed"))
+    assert all(answer.body["issues"] for answer in answers.values())
+    assert set(labels(kind, alice)) == {"latest"}
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [({}, "versionId"), ({"versionId": None}, "versionId"), ({"versionId": 1}, "versionId"), ([], "body")],
+    ids=str,
+)
+def test_a_label_needs_the_id_of_a_version(alice: Api, kind: Kind, body: Any, field: str) -> None:
+    kind.make(alice)
+    answer = alice.put(kind.url("writer", "labels", "stable"), body)
+    assert (answer.status, answer.fields) == (400, [field])
+
+
+def test_a_label_takes_nothing_else(alice: Api, kind: Kind) -> None:
+    first, _ = make_two(kind, alice)
+    body = {"versionId": first, "updatedBy": "charlie"}
+    answer = alice.put(kind.url("writer", "labels", "stable"), body)
+    assert (answer.status, answer.fields) == (400, ["updatedBy"])
+
+
+@pytest.mark.parametrize("version_id", ["00000000-0000-4000-8000-000000000000", "x", "1", "latest"])
+def test_a_label_on_a_version_that_does_not_exist_is_404(alice: Api, kind: Kind, version_id: str) -> None:
+    kind.make(alice)
+    assert set_label(kind, alice, "stable", version_id).status == 404
+    assert set(labels(kind, alice)) == {"latest"}
+
+
+def test_two_labels_are_computed(alice: Api, kind: Kind) -> None:
+    first, second = make_two(kind, alice)
+    assert pointing(kind, alice) == {"latest": 2}
+    kind.publish(alice, "writer", first)
+    found = labels(kind, alice)
+    assert {name: found[name]["versionId"] for name in COMPUTED} == {"latest": second, "production": first}
+    assert {label["kind"] for label in found.values()} == {"computed"}
+    assert all(TIME.fullmatch(label["updatedAt"]) for label in found.values())
+    kind.publish(alice, "writer", second)
+    assert pointing(kind, alice) == {"latest": 2, "production": 2}
+    kind.save(alice, text="three")
+    assert pointing(kind, alice) == {"latest": 3, "production": 2}
+    assert alice.post(kind.url("writer", "unpublish")).status == 200
+    assert pointing(kind, alice) == {"latest": 3}
+
+
+@pytest.mark.parametrize("name", COMPUTED)
+def test_a_computed_label_cannot_be_removed(alice: Api, kind: Kind, name: str) -> None:
+    kind.make(alice, autoPublish=True)
+    assert alice.delete(kind.url("writer", "labels", name)).status == 400
+    assert set(labels(kind, alice)) == set(COMPUTED)
+
+
+def test_a_label_selects_its_version(alice: Api, kind: Kind) -> None:
+    history = make_history(kind, alice)
+    selected = {
+        "first": history.labelled,
+        "stable": history.published,
+        "production": history.published,
+        "latest": history.draft,
+    }
+    for name, version_id in selected.items():
+        found = alice.get(kind.url("writer"), label=name).body
+        assert (found["resolvedVersionId"], found["latestVersionId"]) == (version_id, history.draft)
+    assert alice.get(kind.url("writer"), label="first").body[kind.text] == "labelled words"
+
+
+@pytest.mark.parametrize("name", ["unknown", "production", "draft", "published", "STABLE", "stable ", "ü"])
+def test_an_unknown_label_selects_nothing(alice: Api, kind: Kind, name: str) -> None:
+    first, _ = make_two(kind, alice)
+    set_label(kind, alice, "stable", first)
+    answer = alice.get(kind.url("writer"), label=name)
+    assert (answer.status, answer.code) == (404, "not_found")
+
+
+def test_a_label_is_of_one_resource(alice: Api, kind: Kind) -> None:
+    first, _ = make_two(kind, alice)
+    kind.make(alice, "other")
+    set_label(kind, alice, "stable", first)
+    assert alice.get(kind.url("other"), label="stable").status == 404
+    assert alice.put(kind.url("other", "labels", "stable"), {"versionId": first}).status == 404
+
+
+def test_moving_a_label_selects_another_version_at_once(cast: Cast, kind: Kind) -> None:
+    first, second = make_two(kind, cast.alice)
+    set_label(kind, cast.alice, "stable", first)
+    answer = set_label(kind, cast.paula, "stable", second)
+    assert (answer.status, answer.body["versionId"], answer.body["updatedBy"]) == (200, second, "paula")
+    assert pointing(kind, cast.alice) == {"latest": 2, "stable": 2}
+    assert cast.alice.get(kind.url("writer"), label="stable").body[kind.text] == "two"
+
+
+def test_setting_a_label_where_it_is_changes_nothing(cast: Cast, kind: Kind) -> None:
+    first, _ = make_two(kind, cast.alice)
+    before = set_label(kind, cast.alice, "stable", first)
+    assert set_label(kind, cast.paula, "stable", first).body == before.body
+
+
+def test_a_version_carries_several_labels(alice: Api, kind: Kind) -> None:
+    first, _ = make_two(kind, alice)
+    for name in ("stable", "canary"):
+        set_label(kind, alice, name, first)
+    assert pointing(kind, alice) == {"latest": 2, "canary": 1, "stable": 1}
+    assert sorted(kind.versions(alice)[1]["labels"]) == ["canary", "stable"]
+
+
+def test_saving_publishing_and_restoring_move_no_label(alice: Api, kind: Kind) -> None:
+    first, second = make_two(kind, alice)
+    set_label(kind, alice, "stable", first)
+    kind.publish(alice, "writer", second)
+    assert alice.post(kind.url("writer", "versions", first, "restore")).status == 201
+    kind.save(alice, text="four", autoPublish=True)
+    assert labels(kind, alice)["stable"]["versionId"] == first
+
+
+def test_a_label_changes_nothing_that_is_served(alice: Api, kind: Kind) -> None:
+    first, second = make_two(kind, alice)
+    kind.publish(alice, "writer", first)
+    set_label(kind, alice, "stable", second)
+    found = alice.get(kind.url("writer")).body
+    assert (found["resolvedVersionId"], found["activeVersionId"]) == (first, first)
+    assert len(kind.versions(alice)) == 2
+
+
+def test_removing_a_label_leaves_the_version(alice: Api, kind: Kind) -> None:
+    first, _ = make_two(kind, alice)
+    set_label(kind, alice, "stable", first)
+    answer = alice.delete(kind.url("writer", "labels", "stable"))
+    assert (answer.status, answer.body["success"], set(answer.body)) == (200, True, {"success", "message"})
+    assert alice.get(kind.url("writer"), label="stable").status == 404
+    assert alice.delete(kind.url("writer", "labels", "stable")).status == 404
+    assert [(item["id"], item["labels"]) for item in kind.versions(alice)][1] == (first, [])
+
+
+def test_a_labelled_version_can_be_deleted_once_the_label_is_gone_or_elsewhere(
+    alice: Api, kind: Kind
+) -> None:
+    first, second = make_two(kind, alice)
+    third = kind.save(alice, text="three")["resolvedVersionId"]
+    set_label(kind, alice, "stable", first)
+    assert alice.delete(kind.url("writer", "versions", first)).status == 400
+    set_label(kind, alice, "stable", second)
+    assert alice.delete(kind.url("writer", "versions", first)).status == 200
+    assert alice.delete(kind.url("writer", "versions", second)).status == 400
+    assert alice.delete(kind.url("writer", "labels", "stable")).status == 200
+    assert alice.delete(kind.url("writer", "versions", second)).status == 200
+    assert [item["id"] for item in kind.versions(alice)] == [third]
+
+
+def test_a_viewer_sees_the_labels_of_the_published_version_only(cast: Cast, kind: Kind) -> None:
+    make_history(kind, cast.alice)
+    assert pointing(kind, cast.vera) == {"production": 3, "stable": 3}
+    assert pointing(kind, cast.edgar) == {"latest": 4, "production": 3, "stable": 3, "first": 1}

@@ -1,0 +1,275 @@
+"""What a caller may not see is not seen: whatever the path, it is as if it did not exist."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, Answer, Api, Kind
+from tests.support.calls import (
+    CALLS,
+    DRAFTS,
+    PUBLISHED_WORDS,
+    READ,
+    SECRETS,
+    Call,
+    History,
+    calls_of,
+    make_history,
+)
+
+VOLATILE = {"X-Request-ID"}
+
+
+def seen(answer: Answer) -> tuple[int, Any, dict[str, str]]:
+    """All that a caller can tell two answers apart by."""
+    return answer.status, answer.body, {k: v for k, v in answer.headers.items() if k not in VOLATILE}
+
+
+def text_of(answer: Answer) -> str:
+    """The whole answer as one text, to look for words in."""
+    return json.dumps([answer.body, dict(answer.headers.items())], ensure_ascii=False)
+
+
+def shape_of(line: str, kind: Kind) -> str:
+    """The route of a call, as the OpenAPI document writes it."""
+    method, _, path = line.partition(" ")
+    path = path.partition("?")[0].replace("{url}", f"{kind.path}/{{id}}").replace("{served}", "/agents/{id}")
+    path = re.sub(r"/versions/\{\w+\}", "/versions/{version}", path)
+    return f"{method} /api{re.sub('/labels/[a-z]+', '/labels/{name}', path)}"
+
+
+def test_every_route_below_an_id_is_among_the_calls(kind: Kind) -> None:
+    """A route that is added later fails here until it is in the table that the other tests read."""
+    paths = Client().get("/api/schema").json()["paths"]
+    roots = (f"/api{kind.path}/{{id}}", *(["/api/agents/{id}"] if kind is AGENTS else []))
+    documented = {
+        f"{method.upper()} {path}"
+        for path, operations in paths.items()
+        for method in operations
+        if path.startswith(roots)
+    }
+    assert documented - {shape_of(call.line, kind) for call in calls_of(kind)} == set()
+    assert len(documented) >= 17
+
+
+# Unreadable is missing
+
+
+def private_and_published(cast: Cast, kind: Kind) -> tuple[Api, History]:
+    return cast.charlie, make_history(kind, cast.alice)
+
+
+def never_published(cast: Cast, kind: Kind) -> tuple[Api, History]:
+    history = make_history(kind, cast.alice)
+    assert cast.alice.post(kind.url("writer", "unpublish")).status == 200
+    return cast.vera, history
+
+
+def public_but_never_published(cast: Cast, kind: Kind) -> tuple[Api, History]:
+    more = {"visibility": "public"} if kind is AGENTS else {}
+    history = make_history(kind, cast.alice, **more)
+    assert cast.alice.post(kind.url("writer", "unpublish")).status == 200
+    return cast.charlie, history
+
+
+Situation = Callable[[Cast, Kind], tuple[Api, History]]
+
+
+@pytest.mark.parametrize("situation", [private_and_published, never_published, public_but_never_published])
+def test_unreadable_is_answered_exactly_like_missing(cast: Cast, kind: Kind, situation: Situation) -> None:
+    stranger, history = situation(cast, kind)
+    for call in calls_of(kind):
+        unreadable = call.send(stranger, kind, history)
+        missing = call.send(stranger, kind, history, "missing")
+        assert unreadable.status == 404, call
+        assert seen(unreadable) == seen(missing), call
+
+
+@pytest.mark.parametrize(
+    ("line", "body"),
+    [
+        ("GET {url}?status=wrong", None),
+        ("GET {url}?status=draft&label=latest", None),
+        ("GET {url}/versions?perPage=5000", None),
+        ("GET {url}/versions/{draft}0", None),
+        ("PATCH {url}", {"name": 5}),
+        ("PATCH {url}", {"unknown": "field"}),
+        ("PATCH {url}", {"name": "x", "changeMessage": "m" * 501}),
+        ("POST {url}/clone", {}),
+        ("POST {url}/clone", {"newId": "writer"}),
+        ("POST {url}/export", {"name": ""}),
+        ("PUT {url}/labels/LATEST", {"versionId": "{draft}"}),
+        ("PUT {url}/labels/latest", {"versionId": "{draft}"}),
+        ("PUT {url}/labels/ok", {"versionId": "nonsense"}),
+        ("DELETE {url}/labels/absent", None),
+        ("DELETE {url}/versions/nonsense", None),
+        ("POST {url}/versions/{draft}/restore", {"changeMessage": 5}),
+    ],
+)
+def test_a_faulty_call_tells_a_stranger_nothing_either(
+    cast: Cast, kind: Kind, line: str, body: dict[str, Any] | None
+) -> None:
+    history = make_history(kind, cast.alice)
+    call = Call("a faulty call", line, READ, body)
+    unreadable, missing = (call.send(cast.charlie, kind, history, name) for name in ("writer", "missing"))
+    assert unreadable.status in {400, 404}
+    assert seen(unreadable) == seen(missing)
+
+
+@pytest.mark.parametrize("header", ["if_match", "if_none_match"])
+@pytest.mark.parametrize("right_tag", [True, False], ids=["the right tag", "any tag"])
+def test_an_entity_tag_does_not_tell_whether_something_exists(
+    cast: Cast, kind: Kind, header: str, right_tag: object
+) -> None:
+    make_history(kind, cast.alice)
+    tag = cast.alice.get(kind.url("writer")).tag if right_tag else "*"
+    for method, body in (("GET", None), ("PATCH", {"name": "x"}), ("DELETE", None)):
+        answers = [
+            cast.charlie.request(method, kind.url(name), body, **{header: tag})
+            for name in ("writer", "missing")
+        ]
+        assert answers[0].status == 404
+        assert seen(answers[0]) == seen(answers[1])
+
+
+def test_nobody_is_asked_to_sign_in_before_anything_else(cast: Cast, kind: Kind) -> None:
+    history = make_history(kind, cast.alice)
+    for call in calls_of(kind):
+        there, missing = (call.send(cast.nobody, kind, history, name) for name in ("writer", "missing"))
+        assert there.status == 401, call
+        assert seen(there) == seen(missing), call
+
+
+def test_the_conflict_over_a_taken_id_says_nothing_about_who_has_it(cast: Cast, kind: Kind) -> None:
+    history = make_history(kind, cast.alice)
+    kind.make(cast.charlie, "theirs")
+    hidden, own = (cast.charlie.post(kind.path, kind.body(id=name)) for name in ("writer", "theirs"))
+    assert (hidden.status, hidden.code) == (409, "id_taken") == (own.status, own.code)
+    assert hidden.body["error"] == own.body["error"].replace("theirs", "writer")
+    assert history.published not in text_of(hidden)
+
+
+# Drafts and history
+
+
+def test_no_answer_to_a_viewer_holds_a_word_of_drafts_or_history(cast: Cast, kind: Kind) -> None:
+    history = make_history(kind, cast.alice)
+    hidden = (*SECRETS, history.draft, history.historical, history.labelled)
+    for call in calls_of(kind, READ, DRAFTS):
+        text = text_of(call.send(cast.vera, kind, history))
+        assert not [words for words in hidden if words in text], call
+
+
+@pytest.mark.parametrize("who", ["vera", "charlie"])
+def test_no_answer_about_a_public_agent_holds_a_word_of_drafts_or_history(cast: Cast, who: str) -> None:
+    history = make_history(AGENTS, cast.alice, visibility="public")
+    api: Api = getattr(cast, who)
+    hidden = (*SECRETS, history.draft, history.historical, history.labelled)
+    for call in CALLS:
+        text = text_of(call.send(api, AGENTS, history))
+        assert not [words for words in hidden if words in text], call
+
+
+def test_the_record_of_a_viewer_does_not_say_whether_there_is_a_draft(cast: Cast, kind: Kind) -> None:
+    make_history(kind, cast.alice)
+    record = cast.vera.get(kind.url("writer")).body
+    listed = cast.vera.get(kind.path).body[kind.list_key][0]
+    for answer in (record, listed):
+        assert (answer["latestVersionId"], answer["hasDraft"]) == (None, None)
+        assert answer[kind.text] == PUBLISHED_WORDS
+        assert answer["resolvedVersionId"] == answer["activeVersionId"]
+
+
+@pytest.mark.parametrize("query", [{"status": "draft"}, {"label": "latest"}])
+def test_asking_for_the_draft_is_refused_even_when_the_latest_version_is_published(
+    cast: Cast, kind: Kind, query: dict[str, str]
+) -> None:
+    record = kind.make(cast.alice, autoPublish=True)
+    assert not record["hasDraft"]
+    paths = [kind.url("writer")] + (["/agents/writer"] if kind is AGENTS else [])
+    for path in paths:
+        answer = cast.vera.get(path, **query)
+        assert (answer.status, answer.code) == (403, "forbidden")
+
+
+def test_a_version_that_was_published_once_is_history_once_another_is(cast: Cast, kind: Kind) -> None:
+    history = make_history(kind, cast.alice)
+    named_by_id = kind.url("writer", "versions", history.published)
+    assert cast.vera.get(named_by_id).status == 200
+    kind.publish(cast.alice, "writer", history.draft)
+    assert cast.vera.get(named_by_id).status == 403
+    assert cast.vera.get(kind.url("writer"), label="stable").status == 403
+    assert cast.vera.get(kind.url("writer", "versions", history.draft)).body[kind.text] == "draft words"
+
+
+def test_a_viewer_sees_only_the_labels_of_the_published_version(cast: Cast, kind: Kind) -> None:
+    make_history(kind, cast.alice)
+    names = [label["name"] for label in cast.vera.get(kind.url("writer", "labels")).body["labels"]]
+    assert names == ["production", "stable"]
+    assert cast.vera.get(kind.url("writer")).status == 200
+
+
+def test_a_tag_from_before_does_not_open_a_draft(cast: Cast, kind: Kind) -> None:
+    make_history(kind, cast.alice)
+    tag = cast.alice.get(kind.url("writer"), status="draft").tag
+    answer = cast.vera.request("GET", kind.url("writer"), query={"status": "draft"}, if_none_match=tag)
+    assert answer.status == 403
+
+
+def test_a_refused_write_does_not_show_the_state_that_a_conflict_would_show(cast: Cast, kind: Kind) -> None:
+    history = make_history(kind, cast.alice)
+    answer = cast.vera.patch(kind.url("writer"), {"name": "x"}, if_match='"stale"')
+    assert (answer.status, answer.code) == (403, "forbidden")
+    assert history.draft not in text_of(answer)
+
+
+def test_a_viewer_who_becomes_an_editor_is_not_told_that_nothing_changed(cast: Cast, kind: Kind) -> None:
+    make_history(kind, cast.alice)
+    tag = cast.vera.get(kind.url("writer")).tag
+    answer = cast.edgar.request("GET", kind.url("writer"), if_none_match=tag)
+    assert (answer.status, answer.body["hasDraft"]) == (200, True)
+
+
+# Versions of other resources
+
+OF_A_VERSION = [
+    "GET {url}?versionId={draft}",
+    "GET {url}/versions/{draft}",
+    "GET {url}/versions/compare?from={draft}&to={draft}",
+    "POST {url}/export?versionId={draft}",
+    "POST {url}/versions/{draft}/activate",
+    "POST {url}/versions/{draft}/restore",
+    "DELETE {url}/versions/{draft}",
+]
+
+
+@pytest.mark.parametrize("line", OF_A_VERSION)
+def test_a_version_cannot_be_reached_through_another_resource(cast: Cast, kind: Kind, line: str) -> None:
+    history = make_history(kind, cast.alice)
+    kind.make(cast.charlie, "theirs", autoPublish=True)
+    kind.make(cast.alice, "ours", autoPublish=True)
+    call = Call("through another one", line, READ)
+    for api, resource_id in ((cast.charlie, "theirs"), (cast.alice, "ours")):
+        assert call.send(api, kind, history, resource_id).status == 404
+    assert cast.alice.get(kind.url("writer"), status="draft").body["resolvedVersionId"] == history.draft
+
+
+@pytest.mark.parametrize(
+    ("line", "body"),
+    [
+        ("PUT {url}/labels/ok", {"versionId": "{draft}"}),
+        ("POST {url}/clone?versionId={draft}", {"newId": "copy"}),
+    ],
+)
+def test_nor_named_in_a_body_or_a_query(cast: Cast, kind: Kind, line: str, body: dict[str, str]) -> None:
+    history = make_history(kind, cast.alice)
+    kind.make(cast.charlie, "theirs", autoPublish=True)
+    assert Call("", line, READ, body).send(cast.charlie, kind, history, "theirs").status == 404
+    assert cast.charlie.get(kind.url("copy")).status == 404

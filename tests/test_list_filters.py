@@ -1,0 +1,252 @@
+"""What narrows a list: each filter alone, their values, and what they tell whom."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, Api, Kind
+
+
+def found(api: Api, kind: Kind, **query: Any) -> list[str]:
+    """Return the sorted ids of a list of everything that matches, whatever its status."""
+    answer = api.get(kind.path, **{"status": "all", **query})
+    assert answer.status == 200, answer.body
+    ids = sorted(item["id"] for item in answer.body[kind.list_key])
+    assert answer.body["total"] == len(ids)
+    return ids
+
+
+def refused(api: Api, kind: Kind, **query: Any) -> list[str]:
+    """Return the fields that the refusal of a list names."""
+    answer = api.get(kind.path, **query)
+    assert (answer.status, answer.code) == (400, "validation_failed"), answer.body
+    return answer.fields
+
+
+def make_one_of_each_status(api: Api, kind: Kind) -> None:
+    """Make a draft, a published one, and a published one with a draft."""
+    kind.make(api, "draft")
+    kind.make(api, "published", autoPublish=True)
+    kind.make(api, "both", autoPublish=True)
+    kind.save(api, "both")
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        ("published", ["both", "published"]),
+        ("draft", ["draft"]),
+        ("all", ["both", "draft", "published"]),
+    ],
+)
+def test_the_status_is_that_of_the_record(alice: Api, kind: Kind, status: str, expected: list[str]) -> None:
+    make_one_of_each_status(alice, kind)
+    assert found(alice, kind, status=status) == expected
+
+
+def test_only_agents_have_a_default_status(alice: Api, kind: Kind) -> None:
+    make_one_of_each_status(alice, kind)
+    ids = sorted(item["id"] for item in alice.get(kind.path).body[kind.list_key])
+    assert ids == (["both", "published"] if kind is AGENTS else ["both", "draft", "published"])
+
+
+def test_unpublishing_moves_a_resource_from_one_status_to_the_other(alice: Api, kind: Kind) -> None:
+    kind.make(alice, autoPublish=True)
+    assert alice.post(kind.url("writer", "unpublish")).status == 200
+    assert (found(alice, kind, status="published"), found(alice, kind, status="draft")) == ([], ["writer"])
+
+
+@pytest.mark.parametrize("status", ["archived", "Published", "", "latest"])
+def test_an_unknown_status_is_refused(alice: Api, kind: Kind, status: str) -> None:
+    assert refused(alice, kind, status=status) == ["status"]
+
+
+def test_the_author_is_who_made_the_resource(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.edgar, "of-edgar")
+    kind.make(cast.alice, "of-alice")
+    kind.save(cast.edgar, "of-alice")
+    assert found(cast.alice, kind, authorId="edgar") == ["of-edgar"]
+    assert found(cast.alice, kind, authorId="alice") == ["of-alice"]
+    assert found(cast.alice, kind, authorId="nobody") == found(cast.alice, kind, authorId="ALICE") == []
+
+
+def test_a_workspace_narrows_and_opens_nothing(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice, "here", autoPublish=True)
+    kind.make(cast.charlie, "there", autoPublish=True)
+    assert found(cast.root, kind, workspaceId="acme") == ["here"]
+    assert found(cast.root, kind, workspaceId="elsewhere") == ["there"]
+    assert found(cast.alice, kind, workspaceId="elsewhere") == []
+    assert found(cast.alice, kind, workspaceId="nowhere") == []
+
+
+def test_agents_are_private_or_public(cast: Cast) -> None:
+    AGENTS.make(cast.alice, "hidden", autoPublish=True)
+    AGENTS.make(cast.alice, "open", visibility="public", autoPublish=True)
+    assert found(cast.alice, AGENTS, visibility="public") == ["open"]
+    assert found(cast.alice, AGENTS, visibility="private") == ["hidden"]
+    assert found(cast.charlie, AGENTS, visibility="private") == []
+    assert refused(cast.alice, AGENTS, visibility="secret") == ["visibility"]
+
+
+def test_a_block_has_no_visibility_to_ask_for(alice: Api, kind: Kind) -> None:
+    if kind is AGENTS:
+        assert found(alice, kind, visibility="public") == []
+    else:
+        assert refused(alice, kind, visibility="public") == ["visibility"]
+
+
+METADATA: dict[str, Any] = {
+    "text": "1",
+    "integer": 1,
+    "fraction": 1.5,
+    "true": True,
+    "false": False,
+    "zero": 0,
+    "empty": "",
+    "list": [1, "a", {"b": True}],
+    "object": {"b": [1, 2], "a": {"c": "ü"}},
+    "unicode": "ü'\"\\%_\u2028🦊",
+}
+
+
+NOT_IN_METADATA: list[Any] = ["true", "false", 2, 1.25, "01", [], {}, [1], {"a": {"c": "ü"}}, "Ü", "1 "]
+
+
+def test_metadata_is_equal_in_type_and_value(alice: Api, kind: Kind) -> None:
+    for name, value in METADATA.items():
+        kind.make(alice, name, metadata={"key": value})
+        kind.make(alice, f"{name}/elsewhere", metadata={"other": value})
+    matches = {
+        name: found(alice, kind, metadata=json.dumps({"key": value})) for name, value in METADATA.items()
+    }
+    assert matches == {name: [name] for name in METADATA}
+    others = [found(alice, kind, metadata=json.dumps({"key": value})) for value in NOT_IN_METADATA]
+    assert others == [[]] * len(NOT_IN_METADATA)
+
+
+def test_an_object_in_the_metadata_is_found_whatever_the_order_of_its_keys(alice: Api, kind: Kind) -> None:
+    kind.make(alice, metadata={"key": {"a": 1, "b": {"c": 2, "d": 3}}})
+    assert found(alice, kind, metadata='{"key": {"b": {"d": 3, "c": 2}, "a": 1}}') == ["writer"]
+
+
+def test_every_key_of_the_metadata_must_be_equal(alice: Api, kind: Kind) -> None:
+    kind.make(alice, "both", metadata={"team": "one", "tier": 1, "more": True})
+    kind.make(alice, "half", metadata={"team": "one", "tier": 2})
+    assert found(alice, kind, metadata='{"team": "one", "tier": 1}') == ["both"]
+    assert found(alice, kind, metadata='{"team": "one"}') == ["both", "half"]
+    assert found(alice, kind, metadata="{}") == ["both", "half"]
+    assert found(alice, kind, metadata='{"_Team9": "one"}') == []
+
+
+@pytest.mark.parametrize("key", ["", "a.b", "a-b", "9a", "a b", "a'b", 'a"', "$", "a[0]", "ü", "a\n", "%"])
+def test_a_metadata_key_is_a_plain_name(alice: Api, kind: Kind, key: str) -> None:
+    kind.make(alice, metadata={key: 1})
+    [field] = refused(alice, kind, metadata=json.dumps({key: 1}))
+    assert field.startswith("metadata")
+
+
+def test_a_metadata_key_is_no_operator(alice: Api, kind: Kind) -> None:
+    kind.make(alice, "named", metadata={"a__gt": 0, "id": "x"})
+    kind.make(alice, "larger", metadata={"a": 1})
+    assert (
+        found(alice, kind, metadata='{"a__gt": 0}') == found(alice, kind, metadata='{"id": "x"}') == ["named"]
+    )
+
+
+@pytest.mark.parametrize(
+    "value", ["", "x", "[]", "1", "null", '"a"', '{"a": NaN}', '{"a": 1e999}', '{"a": 1']
+)
+def test_the_metadata_is_a_json_object(alice: Api, kind: Kind, value: str) -> None:
+    assert refused(alice, kind, metadata=value) == ["metadata"]
+
+
+def test_metadata_of_very_many_keys_is_no_error_of_the_server(alice: Api, kind: Kind) -> None:
+    kind.make(alice)
+    query = json.dumps({f"k{number}": 1 for number in range(1000)})
+    answer = alice.get(kind.path, status="all", metadata=query)
+    assert answer.status in {200, 400}
+
+
+SEARCHES = ["writer-7", "WRITER", "the name", "describes", "unmistakable", "takable w"]
+
+
+@pytest.mark.parametrize("text", SEARCHES)
+def test_a_search_finds_id_name_description_and_text(alice: Api, kind: Kind, text: str) -> None:
+    kind.make(alice, "other", name="Other", description="Nothing", text="else")
+    kind.make(alice, "writer-7", name="The name", description="Describes it", text="unmistakable words")
+    assert found(alice, kind, search=text) == ["writer-7"]
+
+
+def test_a_search_finds_the_pieces_of_instructions(alice: Api) -> None:
+    pieces = [{"type": "text", "content": "first piece"}, {"type": "prompt_block", "content": "second"}]
+    AGENTS.make(alice, instructions=pieces)
+    assert found(alice, AGENTS, search="first piece") == found(alice, AGENTS, search="second") == ["writer"]
+    assert found(alice, AGENTS, search="prompt_block") == found(alice, AGENTS, search="content") == []
+
+
+@pytest.mark.parametrize("text", ["%", "_", "\\", "'", '"', "100%", "a_b", "🦊", "é", "İ"])
+def test_a_search_takes_every_character_as_it_is(alice: Api, kind: Kind, text: str) -> None:
+    kind.make(alice, "plain", text="100 axb e i")
+    kind.make(alice, "special", text=f"<{text}>")
+    assert found(alice, kind, search=text) == ["special"]
+
+
+@pytest.mark.parametrize("text", ["ÉTÉ", "été", "Été"])
+def test_a_search_heeds_no_case(alice: Api, kind: Kind, text: str) -> None:
+    kind.make(alice, "in-text", text="L'Été")
+    kind.make(alice, "in-name", name="ÉTÉ")
+    kind.make(alice, "in-id/été")
+    assert found(alice, kind, search=text) == ["in-id/été", "in-name", "in-text"]
+
+
+def test_an_empty_search_finds_everything(alice: Api, kind: Kind) -> None:
+    kind.make(alice)
+    assert found(alice, kind, search="") == ["writer"]
+
+
+def test_a_very_long_search_is_no_error_of_the_server(alice: Api, kind: Kind) -> None:
+    kind.make(alice)
+    answer = alice.get(kind.path, status="all", search="x" * 60_000)
+    assert answer.status in {200, 400}
+
+
+def test_a_search_looks_only_at_what_the_caller_may_read(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice, text="served words", autoPublish=True)
+    kind.save(cast.alice, text="secret words", name="Codename")
+    for word in ("secret", "Codename"):
+        assert found(cast.edgar, kind, search=word) == ["writer"]
+        assert found(cast.vera, kind, search=word) == found(cast.charlie, kind, search=word) == []
+    assert found(cast.vera, kind, search="served") == found(cast.edgar, kind, search="served") == ["writer"]
+    assert found(cast.charlie, kind, search="writer") == []
+
+
+def test_a_draft_is_newer_than_what_is_published_or_all_there_is(alice: Api, kind: Kind) -> None:
+    make_one_of_each_status(alice, kind)
+    assert found(alice, kind, hasDraft="true") == ["both", "draft"]
+    assert found(alice, kind, hasDraft="false") == ["published"]
+
+
+def test_whether_there_is_a_draft_is_not_told_to_who_may_not_read_it(cast: Cast, kind: Kind) -> None:
+    make_one_of_each_status(cast.alice, kind)
+    assert found(cast.vera, kind) == ["both", "published"]
+    assert found(cast.vera, kind, hasDraft="true") == []
+    assert "both" not in found(cast.vera, kind, hasDraft="false")
+
+
+@pytest.mark.parametrize("value", ["1", "True", "yes", ""])
+def test_having_a_draft_is_true_or_false(alice: Api, kind: Kind, value: str) -> None:
+    assert refused(alice, kind, hasDraft=value) == ["hasDraft"]
+
+
+def test_filters_narrow_each_other(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice, "wanted", metadata={"a": 1}, autoPublish=True)
+    kind.make(cast.alice, "draft", metadata={"a": 1})
+    kind.make(cast.alice, "other", metadata={"a": 2}, autoPublish=True)
+    kind.make(cast.paula, "of-paula", metadata={"a": 1}, autoPublish=True)
+    query = {"status": "published", "authorId": "alice", "metadata": '{"a": 1}', "hasDraft": "false"}
+    assert found(cast.alice, kind, **query, workspaceId="acme", search="one") == ["wanted"]
+    assert found(cast.alice, kind, **query, workspaceId="acme", search="two") == []

@@ -1,0 +1,187 @@
+"""What the OpenAPI document says is true of every answer: to honest requests, and to generated ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import schemathesis
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections, transaction
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from schemathesis import Case, GenerationMode
+from schemathesis.checks import CheckFunction, not_a_server_error
+from schemathesis.core.transport import Response
+from schemathesis.schemas import APIOperation
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    negative_data_rejection,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from editor_project.wsgi import application
+from tests.conftest import Cast
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
+from tests.support.openapi import CREATING, ROUTES, route_of
+
+EXAMPLES = 12
+CHECKS: list[CheckFunction] = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+]
+GENERATION = settings(
+    max_examples=EXAMPLES,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+
+Operations = dict[str, APIOperation]
+
+
+@pytest.fixture(scope="module")
+def described() -> Operations:
+    """The operations of the document by route."""
+    document = Api("").request("GET", "/schema", accept="application/json").body
+    schema = schemathesis.openapi.from_dict(document)
+    schema.app = application
+    found = (result.ok() for result in schema.get_all_operations())
+    return {route_of(operation.method, operation.path): operation for operation in found}
+
+
+@pytest.fixture
+def versions(alice: Api) -> dict[Kind, list[str]]:
+    """The versions of the agent and of the block `writer`: a published and labelled one, two more."""
+    return {kind: make_writer(alice, kind) for kind in (AGENTS, PROMPT_BLOCKS)}
+
+
+def make_writer(api: Api, kind: Kind) -> list[str]:
+    """Make a resource that has everything, and return its versions, oldest first."""
+    schema = {"type": "object", "properties": {"topic": {"type": "string"}}}
+    rules = {"operator": "AND", "conditions": [{"field": "topic", "operator": "exists"}]}
+    more: dict[str, Any] = {"rules": rules}
+    if kind is AGENTS:
+        reference = [{"type": "prompt_block_ref", "id": "writer"}, {"type": "text", "content": "one"}]
+        tools = [{"value": {"search": {"description": "Finds."}}, "rules": rules}]
+        more = {"instructions": reference, "tools": tools, "agents": {"writer": {}}, "autoPublish": False}
+        more["model"] = {"provider": "echo", "name": "echo"}
+    record = kind.make(api, description="Writes.", requestContextSchema=schema, metadata={"a": 1}, **more)
+    kind.save(api)
+    kind.save(api, text="three")
+    first = record["latestVersionId"]
+    assert api.put(kind.url("writer", "labels", "stable"), {"versionId": first}).status == 200
+    return [version["id"] for version in reversed(kind.versions(api))]
+
+
+@contextmanager
+def one_connection() -> Iterator[None]:
+    """Keep a request on the connection of the test's transaction, as Django's own client does."""
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
+    try:
+        yield
+    finally:
+        for signal in (request_started, request_finished):
+            signal.connect(close_old_connections)
+
+
+def ask(case: Case, api: Api) -> Response:
+    """Send a request, and undo what it did."""
+    with one_connection(), transaction.atomic():
+        response = case.call(headers={"Authorization": f"Bearer {api.key}"})
+        transaction.set_rollback(True)
+    return response
+
+
+def check(case: Case, response: Response, *more: CheckFunction) -> None:
+    """Compare an answer with what the document says of it; more is asked of requests made up."""
+    # OpenAPI 3.1 has no words for the events of a stream: for it, they are one text.
+    is_stream = response.headers.get("content-type", [""])[0].startswith("text/event-stream")
+    shape = [] if is_stream else [response_schema_conformance]
+    case.validate_response(response, checks=[*CHECKS, *shape, *more])
+
+
+def existing(operation: APIOperation, route: str, versions: dict[Kind, list[str]]) -> dict[str, str]:
+    """Return the path parameters of an operation, all of them naming something that is there."""
+    kind = PROMPT_BLOCKS if "prompt-blocks" in route else AGENTS
+    values = {"id": "writer", "version": versions[kind][1], "name": "stable"}
+    return {name: value for name, value in values.items() if f"{{{name}}}" in operation.path}
+
+
+def honest(route: str, versions: dict[Kind, list[str]]) -> dict[str, Any]:
+    """Return the query and the body of a request that succeeds."""
+    kind = PROMPT_BLOCKS if "prompt-blocks" in route else AGENTS
+    first, second, _ = versions[kind]
+    method, _, path = route.partition(" ")
+    body = {
+        ("POST", kind.path): kind.body(id="new"),
+        ("PATCH", f"{kind.path}/{{}}"): {"name": "Changed"},
+        ("POST", f"{kind.path}/{{}}/export"): {},
+        ("POST", f"{kind.path}/{{}}/clone"): {"newId": "copy"},
+        ("POST", f"{kind.path}/{{}}/versions"): {"changeMessage": "Again"},
+        ("POST", f"{kind.path}/{{}}/versions/{{}}/restore"): {"changeMessage": "Back"},
+        ("PUT", f"{kind.path}/{{}}/labels/{{}}"): {"versionId": second},
+        ("POST", "/stored/agents/preview-instructions"): {
+            "blocks": [{"type": "text", "content": "a"}, {"type": "prompt_block_ref", "id": "writer"}]
+        },
+        ("POST", "/agents/{}/generate"): {"messages": "Hello"},
+        ("POST", "/agents/{}/stream"): {"messages": "Hello"},
+    }.get((method, path))
+    query = {"from": first, "to": second} if path.endswith("/compare") else {}
+    return (
+        {"query": query} if body is None else {"query": query, "body": body, "media_type": "application/json"}
+    )
+
+
+def honest_case(operation: APIOperation, route: str, versions: dict[Kind, list[str]], **more: Any) -> Case:
+    return operation.Case(
+        path_parameters=existing(operation, route, versions), **honest(route, versions), **more
+    )
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_an_honest_request_is_answered_as_described_whoever_asks(
+    described: Operations, cast: Cast, versions: dict[Kind, list[str]], route: str
+) -> None:
+    statuses = []
+    for api in (cast.alice, cast.nobody, cast.vera, cast.charlie):
+        case = honest_case(described[route], route, versions)
+        response = ask(case, api)
+        check(case, response)
+        statuses.append(response.status_code)
+    assert statuses[:2] == [201 if route in CREATING else 200, 401]
+
+
+@pytest.mark.parametrize("route", [route for route in ROUTES if not route.startswith("GET")])
+def test_an_edit_from_a_stale_base_is_answered_as_described(
+    described: Operations, alice: Api, versions: dict[Kind, list[str]], route: str
+) -> None:
+    case = honest_case(described[route], route, versions, headers={"If-Match": '"stale"'})
+    check(case, ask(case, alice))
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_generated_requests_are_answered_as_described(
+    described: Operations, alice: Api, versions: dict[Kind, list[str]], route: str
+) -> None:
+    operation, path = described[route], existing(described[route], route, versions)
+    strategies = [
+        operation.as_strategy(generation_mode=mode, **named)
+        for mode in GenerationMode
+        for named in ({"path_parameters": path}, {})
+    ]
+
+    @GENERATION
+    @given(case=st.one_of(strategies))
+    def ask_all(case: Case) -> None:
+        check(case, ask(case, alice), negative_data_rejection)
+
+    ask_all()

@@ -1,0 +1,216 @@
+"""How many queries a read takes: few, and as many among thousands of rows as among a handful."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
+from versioning import canonical
+from versioning.models import (
+    Agent,
+    AgentLabel,
+    AgentVersion,
+    BlockReference,
+    PromptBlock,
+    PromptBlockLabel,
+    PromptBlockVersion,
+    SubAgentReference,
+)
+
+FEW, MANY = 10, 5_000
+# What a read may take once it is known who is calling.
+MOST = 4
+
+MODELS: dict[Kind, tuple[Any, Any, Any]] = {
+    AGENTS: (Agent, AgentVersion, AgentLabel),
+    PROMPT_BLOCKS: (PromptBlock, PromptBlockVersion, PromptBlockLabel),
+}
+
+
+def version_row(kind: Kind, author: User, resource_id: str, number: int, **config: Any) -> Any:
+    """Return a version as saving would make it, without its references."""
+    config = kind.body(f"text {number} of {resource_id}") | config
+    return MODELS[kind][1](
+        id=uuid.uuid4(),
+        resource_id=resource_id,
+        number=number,
+        config_json=canonical.dump(config),
+        digest=canonical.digest(config),
+        name=config["name"],
+        search_text=canonical.dump(config),
+        changed_fields=list(config),
+        change_message="Initial version",
+        author=author,
+    )
+
+
+def insert_resources(kind: Kind, names: list[str], **config: Any) -> list[Any]:
+    """Insert published resources with a labelled version each, and return the versions."""
+    model, version_model, label_model = MODELS[kind]
+    author = User.objects.get(username="alice")
+    versions = [version_row(kind, author, name, 1, **config) for name in names]
+    model.objects.bulk_create(
+        model(
+            id=version.resource_id,
+            workspace_id="acme",
+            author=author,
+            active_version_id=version.pk,
+            latest_version_id=version.pk,
+            last_number=1,
+        )
+        for version in versions
+    )
+    version_model.objects.bulk_create(versions)
+    label_model.objects.bulk_create(
+        label_model(resource_id=version.resource_id, version_id=version.pk, name="stable", updated_by=author)
+        for version in versions
+    )
+    return versions
+
+
+def insert_history(kind: Kind, resource_id: str, numbers: range) -> None:
+    """Insert further versions of a resource, each with a label of its own."""
+    model, version_model, label_model = MODELS[kind]
+    author = User.objects.get(username="alice")
+    versions = [version_row(kind, author, resource_id, number) for number in numbers]
+    version_model.objects.bulk_create(versions)
+    label_model.objects.bulk_create(
+        label_model(resource_id=resource_id, version_id=version.pk, name=f"try-{version.number}")
+        for version in versions
+    )
+    model.objects.filter(pk=resource_id).update(latest_version_id=versions[-1].pk, last_number=numbers[-1])
+
+
+def grow(start: int, stop: int) -> None:
+    """Let there be `stop` of everything, where there were `start` before.
+
+    All agents refer to the block `r0` and, but for itself, to the agent `r0`; these two are the
+    ones that have `stop` versions.
+    """
+    names = [f"r{index}" for index in range(start, stop)]
+    insert_resources(PROMPT_BLOCKS, names)
+    reference = {"type": "prompt_block_ref", "id": "r0"}
+    agents = insert_resources(AGENTS, names, instructions=[reference], agents={"r0": {}})
+    BlockReference.objects.bulk_create(
+        BlockReference(version_id=version.pk, target_id="r0") for version in agents
+    )
+    SubAgentReference.objects.bulk_create(
+        SubAgentReference(version_id=version.pk, target_id="r0")
+        for version in agents
+        if version.resource_id != "r0"
+    )
+    for kind in MODELS:
+        insert_history(kind, "r0", range(start + 1 if start else 2, stop + 1))
+
+
+def versions_to_read(kind: Kind) -> tuple[str, str]:
+    """Return the ids of two versions of `r0`."""
+    rows = MODELS[kind][1].objects.filter(resource_id="r0", number__in=(1, 2)).order_by("number")
+    first, second = map(str, rows.values_list("pk", flat=True))
+    return first, second
+
+
+def reads(kind: Kind) -> list[tuple[str, dict[str, Any]]]:
+    """Return the path and the query of every sort of read."""
+    first, second = versions_to_read(kind)
+    address, history = kind.url("r0"), kind.url("r0", "versions")
+    found = [
+        (kind.path, {}),
+        (kind.path, {"perPage": 3, "page": 2, "orderBy[field]": "updatedAt", "orderBy[direction]": "ASC"}),
+        (kind.path, {"search": "text", "hasDraft": "false", "workspaceId": "acme", "authorId": "alice"}),
+        (address, {}),
+        (address, {"status": "draft"}),
+        (address, {"versionId": second}),
+        (address, {"label": "stable"}),
+        (history, {}),
+        (history, {"perPage": 1000}),
+        (history, {"perPage": 3, "page": 2, "orderBy[field]": "createdAt"}),
+        (f"{history}/{second}", {}),
+        (f"{history}/compare", {"from": first, "to": second}),
+        (kind.url("r0", "labels"), {}),
+        (kind.url("r0", "dependents"), {}),
+        (kind.url("r0", "dependents"), {"status": "draft"}),
+    ]
+    served = [("/agents/r1", {}), ("/agents/r1", {"status": "draft"})]
+    return found + served if kind is AGENTS else found
+
+
+def queries_of(api: Api, path: str, query: dict[str, Any]) -> int:
+    """Return how many queries a read takes, those that find out who is calling aside."""
+    assert api.get(path, surprise="1").status == 400
+    with CaptureQueriesContext(connection) as for_the_key:
+        assert api.get(path, surprise="1").status == 400
+    with CaptureQueriesContext(connection) as all_of_them:
+        answer = api.get(path, **query)
+    assert answer.status == 200, answer.body
+    return len(all_of_them) - len(for_the_key)
+
+
+def counts(api: Api, kind: Kind) -> dict[str, int]:
+    """Return how many queries each read takes, by its name."""
+    ids = dict(zip(versions_to_read(kind), ("FIRST", "SECOND"), strict=True))
+    found: dict[str, int] = {}
+    for path, query in reads(kind):
+        name = f"{path} {query}"
+        for version_id, word in ids.items():
+            name = name.replace(version_id, word)
+        found[name] = queries_of(api, path, query)
+    return found
+
+
+def test_finding_out_who_is_calling_takes_three_queries_at_most(alice: Api) -> None:
+    with CaptureQueriesContext(connection) as first:
+        assert alice.get("/stored/agents", surprise="1").status == 400
+    with CaptureQueriesContext(connection) as second:
+        assert alice.get("/stored/agents", surprise="1").status == 400
+    assert (len(first), len(second)) == (3, 2)
+
+
+def test_a_read_takes_four_queries_at_most(alice: Api, kind: Kind) -> None:
+    grow(0, FEW)
+    assert {read: count for read, count in counts(alice, kind).items() if not 1 <= count <= MOST} == {}
+
+
+def test_a_label_costs_a_served_agent_one_query_more(alice: Api) -> None:
+    grow(0, FEW)
+    by_label, published = (queries_of(alice, "/agents/r1", query) for query in ({"label": "stable"}, {}))
+    assert by_label <= published + 1
+
+
+def test_reads_take_as_many_queries_among_thousands_of_rows_as_among_a_handful(
+    alice: Api, kind: Kind
+) -> None:
+    grow(0, FEW)
+    among_few = counts(alice, kind)
+    grow(FEW, MANY)
+    assert alice.get(kind.path).body["total"] == MANY
+    assert alice.get(kind.url("r0", "versions")).body["total"] == MANY
+    expected = MANY - 1 if kind is AGENTS else MANY
+    assert len(alice.get(kind.url("r0", "dependents")).body["dependents"]) == expected
+    assert counts(alice, kind) == among_few
+    # SQLite takes 999 values at a time, so that the largest page may need a query more.
+    assert queries_of(alice, kind.path, {"perPage": 1000, "status": "all"}) <= MOST
+
+
+def test_all_agents_are_served_with_as_many_queries_as_a_few(alice: Api) -> None:
+    grow(0, FEW)
+    among_few = queries_of(alice, "/agents", {})
+    grow(FEW, 1_500)
+    assert queries_of(alice, "/agents", {}) == among_few
+
+
+def test_an_agent_of_many_blocks_takes_as_many_queries_as_one_of_one_block(alice: Api) -> None:
+    names = [f"b{index}" for index in range(100)]
+    insert_resources(PROMPT_BLOCKS, names)
+    for agent, used in (("one", names[:1]), ("all", names)):
+        blocks = [{"type": "prompt_block_ref", "id": name} for name in used]
+        AGENTS.make(alice, agent, instructions=blocks, autoPublish=True)
+        served = alice.get(f"/agents/{agent}").body
+        assert [block["id"] for block in served["blocks"] if block["shown"]] == used
+    of_one, of_all = (queries_of(alice, f"/agents/{agent}", {}) for agent in ("one", "all"))
+    assert 1 <= of_one == of_all <= MOST

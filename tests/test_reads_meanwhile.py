@@ -1,0 +1,82 @@
+"""A read while somebody else writes between any two of its queries: an answer, and never a 5xx."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.support.api import AGENTS, Answer, Api, Kind
+from tests.support.meanwhile import interrupted
+from tests.support.served import ask, reference
+from versioning.editor import Collection, editor
+
+WRITES: dict[str, Callable[[Collection[Any], str, list[str]], object]] = {
+    "saves": lambda verbs, name, versions: verbs.update(name, {"name": "Meanwhile"}, publish=False),
+    "publishes": lambda verbs, name, versions: verbs.publish(name, versions[0]),
+    "saves and publishes": lambda verbs, name, versions: verbs.update(name, {"name": "Now"}, publish=True),
+    "deletes the draft": lambda verbs, name, versions: verbs.delete_version(name, versions[1]),
+    "removes the label": lambda verbs, name, versions: verbs.unlabel(name, "blue"),
+    "deletes it all": lambda verbs, name, versions: verbs.delete(name),
+}
+REMOVE_NOTHING = {"saves", "publishes", "saves and publishes"}
+LISTS: dict[str, Callable[[Api, Kind, str, list[str]], Answer]] = {
+    "records": lambda api, kind, name, versions: api.get(kind.path, status="all"),
+    "served agents": lambda api, kind, name, versions: api.get("/agents"),
+}
+SINGLES: dict[str, Callable[[Api, Kind, str, list[str]], Answer]] = {
+    "record": lambda api, kind, name, versions: api.get(kind.url(name)),
+    "draft": lambda api, kind, name, versions: api.get(kind.url(name), status="draft"),
+    "labelled": lambda api, kind, name, versions: api.get(kind.url(name), label="blue"),
+    "history": lambda api, kind, name, versions: api.get(kind.url(name, "versions")),
+    "version": lambda api, kind, name, versions: api.get(kind.url(name, "versions", versions[1])),
+    "comparison": lambda api, kind, name, versions: api.get(
+        kind.url(name, "versions", "compare"), **{"from": versions[0], "to": versions[1]}
+    ),
+    "labels": lambda api, kind, name, versions: api.get(kind.url(name, "labels")),
+    "dependents": lambda api, kind, name, versions: api.get(kind.url(name, "dependents")),
+    "export": lambda api, kind, name, versions: api.post(kind.url(name, "export")),
+    "served agent": lambda api, kind, name, versions: ask(api, agent_of(kind, name)),
+}
+
+
+def agent_of(kind: Kind, name: str) -> str:
+    """Return the agent in which the resource is served: itself, or one that uses the block."""
+    return name if kind is AGENTS else f"agent of {name}"
+
+
+def answers(api: Api, kind: Kind, read: Callable[..., Answer], write: Callable[..., object]) -> list[Answer]:
+    """Return what a read answers when the write falls between any two of its queries."""
+    verbs: Collection[Any] = editor.agent if kind is AGENTS else editor.prompt
+
+    def prepare(number: int) -> tuple[Callable[[], Answer], Callable[[], object]]:
+        name = f"writer-{number}"
+        versions = [kind.make(api, name)["latestVersionId"], kind.save(api, name)["latestVersionId"]]
+        if kind is not AGENTS:
+            AGENTS.make(api, agent_of(kind, name), [reference(name)])
+        assert api.put(kind.url(name, "labels", "blue"), {"versionId": versions[0]}).status == 200
+        return (lambda: read(api, kind, name, versions)), (lambda: write(verbs, name, versions))
+
+    return list(interrupted(prepare))
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("read", LISTS)
+def test_a_list_is_a_list_whatever_happens_meanwhile(alice: Api, kind: Kind, read: str, write: str) -> None:
+    kind.make(alice, "unconcerned")
+    AGENTS.make(alice, "agent of unconcerned", [reference("unconcerned")])
+    given = answers(alice, kind, LISTS[read], WRITES[write])
+    assert len(given) > 2
+    assert {answer.status for answer in given} == {200}
+    assert all("unconcerned" in str(answer.body) for answer in given)
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("read", SINGLES)
+def test_one_resource_is_read_or_gone_whatever_happens_meanwhile(
+    alice: Api, kind: Kind, read: str, write: str
+) -> None:
+    given = answers(alice, kind, SINGLES[read], WRITES[write])
+    assert len(given) > 2
+    assert {answer.status for answer in given} <= ({200} if write in REMOVE_NOTHING else {200, 404})

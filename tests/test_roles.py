@@ -1,0 +1,222 @@
+"""The role table: what a viewer, an editor, a publisher, an admin, a superuser and a stranger may do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, Answer, Api, Kind
+from tests.support.calls import DRAFTS, PUBLISH, READ, SAVE, History, calls_of, make_history, undone
+from versioning.models import ApiKey
+
+ROLE_TABLE = {
+    "vera": [READ],
+    "edgar": [READ, DRAFTS, SAVE],
+    "paula": [READ, DRAFTS, SAVE, PUBLISH],
+    "alice": [READ, DRAFTS, SAVE, PUBLISH],
+    "root": [READ, DRAFTS, SAVE, PUBLISH],
+    "charlie": [],
+    "nobody": [],
+}
+REFUSALS = {"charlie": "404 not_found", "nobody": "401 unauthorized"}
+FORBIDDEN = "403 forbidden"
+
+ALLOWED = [(who, right) for who, rights in ROLE_TABLE.items() for right in rights]
+NOT_ALLOWED = [
+    (who, right, REFUSALS.get(who, FORBIDDEN))
+    for who, rights in ROLE_TABLE.items()
+    for right in (READ, DRAFTS, SAVE, PUBLISH)
+    if right not in rights
+]
+
+PUBLIC = {"visibility": "public"}
+
+
+def api_of(cast: Cast, who: str) -> Api:
+    api: Api = getattr(cast, who)
+    return api
+
+
+def outcome(answer: Answer) -> str:
+    """The status, with the code of an error; a HEAD has no body to read a code from."""
+    return f"{answer.status} {answer.code}" if answer.body and answer.status >= 400 else str(answer.status)
+
+
+def outcomes(api: Api, kind: Kind, history: History, *rights: str) -> dict[str, str]:
+    """What every call that needs one of these rights comes to, each as if it were the only one."""
+    found = {}
+    for call in calls_of(kind, *rights):
+        with undone():
+            found[call.words] = outcome(call.send(api, kind, history))
+    return found
+
+
+def all_successful(kind: Kind, *rights: str) -> dict[str, str]:
+    return {call.words: str(call.success) for call in calls_of(kind, *rights)}
+
+
+def all_refused(kind: Kind, how: str, *rights: str) -> dict[str, str]:
+    status = how.split(maxsplit=1)[0]
+    return {call.words: status if call.line.startswith("HEAD") else how for call in calls_of(kind, *rights)}
+
+
+def refused_outcomes(cast: Cast, api: Api, kind: Kind, history: History, *rights: str) -> dict[str, str]:
+    """What every call comes to, one after the other, of which none may change anything."""
+    before = whole_state(kind, cast.alice)
+    found = {call.words: outcome(call.send(api, kind, history)) for call in calls_of(kind, *rights)}
+    assert whole_state(kind, cast.alice) == before
+    return found
+
+
+def whole_state(kind: Kind, api: Api, resource_id: str = "writer") -> dict[str, Any]:
+    """Everything that a call could have changed."""
+    return {
+        "record": api.get(kind.url(resource_id), status="draft").body,
+        "versions": kind.versions(api, resource_id),
+        "labels": api.get(kind.url(resource_id, "labels")).body,
+        "list": api.get(kind.path, status="all").body,
+    }
+
+
+@pytest.mark.parametrize(("who", "right"), ALLOWED)
+def test_the_role_allows(cast: Cast, kind: Kind, who: str, right: str) -> None:
+    history = make_history(kind, cast.alice)
+    assert outcomes(api_of(cast, who), kind, history, right) == all_successful(kind, right)
+
+
+@pytest.mark.parametrize(("who", "right", "refusal"), NOT_ALLOWED)
+def test_the_role_does_not_allow_and_nothing_changes(
+    cast: Cast, kind: Kind, who: str, right: str, refusal: str
+) -> None:
+    history = make_history(kind, cast.alice)
+    found = refused_outcomes(cast, api_of(cast, who), kind, history, right)
+    assert found == all_refused(kind, refusal, right)
+
+
+def loner() -> Api:
+    """Somebody who is signed in and a member of nothing."""
+    return Api(ApiKey.objects.issue(User.objects.create_user("lena"))[1])
+
+
+def test_any_signed_in_caller_reads_what_is_published_of_a_public_agent(cast: Cast) -> None:
+    history = make_history(AGENTS, cast.alice, visibility="public")
+    for api in (cast.charlie, loner()):
+        assert outcomes(api, AGENTS, history, READ) == all_successful(AGENTS, READ)
+
+
+@pytest.mark.parametrize("right", [DRAFTS, SAVE, PUBLISH])
+def test_any_signed_in_caller_does_no_more_than_reading_with_a_public_agent(cast: Cast, right: str) -> None:
+    history = make_history(AGENTS, cast.alice, visibility="public")
+    for api in (cast.charlie, loner()):
+        found = refused_outcomes(cast, api, AGENTS, history, right)
+        assert found == all_refused(AGENTS, FORBIDDEN, right)
+
+
+def test_a_public_agent_needs_a_signed_in_caller(cast: Cast) -> None:
+    history = make_history(AGENTS, cast.alice, visibility="public")
+    found = refused_outcomes(cast, cast.nobody, AGENTS, history)
+    assert found == all_refused(AGENTS, "401 unauthorized")
+
+
+def test_a_viewer_does_not_see_what_is_not_published(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice)
+    assert outcome(cast.vera.get(kind.url("writer"))) == "404 not_found"
+
+
+@pytest.mark.parametrize(
+    ("who", "expected"),
+    [
+        ("vera", "403 forbidden"),
+        ("edgar", "201"),
+        ("paula", "201"),
+        ("alice", "201"),
+        ("root", "201"),
+        ("charlie", "403 forbidden"),
+        ("nobody", "401 unauthorized"),
+    ],
+)
+def test_creating_a_draft_needs_the_right_to_save(cast: Cast, kind: Kind, who: str, expected: str) -> None:
+    body = kind.body(id="writer", workspaceId="acme", autoPublish=False)
+    assert outcome(api_of(cast, who).post(kind.path, body)) == expected
+    made = cast.alice.get(kind.path, status="all").body["total"]
+    assert made == (1 if expected == "201" else 0)
+
+
+@pytest.mark.parametrize("who", ["vera", "edgar", "charlie"])
+def test_creating_with_auto_publish_needs_the_right_to_publish_and_saves_nothing(
+    cast: Cast, kind: Kind, who: str
+) -> None:
+    body = kind.body(id="writer", workspaceId="acme", autoPublish=True)
+    assert outcome(api_of(cast, who).post(kind.path, body)) == FORBIDDEN
+    assert kind.make(cast.alice, "writer")["id"] == "writer"
+
+
+def test_creating_a_public_agent_needs_the_right_to_publish(cast: Cast) -> None:
+    body = AGENTS.body(id="writer", autoPublish=False, **PUBLIC)
+    assert outcome(cast.edgar.post(AGENTS.path, body)) == FORBIDDEN
+    assert cast.paula.post(AGENTS.path, body).body["visibility"] == "public"
+
+
+@pytest.mark.parametrize(
+    ("who", "status"), [("edgar", "draft"), ("paula", "published"), ("alice", "published")]
+)
+def test_a_new_agent_is_published_by_default_when_its_maker_may_publish(
+    cast: Cast, who: str, status: str
+) -> None:
+    record = api_of(cast, who).post(AGENTS.path, AGENTS.body(id="writer")).body
+    assert record["status"] == status
+    assert record["activeVersionId"] == (record["latestVersionId"] if status == "published" else None)
+
+
+def test_one_field_that_needs_more_right_than_the_others_refuses_the_whole_save(cast: Cast) -> None:
+    AGENTS.make(cast.alice)
+    before = whole_state(AGENTS, cast.alice)
+    answer = cast.edgar.patch(AGENTS.url("writer"), {"instructions": "two", "metadata": {"a": 1}, **PUBLIC})
+    assert outcome(answer) == FORBIDDEN
+    assert whole_state(AGENTS, cast.alice) == before
+
+
+@pytest.mark.parametrize("who", ["edgar", "paula", "alice", "root"])
+def test_the_author_is_the_caller(cast: Cast, kind: Kind, who: str) -> None:
+    api = api_of(cast, who)
+    assert kind.make(api, "mine", workspaceId="acme")["authorId"] == who
+    history = make_history(kind, cast.alice)
+    kind.save(api, text="by somebody")
+    api.post(kind.url("writer", "versions"))
+    api.post(kind.url("writer", "versions", history.historical, "restore"))
+    authors = [version["authorId"] for version in kind.versions(cast.alice)]
+    assert authors == [who] * 3 + ["alice"] * 4
+    assert cast.alice.get(kind.url("writer")).body["authorId"] == "alice"
+    clone = api.post(kind.url("writer", "clone"), {"newId": "copy", "workspaceId": "acme"}).body
+    assert clone["authorId"] == who
+
+
+@pytest.mark.parametrize("who", ["alice", "root"])
+def test_the_author_is_never_taken_from_the_body(cast: Cast, kind: Kind, who: str) -> None:
+    api = api_of(cast, who)
+    kind.make(cast.alice)
+    body = kind.body(id="other", workspaceId="acme", authorId="vera")
+    for answer in (
+        api.post(kind.path, body),
+        api.patch(kind.url("writer"), {"authorId": "vera"}),
+        api.post(kind.url("writer", "clone"), {"newId": "copy", "authorId": "vera"}),
+        api.post(kind.url("writer", "versions"), {"authorId": "vera"}),
+    ):
+        assert (answer.status, answer.fields) == (400, ["authorId"])
+
+
+def test_the_mover_of_a_label_is_the_caller(cast: Cast, kind: Kind) -> None:
+    history = make_history(kind, cast.alice)
+    answer = cast.paula.put(kind.url("writer", "labels", "stable"), {"versionId": history.draft})
+    assert answer.body["updatedBy"] == "paula"
+
+
+def test_the_same_person_has_another_role_in_another_workspace(cast: Cast, kind: Kind) -> None:
+    make_history(kind, cast.alice)
+    kind.make(cast.charlie, "theirs")
+    assert kind.save(cast.charlie, "theirs")["workspaceId"] == "elsewhere"
+    assert outcome(cast.charlie.patch(kind.url("writer"), {"name": "Mine"})) == "404 not_found"
+    assert outcome(cast.alice.patch(kind.url("theirs"), {"name": "Mine"})) == "404 not_found"

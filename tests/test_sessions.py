@@ -1,0 +1,119 @@
+"""A signed-in person uses the API like a key does, and writes with the CSRF token only."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from tests.conftest import Cast
+from tests.support.api import Api, Kind
+from tests.support.calls import make_history
+from tests.support.people import give_role
+
+SIGN_IN = "/studio/login/"
+
+
+def browser(name: str) -> Api:
+    """A browser in which somebody is signed in, and that is checked for the token as in real life."""
+    api = Api("", client=Client(enforce_csrf_checks=True, raise_request_exception=False))
+    api.client.get(SIGN_IN)
+    api.client.force_login(User.objects.get(username=name))
+    return api
+
+
+def token(api: Api) -> str:
+    return api.client.cookies["csrftoken"].value
+
+
+@pytest.mark.parametrize(("who", "draft_status"), [("vera", 403), ("edgar", 200), ("root", 200)])
+def test_a_signed_in_person_reads_by_role(cast: Cast, kind: Kind, who: str, draft_status: int) -> None:
+    make_history(kind, cast.alice)
+    person = browser(who)
+    assert person.get(kind.url("writer")).body[kind.text] == "published words"
+    assert person.get(kind.path).body["total"] == 1
+    assert person.get(kind.url("writer"), status="draft").status == draft_status
+
+
+def test_a_signed_in_stranger_finds_nothing(cast: Cast, kind: Kind) -> None:
+    make_history(kind, cast.alice)
+    assert browser("charlie").get(kind.url("writer")).status == 404
+
+
+def test_a_write_with_the_token_is_done_in_the_persons_name(cast: Cast, kind: Kind) -> None:
+    person = browser("edgar")
+    answer = person.post(kind.path, kind.body(id="writer"), x_csrftoken=token(person))
+    assert (answer.status, answer.body["authorId"]) == (201, "edgar")
+    renamed = person.patch(kind.url("writer"), {"name": "Renamed"}, x_csrftoken=token(person))
+    assert (renamed.status, renamed.body["name"]) == (200, "Renamed")
+
+
+@pytest.mark.parametrize("given", [{}, {"x_csrftoken": "x" * 32}], ids=["no token", "a wrong token"])
+def test_a_write_without_the_token_is_refused_and_saves_nothing(
+    cast: Cast, kind: Kind, given: dict[str, str]
+) -> None:
+    make_history(kind, cast.alice)
+    before = cast.alice.get(kind.url("writer"), status="draft").body
+    person = browser("alice")
+    for answer in (
+        person.post(kind.path, kind.body(id="other"), **given),
+        person.patch(kind.url("writer"), {"name": "Renamed"}, **given),
+        person.put(kind.url("writer", "labels", "x"), {"versionId": before["activeVersionId"]}, **given),
+        person.post(kind.url("writer", "unpublish"), **given),
+        person.delete(kind.url("writer"), **given),
+    ):
+        assert (answer.status, answer.code) == (403, "forbidden")
+    assert cast.alice.get(kind.url("writer"), status="draft").body == before
+    assert cast.alice.get(kind.path, status="all").body["total"] == 1
+
+
+def test_the_token_gives_no_right_that_the_person_does_not_have(cast: Cast, kind: Kind) -> None:
+    make_history(kind, cast.alice)
+    person = browser("vera")
+    answer = person.patch(kind.url("writer"), {"name": "Renamed"}, x_csrftoken=token(person))
+    assert (answer.status, answer.code) == (403, "forbidden")
+
+
+def test_a_key_needs_no_token(cast: Cast, kind: Kind) -> None:
+    key = Api(cast.alice.key, client=Client(enforce_csrf_checks=True))
+    assert key.post(kind.path, kind.body(id="writer")).status == 201
+
+
+def test_a_key_goes_before_the_session_of_the_same_browser(cast: Cast, kind: Kind) -> None:
+    make_history(kind, cast.alice)
+    person = browser("alice")
+    person.key = cast.vera.key
+    assert person.get(kind.url("writer"), status="draft").status == 403
+    person.key = "ek_unknown"
+    assert person.get(kind.url("writer")).status == 401
+
+
+def test_signing_in_at_the_studio_opens_the_api_and_signing_out_closes_it(cast: Cast, kind: Kind) -> None:
+    root = User.objects.get(username="root")
+    root.set_password("a long password")
+    root.save()
+    person = Api("", client=Client(enforce_csrf_checks=True))
+    assert person.get(kind.path).status == 401
+    person.client.get(SIGN_IN)
+    form = {"username": "root", "password": "a long password", "csrfmiddlewaretoken": token(person)}
+    assert person.client.post(SIGN_IN, form).status_code == 302
+    assert person.get(kind.path).status == 200
+    body = kind.body(id="writer", workspaceId="acme")
+    assert person.post(kind.path, body, x_csrftoken=token(person)).body["authorId"] == "root"
+    person.client.logout()
+    assert person.get(kind.path).status == 401
+
+
+def test_a_person_who_is_made_inactive_is_signed_out(cast: Cast, kind: Kind) -> None:
+    person = browser("alice")
+    assert person.get(kind.path).status == 200
+    User.objects.filter(username="alice").update(is_active=False)
+    assert person.get(kind.path).status == 401
+
+
+def test_a_change_of_role_counts_from_the_next_request_on(cast: Cast, kind: Kind) -> None:
+    make_history(kind, cast.alice)
+    person = browser("vera")
+    assert person.get(kind.url("writer"), status="draft").status == 403
+    give_role("vera", "acme", "editor")
+    assert person.get(kind.url("writer"), status="draft").status == 200

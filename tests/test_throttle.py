@@ -1,0 +1,105 @@
+"""`EDITOR_THROTTLE`: so many requests per key, and 429 with the time to wait beyond that."""
+
+from __future__ import annotations
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+from django.db.models import F
+from pytest_django import Settings
+
+from tests.conftest import Cast
+from tests.support.api import Answer, Api, Kind
+from tests.support.people import key_of
+from tests.support.service import running_service
+from versioning.models import ThrottleWindow
+
+REQUESTS = 24
+LIMIT = 5
+
+
+def ask(api: Api) -> Answer:
+    return api.get("/stored/agents")
+
+
+def statuses(api: Api, times: int) -> list[int]:
+    return [ask(api).status for _ in range(times)]
+
+
+def test_nothing_is_limited_unless_it_is_asked_for(cast: Cast) -> None:
+    assert statuses(cast.alice, 20) == [200] * 20
+
+
+def test_requests_over_the_limit_are_refused(cast: Cast, settings: Settings) -> None:
+    settings.EDITOR_THROTTLE = "3/day"
+    assert statuses(cast.alice, 5) == [200, 200, 200, 429, 429]
+
+
+@pytest.mark.parametrize(("period", "seconds"), [("min", 60), ("hour", 3600), ("day", 86400)])
+def test_a_refusal_says_how_long_to_wait(cast: Cast, settings: Settings, period: str, seconds: int) -> None:
+    settings.EDITOR_THROTTLE = f"0/{period}"
+    answer = ask(cast.alice)
+    assert answer.status == 429
+    assert 1 <= int(answer.headers["Retry-After"]) <= seconds
+    assert set(answer.body) == {"error", "code"}
+    assert answer.code.isidentifier() and answer.code.islower()
+
+
+def test_every_key_is_counted_by_itself(cast: Cast, settings: Settings) -> None:
+    settings.EDITOR_THROTTLE = "2/day"
+    second_key = key_of("alice")
+    assert statuses(cast.alice, 3) == [200, 200, 429]
+    assert statuses(second_key, 3) == [200, 200, 429]
+    assert statuses(cast.vera, 1) == [200]
+
+
+def test_a_new_window_begins_afresh(cast: Cast, settings: Settings) -> None:
+    settings.EDITOR_THROTTLE = "1/day"
+    assert statuses(cast.alice, 2) == [200, 429]
+    ThrottleWindow.objects.update(window=F("window") - 1)
+    assert statuses(cast.alice, 2) == [200, 429]
+
+
+def test_whatever_is_asked_counts(cast: Cast, kind: Kind, settings: Settings) -> None:
+    settings.EDITOR_THROTTLE = "3/day"
+    assert cast.alice.get(kind.url("missing")).status == 404
+    assert cast.alice.post(kind.path, {}).status == 400
+    assert cast.alice.post(kind.path, kind.body(id="first")).status == 201
+    assert cast.alice.get(kind.url("first")).status == 429
+
+
+def test_a_write_over_the_limit_saves_nothing(cast: Cast, kind: Kind, settings: Settings) -> None:
+    settings.EDITOR_THROTTLE = "1/day"
+    kind.make(cast.alice)
+    assert cast.alice.patch(kind.url("writer"), {"name": "Renamed"}).status == 429
+    settings.EDITOR_THROTTLE = ""
+    assert cast.alice.get(kind.url("writer")).body["name"] == "Writer"
+
+
+def test_who_has_no_key_is_asked_to_sign_in_and_uses_up_nobodys_requests(
+    cast: Cast, settings: Settings
+) -> None:
+    settings.EDITOR_THROTTLE = "1/day"
+    assert statuses(cast.nobody, 3) == [401, 401, 401]
+    assert statuses(Api("ek_unknown"), 3) == [401, 401, 401]
+    assert statuses(cast.alice, 2) == [200, 429]
+
+
+def test_health_is_never_limited(cast: Cast, settings: Settings) -> None:
+    settings.EDITOR_THROTTLE = "0/day"
+    assert [cast.alice.get("/healthz").status, cast.alice.get("/readyz").status] == [200, 200]
+
+
+def test_all_workers_count_together_and_exactly(tmp_path: Path) -> None:
+    with running_service(tmp_path, "--workers", "2", EDITOR_THROTTLE=f"{LIMIT}/day") as service:
+
+        def status(_: int) -> int:
+            headers = {"Authorization": f"Bearer {service.key}"}
+            return httpx.get(f"{service.url}/api/stored/agents", headers=headers).status_code
+
+        with ThreadPoolExecutor(8) as pool:
+            found = Counter(pool.map(status, range(REQUESTS)))
+    assert found == {200: LIMIT, 429: REQUESTS - LIMIT}
