@@ -226,7 +226,7 @@ def test_an_export_without_a_body_is_of_the_version_that_the_selector_names(
 ) -> None:
     history = make_history(kind, alice)
     exported = export(alice, kind, **selecting(selector, history))
-    assert exported["config"] == {"name": "Writer", kind.text: text}
+    assert exported["config"]["name"] == "Writer" and exported["config"][kind.text] == text
 
 
 def test_an_export_stores_nothing(alice: Api, kind: Kind) -> None:

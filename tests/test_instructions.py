@@ -140,7 +140,7 @@ HOSTILE = {
     "dots without an end": "{{ a" + "." * SIZE,
     "many paths without an end": "{{a" * SIZE,
     "many open fallbacks": "{{ a || '" * SIZE,
-    "open fallbacks of both sorts": "{{ a || '{{ a || \"" * SIZE,
+    "open fallbacks of both sorts": "{{ a || '{{ a || \"" * (SIZE // 2),
     "one open fallback": "{{ a || '" + "b" * SIZE,
     "fallbacks without closing braces": "{{ a || 'b' " * SIZE,
     "a long missing path": "{{ " + "a." * SIZE + "a }}",

@@ -10,7 +10,7 @@ import pytest
 from tests.support.api import AGENTS, Answer, Api, Kind
 from tests.support.meanwhile import interrupted
 from tests.support.served import ask, reference
-from versioning.editor import Collection, editor
+from versioning.editor import Collection, Editor
 
 WRITES: dict[str, Callable[[Collection[Any], str, list[str]], object]] = {
     "saves": lambda verbs, name, versions: verbs.update(name, {"name": "Meanwhile"}, publish=False),
@@ -48,6 +48,7 @@ def agent_of(kind: Kind, name: str) -> str:
 
 def answers(api: Api, kind: Kind, read: Callable[..., Answer], write: Callable[..., object]) -> list[Answer]:
     """Return what a read answers when the write falls between any two of its queries."""
+    editor = Editor()
     verbs: Collection[Any] = editor.agent if kind is AGENTS else editor.prompt
 
     def prepare(number: int) -> tuple[Callable[[], Answer], Callable[[], object]]:

@@ -99,7 +99,7 @@ def running_service(folder: Path, *options: str, **environment: str) -> Iterator
             folder=folder,
             options=options,
         )
-        service.manage("migrate", "--verbosity", "0")
+        service.manage("migrate", "--verbosity", "0", "--skip-checks")
         service.key = service.manage("create_api_key", "tester", "--workspace", "default", "--role", "admin")
         service.start()
         try:

@@ -22,6 +22,7 @@ class Command(BaseCommand):
     """Prints the key alone on standard output, so that a script can take it."""
 
     help = "Make an API key for a user and print it."
+    requires_system_checks = ()  # they would load the framework, which no key needs
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the options."""
