@@ -48,6 +48,7 @@ class ResourceViewSet(EditorViewSet):
     created = frozenset({"create", "clone", "add_version", "restore"})
     guarded = frozenset(
         {
+            "add_version",
             "update",
             "destroy",
             "unpublish",
@@ -149,7 +150,9 @@ class ResourceViewSet(EditorViewSet):
         """Save a copy of what is published as a new draft."""
         body = bodies.read(request, bodies.Message)
         return self._made_version(
-            self.collection.snapshot(id, message=body.get("changeMessage"), by=self.caller)
+            self.collection.snapshot(
+                id, message=body.get("changeMessage"), by=self.caller, expect=self._expected
+            )
         )
 
     def version(self, request: Request, id: str, version: str) -> Response:  # noqa: A002
