@@ -22,6 +22,7 @@ HEEDING_IF_MATCH = of_both_kinds(
         "PATCH /stored/{kind}/{}",
         "DELETE /stored/{kind}/{}",
         "POST /stored/{kind}/{}/unpublish",
+        "POST /stored/{kind}/{}/versions",
         "POST /stored/{kind}/{}/versions/{}/activate",
         "POST /stored/{kind}/{}/versions/{}/restore",
         "PUT /stored/{kind}/{}/labels/{}",
