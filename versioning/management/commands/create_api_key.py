@@ -7,6 +7,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.utils import timezone
@@ -51,7 +52,7 @@ class Command(BaseCommand):
         expires_at = _moment(expires) if expires else None
         user = User.objects.filter(username=username).first()
         if user is None:
-            user = User.objects.create_user(username=username)
+            user = _new_user(username)
         limit = Role(role) if role else None
         room = _joined(user, workspace, limit) if workspace else None
         try:
@@ -59,6 +60,14 @@ class Command(BaseCommand):
         except Invalid as fault:
             raise CommandError(str(fault)) from None
         self.stdout.write(text)
+
+
+def _new_user(username: str) -> User:
+    try:
+        User(username=username).clean_fields(exclude=["password"])
+    except ValidationError as fault:
+        raise CommandError(f"USERNAME: {' '.join(fault.messages)}") from None
+    return User.objects.create_user(username=username)
 
 
 def _joined(user: User, workspace_id: str, role: Role | None) -> Workspace:

@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand
+from django.db import transaction
 
 from versioning.access import Role
 from versioning.demo import load
@@ -27,6 +28,7 @@ class Command(BaseCommand):
         """Declare the options."""
         parser.add_argument("--address", default="http://127.0.0.1:8000", help="where the service will be")
 
+    @transaction.atomic
     def handle(self, *_args: Any, address: str, **_options: Any) -> None:
         """Print the studio's address, the sign-in and the key."""
         workspace = Workspace.objects.get(id=settings.EDITOR_CODE_WORKSPACE)

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from django.db import connection, connections
 from granian import Granian
 from granian.constants import Interfaces
 from granian.log import LogLevels
@@ -41,6 +42,7 @@ class Command(BaseCommand):
             raise CommandError("--workers and --threads must be at least 1")
         _check_settings()
         installed.editor().agent.sync_visibility()
+        _let_go_of_the_database()
         os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
         # Workers are started afresh and read the settings by this name.
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "editor_project.settings")
@@ -54,6 +56,13 @@ class Command(BaseCommand):
             log_level=LogLevels.error,
             respawn_failed_workers=True,
         ).serve()
+
+
+def _let_go_of_the_database() -> None:
+    """Close what is open: the workers are forked, and must not read from one connection together."""
+    connections.close_all()
+    if connection.vendor == "postgresql":
+        connection.close_pool()
 
 
 def _check_settings() -> None:

@@ -1,0 +1,128 @@
+"""Listening to a stream as it comes, and leaving it; servers to listen to."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from http.client import HTTPConnection, HTTPResponse
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+from urllib.request import urlopen
+
+from tests.support.remote import RemoteApi
+from tests.support.runs import run_path
+from tests.support.service import ROOT, Service
+
+PING = ": ping"
+DONE = "data: [DONE]"
+SECONDS_FOR_AN_ANSWER = 60
+
+
+@dataclass
+class Stream:
+    """An answer that is still being given."""
+
+    response: HTTPResponse
+
+    @property
+    def headers(self) -> Any:
+        """The headers of the answer."""
+        return self.response.headers
+
+    def frames(self) -> Iterator[str]:
+        """Yield what comes between blank lines, each as soon as it is there."""
+        lines: list[str] = []
+        for line in iter(self.response.readline, b""):
+            assert line.endswith(b"\n"), line
+            if line == b"\n":
+                yield "\n".join(lines)
+                lines = []
+            else:
+                lines.append(line.decode().removesuffix("\n"))
+        assert not lines, lines
+
+    def events(self) -> Iterator[dict[str, Any]]:
+        """Yield the events before `[DONE]`, without the comments between them."""
+        for frame in takewhile(DONE.__ne__, self.frames()):
+            if frame != PING:
+                assert frame.startswith("data: {") and "\n" not in frame, frame
+                yield json.loads(frame.removeprefix("data: "))
+
+
+@contextmanager
+def listening(api: RemoteApi, agent_id: str, **body: Any) -> Iterator[Stream]:
+    """Ask an agent on a new connection and listen; leaving the block is going away."""
+    connection = HTTPConnection(api.address, timeout=SECONDS_FOR_AN_ANSWER)
+    headers = {
+        "Authorization": f"Bearer {api.key}",
+        "Content-Type": "application/json",
+        "Accept": "text/event-stream",
+    }
+    data = json.dumps({"messages": "hello", **body})
+    try:
+        connection.request("POST", f"{api.prefix}{run_path(agent_id, 'stream')}", data, headers)
+        response = connection.getresponse()
+        assert response.status == 200, response.read()
+        yield Stream(response)
+        response.close()
+    finally:
+        connection.close()
+
+
+def beside(service: Service, folder: Path, **environment: str) -> Service:
+    """Return another server, not started yet, on the database of a service."""
+    own = {**service.environment, **environment}
+    return replace(
+        service, url=f"http://127.0.0.1:{_free_port()}", environment=own, folder=folder, process=None
+    )
+
+
+@contextmanager
+def served_asynchronously(service: Service) -> Iterator[str]:
+    """Serve the ASGI application beside a service, on the same database, and yield its address."""
+    port = str(_free_port())
+    address = f"127.0.0.1:{port}"
+    command = [sys.executable, "-m", "granian", "--interface", "asgi", "--log-level", "error"]
+    command += ["--host", "127.0.0.1", "--port", port, "editor_project.asgi:application"]
+    with (service.folder / "asgi.log").open("wb") as log:
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=service.environment, stdout=log, stderr=log, start_new_session=True
+        )
+    try:
+        _wait_for(address, process)
+        yield address
+    finally:
+        process.terminate()
+        try:
+            process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + SECONDS_FOR_AN_ANSWER
+    while time.monotonic() < deadline:
+        assert process.poll() is None
+        try:
+            with urlopen(f"http://{address}/readyz", timeout=5):
+                return
+        except (URLError, ConnectionError, TimeoutError):
+            time.sleep(0.05)
+    raise AssertionError("the ASGI server does not answer")

@@ -1,0 +1,298 @@
+"""Agents that code defines: what is there of them without an override, and the editor's verbs in Python."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import fields
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, Api
+from tests.support.code import TOOLS
+from tests.support.people import give_role
+from tests.support.runs import noticed, run
+from tests.support.served import published_agent, served
+from versioning import installed
+from versioning.access import Role
+from versioning.editor import Editor
+from versioning.errors import Forbidden, Invalid, NotFound
+from versioning.runtime import Agent
+from versioning.selectors import DRAFT
+
+URL = AGENTS.url("answers")
+PUBLIC = {"answers", "leads-answers", "leads-notes"}
+
+
+@pytest.fixture
+def team(cast: Cast, settings: Any) -> Cast:
+    """The cast of acme, all with the same roles in the workspace of the code."""
+    settings.EDITOR_FRAMEWORK = "tests.support.code.framework"
+    roles = {"alice": Role.ADMIN, "paula": Role.PUBLISHER, "edgar": Role.EDITOR, "vera": Role.VIEWER}
+    for name, role in roles.items():
+        give_role(name, "default", role)
+    return cast
+
+
+@pytest.fixture
+def editor(team: Cast) -> Editor:
+    """The editor of the framework."""
+    return installed.editor()
+
+
+def user(name: str) -> User:
+    found: User = User.objects.get(username=name)
+    return found
+
+
+def override(api: Api, agent_id: str = "answers", **body: Any) -> dict[str, Any]:
+    """Make a published override and return its record."""
+    answer = api.post(AGENTS.path, {"id": agent_id, "instructions": "override", "autoPublish": True, **body})
+    assert answer.status == 201, answer.body
+    return dict(answer.body)
+
+
+def everybody_reads(team: Cast, agent_id: str) -> set[str]:
+    return {served(api, agent_id)["instructions"] for api in (team.alice, team.vera, team.charlie, team.root)}
+
+
+# Over REST
+
+
+def test_without_an_override_there_are_no_versions_and_no_record(team: Cast) -> None:
+    assert team.edgar.get(f"{URL}/versions").body == {
+        "versions": [],
+        "total": 0,
+        "page": 0,
+        "perPage": 20,
+        "hasMore": False,
+    }
+    assert team.edgar.get(URL).status == team.edgar.get(f"{URL}/dependents").status == 404
+    assert team.edgar.get(AGENTS.path, status="all").body["total"] == 0
+    assert team.alice.patch(URL, {"instructions": "override"}).status == 404
+    assert team.alice.delete(URL).status == team.alice.post(f"{URL}/unpublish").status == 404
+    assert team.vera.get(f"{URL}/versions").code == team.charlie.get(f"{URL}/versions").code == "forbidden"
+
+
+def test_the_served_agents_are_those_of_the_code_and_those_that_are_stored(team: Cast) -> None:
+    published_agent(team.alice, "notes", "stored", workspaceId="acme")
+    AGENTS.make(team.alice, "drafted", workspaceId="acme")
+    override(team.alice, tools={"clock": {}})
+    agents = team.vera.get("/agents").body
+    assert set(agents) == {*PUBLIC, "hidden", "notes"}
+    assert {agent_id: agent["source"] for agent_id, agent in agents.items() if agent["source"] != "code"} == {
+        "notes": "stored"
+    }
+    assert all(agents[agent_id] == served(team.vera, agent_id) for agent_id in agents)
+    assert agents["answers"]["instructions"] == "override"
+    assert agents["leads-answers"]["agents"] == {"answers": {}}
+    strangers = team.charlie.get("/agents").body
+    assert set(strangers) == PUBLIC
+    assert strangers["answers"] == agents["answers"]
+
+
+def test_a_private_agent_is_not_there_for_strangers(team: Cast) -> None:
+    for exists in (False, True):
+        if exists:
+            assert override(team.alice, "hidden")["visibility"] == "private"
+        for path, body in (
+            ("/agents/{}", None),
+            ("/agents/{}?status=draft", None),
+            ("/stored/agents/{}", None),
+            ("/stored/agents/{}/versions", None),
+            ("/stored/agents/{}/dependents", None),
+            ("/stored/agents/{}/export", {"instructions": "mine"}),
+            ("/agents/{}/generate", {"messages": "hello"}),
+        ):
+            method = "POST" if body else "GET"
+            hidden, missing = (
+                team.charlie.request(method, path.format(name), body) for name in ("hidden", "missing")
+            )
+            assert (hidden.status, hidden.body) == (404, missing.body), path
+        assert "hidden" not in team.charlie.get("/agents").body
+        assert served(team.vera, "hidden")["instructions"] == ("override" if exists else "hidden code")
+
+
+@pytest.mark.parametrize(("before", "after"), [("framework", "private"), ("private", "framework")])
+def test_the_code_alone_decides_who_reads_an_override(
+    team: Cast, settings: Any, before: str, after: str
+) -> None:
+    settings.EDITOR_FRAMEWORK = f"tests.support.code.{before}"
+    override(team.alice)
+    opposite = "private" if before == "framework" else "public"
+    assert team.alice.patch(URL, {"visibility": opposite}).fields == ["visibility"]
+    settings.EDITOR_FRAMEWORK = f"tests.support.code.{after}"
+    installed.editor().agent.sync_visibility()  # as every start of the service does
+    found = {team.charlie.get(path).status for path in (URL, "/agents/answers")}
+    assert found == {404 if after == "private" else 200}
+    listed = team.charlie.get("/agents").body.get("answers", {})
+    assert listed.get("instructions") == (None if after == "private" else "override")
+
+
+def test_a_copy_of_an_override_is_a_whole_agent(team: Cast) -> None:
+    override(team.alice)
+    answer = team.alice.post(f"{URL}/clone", {"newId": "copy"})
+    assert answer.status == 201
+    copy = {name: answer.body[name] for name in ("name", "instructions", "tools", "visibility")}
+    assert copy == {"name": "Answers", "instructions": "override", "tools": TOOLS, "visibility": "private"}
+    assert served(team.alice, "copy", status="draft")["source"] == "stored"
+
+
+def test_a_stored_agent_of_another_workspace_is_no_override(team: Cast, settings: Any) -> None:
+    settings.EDITOR_FRAMEWORK = "tests.support.no_code.framework"
+    published_agent(team.alice, "answers", "stored", workspaceId="acme", visibility="public")
+    settings.EDITOR_FRAMEWORK = "tests.support.code.framework"
+    assert everybody_reads(team, "answers") == {"code"}
+    assert run(team.alice, "leads-answers").body["text"] == "lead\n\nhello\n\ncode\n\nhello"
+    listed = team.alice.get("/agents").body["answers"]
+    assert (listed["instructions"], listed["resolvedVersionId"]) == ("code", None)
+
+
+@pytest.mark.parametrize("target", ["answers", "notes"])
+def test_dependents_include_those_that_code_defines(team: Cast, target: str) -> None:
+    if target == "answers":
+        override(team.alice)
+    else:
+        published_agent(team.alice, "notes", workspaceId="acme", visibility="public")
+    lead = {"id": f"leads-{target}", "name": "Lead" if target == "answers" else "Lead of notes"}
+    published_agent(team.alice, "stored", agents={target: {}}, name="Stored", workspaceId="acme")
+    path = AGENTS.url(target, "dependents")
+    assert team.vera.get(path).body == {
+        "dependents": [{"id": "hidden", "name": "Hidden"}, lead, {"id": "stored", "name": "Stored"}],
+        "hiddenCount": 0,
+    }
+    assert team.charlie.get(path).body == {"dependents": [lead], "hiddenCount": 2}
+    assert team.alice.request("DELETE", AGENTS.url(target), query={"ifUnused": "true"}).code == "in_use"
+
+
+def test_warnings_know_the_agents_and_tools_of_the_code(team: Cast) -> None:
+    refers = {
+        "agents": {"answers": {}, "hidden": {}, "missing": {}},
+        "tools": {"clock": {}, "look_up": {}},
+    }
+    own_tool = ("unknown_tool", "tools.look_up")  # belongs to `answers` alone
+    missing = ("unknown_agent", "agents.missing")
+    made = AGENTS.make(team.alice, "stored", workspaceId="acme", **refers)
+    assert sorted(noticed(made)) == [missing, own_tool]
+    theirs = AGENTS.make(team.charlie, "theirs", **refers)
+    assert sorted(noticed(theirs)) == [("unknown_agent", "agents.hidden"), missing, own_tool]
+    tools = {"clock": {}, "look_up": {}, "missing": {}}
+    assert noticed(override(team.alice, tools=tools)) == [("unknown_tool", "tools.missing")]
+    loop = AGENTS.make(team.alice, "notes", agents={"leads-notes": {}}, workspaceId="acme")
+    assert noticed(loop) == [("agent_cycle", "agents.leads-notes")]
+
+
+# In Python
+
+
+def test_updating_an_agent_publishes_at_once_and_makes_the_override_of_one_in_code(editor: Editor) -> None:
+    editor.agent.create(id="notes", name="Notes", instructions="one", workspace="acme")
+    for agent_id in ("answers", "notes"):
+        first = editor.agent.update(agent_id, instructions="two")
+        assert str(first.resource.active_version_id) == first.version.version_id
+        drafted = editor.agent.update(agent_id, instructions="three", publish=False)
+        assert editor.agent.get(agent_id).version.config["instructions"] == "two"
+        assert editor.agent.get(agent_id, DRAFT).version.version_id == drafted.version.version_id
+        agent = installed.framework().get_agent_by_id(agent_id, status="published")
+        assert (agent.instructions, agent.resolved_version_id) == ("two", first.version.version_id)
+
+
+def test_the_first_update_of_an_agent_in_code_can_stay_a_draft(editor: Editor, team: Cast) -> None:
+    made = editor.agent.update("answers", instructions="draft", publish=False)
+    assert (made.resource.workspace_id, made.resource.active_version_id) == ("default", None)
+    assert everybody_reads(team, "answers") == {"code"}
+
+
+def test_updating_a_prompt_block_makes_a_draft(editor: Editor) -> None:
+    made = editor.prompt.create(id="tone", name="Tone", content="one", workspace="acme", publish=True)
+    editor.prompt.update("tone", content="two")
+    assert editor.prompt.get("tone").version.version_id == made.version.version_id
+    assert editor.prompt.get("tone", DRAFT).version.config["content"] == "two"
+    editor.prompt.update("tone", content="three", publish=True)
+    assert editor.prompt.get("tone").version.config["content"] == "three"
+
+
+def test_whoever_acts_is_the_author_and_the_application_is_nobody(editor: Editor, team: Cast) -> None:
+    editor.agent.update("answers", instructions="one")
+    editor.agent.update("answers", instructions="two", by=user("paula"))
+    assert [version["authorId"] for version in AGENTS.versions(team.alice, "answers")] == ["paula", None]
+    assert team.alice.get(URL).body["authorId"] is None
+
+
+def test_a_user_may_do_in_python_what_the_role_allows(editor: Editor, team: Cast) -> None:
+    with pytest.raises(Forbidden):
+        editor.agent.update("answers", instructions="one", by=user("edgar"))  # would be published
+    with pytest.raises(Forbidden):
+        editor.agent.update("answers", instructions="one", publish=False, by=user("charlie"))
+    assert editor.agent.versions("answers").resource is None
+    made = editor.agent.update("answers", instructions="one", publish=False, by=user("edgar"))
+    with pytest.raises(Forbidden):
+        editor.agent.publish("answers", made.version.version_id, by=user("edgar"))
+    with pytest.raises(NotFound):
+        editor.agent.get("answers", by=user("vera"))
+    assert list(editor.agent.list(by=user("vera"))) == []
+    assert [agent.pk for agent in editor.agent.list(by=user("edgar"))] == ["answers"]
+    with pytest.raises(NotFound):
+        installed.framework().get_agent_by_id("hidden", status="published", by=user("charlie"))
+
+
+def test_every_verb_of_the_collection_works(editor: Editor) -> None:
+    first = editor.agent.update("answers", instructions="one").version.version_id
+    second = editor.agent.update("answers", tools={"clock": {}}, publish=False).version.version_id
+    _, _, differences = editor.agent.compare("answers", first, second)
+    assert [(one.field, one.previous, one.current) for one in differences] == [("tools", None, {"clock": {}})]
+    editor.agent.publish("answers", second)
+    assert editor.agent.get("answers").version.version_id == second
+    restored = editor.agent.restore("answers", first)
+    assert restored.version.config == {"instructions": "one"}
+    assert editor.agent.get("answers").version.version_id == second
+    assert [row.number for row in editor.agent.versions("answers").versions] == [3, 2, 1]
+    editor.agent.unpublish("answers")
+    assert editor.agent.get("answers").resource.active_version_id is None
+    assert [agent.pk for agent in editor.agent.list()] == ["answers"]
+    editor.agent.delete("answers")
+    with pytest.raises(NotFound):
+        editor.agent.get("answers")
+
+
+def test_python_keeps_the_ownership_and_knows_the_fields(editor: Editor, settings: Any) -> None:
+    settings.EDITOR_FRAMEWORK = "tests.support.code.nothing"
+    for field, code in (("instructions", "owned_by_code"), ("unheard", "validation_failed")):
+        with pytest.raises(Invalid) as refused:
+            installed.editor().agent.update("answers", {field: "override"})
+        assert refused.value.code == code
+        assert [issue.field for issue in refused.value.issues] == [field]
+
+
+def test_a_preview_assembles_blocks_that_are_saved_nowhere(editor: Editor) -> None:
+    editor.prompt.create(id="tone", name="Tone", content="Be {{ mood }}.", workspace="acme")
+    blocks = [{"type": "text", "content": "Hi {{ name }}."}, {"type": "prompt_block_ref", "id": "tone"}]
+    preview = editor.prompt.preview(blocks, {"name": "Ann", "mood": "kind"})
+    assert "Hi Ann.\n\nBe kind." in str(getattr(preview, "result", preview))
+
+
+def test_the_registered_agent_is_never_changed(editor: Editor) -> None:
+    framework = installed.framework()
+    registered = framework.agents["answers"]
+    before = _facts(registered)
+    saved = editor.agent.update("answers", instructions="override", tools={"clock": {}}).version.version_id
+    for selector in ({"status": "published"}, {"status": "draft"}, {"version_id": saved}):
+        copy = framework.get_agent_by_id("answers", **selector)
+        assert copy is not registered
+        assert (copy.id, copy.name, copy.instructions) == ("answers", "Answers", "override")
+        assert dict(copy.tools) == {**TOOLS, "clock": {}}
+        assert copy.generate("hello").text == "override\n\nhello"
+    assert framework.get_agent_by_id("answers") is framework.agents["answers"] is registered
+    assert _facts(registered) == before
+    assert registered.generate("hello").text == "code\n\nhello"
+    with pytest.raises(AttributeError):
+        registered.instructions = "changed"  # type: ignore[misc]
+
+
+def _facts(agent: Agent) -> dict[str, Any]:
+    """Return every field of an agent: values copied, objects as they are."""
+    facts = {field.name: getattr(agent, field.name) for field in fields(agent)}
+    copied = {name: deepcopy(dict(facts[name])) for name in ("model", "default_options", "metadata")}
+    return {**facts, **copied, "toolbox": dict(facts["toolbox"])}

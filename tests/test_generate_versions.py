@@ -1,0 +1,296 @@
+"""Which version of which agent runs: of the one that is asked, and of those that it delegates to."""
+
+from __future__ import annotations
+
+import logging
+from itertools import product
+from typing import Any
+
+import pytest
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, Api
+from tests.support.runs import agent, draft, noticed, ran, run, team
+
+GONE = "00000000-0000-4000-8000-000000000000"
+DRAFT = {"status": "draft"}
+
+Place = dict[str, Any]
+
+
+def own(place: str, selector: dict[str, str], agent_id: str = "writer") -> Place:
+    """Return the part of a request that selects the called agent's own version in that place."""
+    if place == "query":
+        return {"query": selector}
+    versions = {"agents": {agent_id: selector}} if place.endswith("entry") else {"self": selector}
+    return (
+        {"requestContext": {"versions": versions}} if place.startswith("context") else {"versions": versions}
+    )
+
+
+PLACES = {
+    "query": "status",
+    "self": "versions.self",
+    "entry": "versions.agents.writer",
+    "context self": "versions.self",
+    "context entry": "versions.agents.writer",
+}
+
+
+def asking(agent_id: str, selector: dict[str, str], **more: Any) -> dict[str, Any]:
+    return {"versions": {"agents": {agent_id: selector}, **more}}
+
+
+# The agent that is asked
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_every_place_selects_the_called_agents_own_version(alice: Api, place: str) -> None:
+    old = agent(alice)
+    new = draft(alice)
+    assert alice.put("/stored/agents/writer/labels/old", {"versionId": old}).status == 200
+    for selector, version_id in (
+        (DRAFT, new),
+        ({"versionId": new}, new),
+        ({"label": "old"}, old),
+        ({"status": "published"}, old),
+    ):
+        assert ran(alice, **own(place, selector))["resolvedVersions"] == {"writer": version_id}
+
+
+@pytest.mark.parametrize(
+    ("places", "fields"),
+    [
+        (("query", "self"), ["status", "versions.self"]),
+        (("query", "entry"), ["status", "versions.agents.writer"]),
+        (("query", "context self"), ["status", "versions.self"]),
+    ],
+    ids=str,
+)
+def test_a_version_selected_in_two_places_is_refused(
+    alice: Api, places: tuple[str, str], fields: list[str]
+) -> None:
+    agent(alice)
+    answer = run(alice, **own(places[0], DRAFT), **own(places[1], DRAFT))
+    assert (answer.status, answer.fields) == (400, fields)
+
+
+def test_self_beside_an_entry_for_the_same_agent_is_refused(alice: Api) -> None:
+    agent(alice)
+    answer = run(alice, **asking("writer", DRAFT, self=DRAFT))
+    assert (answer.status, answer.fields) == (400, ["versions.agents.writer", "versions.self"])
+    assert run(alice, query={"status": "draft", "label": "x"}).status == 400
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("strict", [False, True])
+def test_the_called_agents_own_version_must_resolve(alice: Api, place: str, strict: bool) -> None:
+    agent(alice, "other")
+    agent(alice)
+    foreign = AGENTS.versions(alice, "other")[0]["id"]
+    for selector in ({"versionId": GONE}, {"versionId": foreign}, {"label": "gone"}):
+        asked = own(place, selector)
+        asked["versions"] = {**asked.get("versions", {}), "strict": strict}
+        assert run(alice, **asked).status == 404
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_viewer_may_run_no_draft_and_is_told_which_selector_asked_for_it(cast: Cast, place: str) -> None:
+    agent(cast.alice)
+    old = draft(cast.alice, instructions="between")
+    draft(cast.alice)
+    for selector in (DRAFT, {"versionId": old}, {"label": "latest"}):
+        answer = run(cast.vera, **own(place, selector))
+        named = next(iter(selector)) if place == "query" else PLACES[place]
+        assert (answer.status, answer.code) == (403, "forbidden")
+        assert named in answer.body["error"]
+
+
+# Those that it delegates to
+
+
+def test_sub_agents_run_published_unless_something_else_is_asked_for(alice: Api) -> None:
+    lead, published = team(alice)
+    new_lead, new = draft(alice, "lead", "new lead"), draft(alice)
+    for asked, versions in (
+        ({}, (lead, published)),
+        ({"versions": {"self": DRAFT}}, (new_lead, published)),
+        ({"query": DRAFT}, (new_lead, published)),
+        ({"versions": {"defaultStatus": "draft"}}, (lead, new)),
+        (asking("writer", DRAFT), (lead, new)),
+        (asking("writer", {"versionId": new}), (lead, new)),
+        (asking("writer", {"status": "published"}, defaultStatus="draft"), (lead, published)),
+    ):
+        answer = ran(alice, "lead", **asked)
+        assert tuple(answer["resolvedVersions"].values()) == versions, asked
+        words = "one" if versions[1] == published else "two"
+        assert answer["toolResults"][0]["result"] == f"{words}\n\nhello"
+        assert answer["warnings"] == []
+
+
+@pytest.mark.parametrize(
+    ("versions", "place"),
+    [
+        ({"agents": {"writer": DRAFT}}, "versions.agents.writer"),
+        ({"agents": {"writer": {"label": "latest"}}}, "versions.agents.writer"),
+        ({"defaultStatus": "draft"}, "versions.defaultStatus"),
+    ],
+    ids=["status", "label", "defaultStatus"],
+)
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_viewer_may_run_no_draft_of_a_sub_agent(
+    cast: Cast, versions: dict[str, Any], place: str, strict: bool
+) -> None:
+    team(cast.alice)
+    draft(cast.alice)
+    answer = run(cast.vera, "lead", versions={**versions, "strict": strict})
+    assert (answer.status, answer.code) == (403, "forbidden")
+    assert place in answer.body["error"]
+
+
+def test_the_published_version_is_open_however_it_is_named(cast: Cast) -> None:
+    _, published = team(cast.alice)
+    draft(cast.alice)
+    for selector in ({"status": "published"}, {"versionId": published}, {"label": "production"}):
+        answer = ran(cast.vera, "lead", **asking("writer", selector))
+        assert answer["resolvedVersions"]["writer"] == published and answer["warnings"] == []
+
+
+def test_a_published_agent_runs_its_private_sub_agents_whoever_calls(cast: Cast) -> None:
+    lead, published = team(cast.alice, visibility="public")
+    draft(cast.alice)
+    answer = ran(cast.charlie, "lead")
+    assert answer["text"] == "lead\n\nhello\n\none\n\nhello"
+    assert answer["resolvedVersions"] == {"lead": lead, "writer": published}
+    assert run(cast.charlie, "writer").status == 404
+
+
+def test_an_entry_that_does_not_apply_is_ignored_and_listed_whatever_the_reason(cast: Cast) -> None:
+    _, published = team(cast.alice, visibility="public")
+    agent(cast.alice, "unrelated", visibility="public")
+    agent(cast.alice, "hidden")
+    newest = draft(cast.alice)
+    entries = {"unrelated": DRAFT, "hidden": DRAFT, "unknown": DRAFT, "writer": {"versionId": newest}}
+    answer = ran(cast.charlie, "lead", versions={"agents": entries})
+    assert answer["resolvedVersions"]["writer"] == published
+    assert set(noticed(answer)) == {("version_not_applied", f"versions.agents.{name}") for name in entries}
+    reasons = {
+        warning["message"].replace(warning["field"].rpartition(".")[2], "x") for warning in answer["warnings"]
+    }
+    assert len(reasons) == 1  # it does not tell what exists
+
+
+def test_a_draft_opens_no_door_to_what_the_caller_cannot_read(cast: Cast) -> None:
+    agent(cast.charlie, "theirs", "secret", workspaceId="elsewhere")
+    agent(cast.alice, "lead", "lead", agents={"theirs": {}}, autoPublish=False)
+    answer = ran(cast.edgar, "lead", query=DRAFT)
+    assert "secret" not in str(answer) and "not available" in answer["text"]
+    assert "theirs" not in answer["resolvedVersions"]
+
+
+# What cannot be resolved
+
+
+@pytest.mark.parametrize("selector", [{"versionId": GONE}, {"label": "gone"}], ids=str)
+def test_an_unresolved_version_of_a_code_defined_sub_agent_runs_its_code(
+    cast: Cast, caplog: pytest.LogCaptureFixture, selector: dict[str, str]
+) -> None:
+    code = ran(cast.vera, "support")["text"]
+    AGENTS.make(cast.root, "support", "override", autoPublish=True)
+    with caplog.at_level(logging.WARNING, logger="versioning.runtime"):
+        answer = ran(cast.vera, "supervisor", **asking("support", selector))
+    assert answer["toolResults"][0]["result"] == code
+    assert answer["resolvedVersions"] == {"supervisor": None, "support": None}
+    assert noticed(answer) == [("version_unresolved", "versions.agents.support")]
+    assert [record.levelname for record in caplog.records if record.name == "versioning.runtime"] == [
+        "WARNING"
+    ]
+    strict = run(cast.vera, "supervisor", **asking("support", selector, strict=True))
+    assert (strict.status, strict.code) == (424, "version_unresolved")
+    assert "versions.agents.support" in strict.body["error"]
+
+
+def test_an_unresolved_version_of_a_stored_sub_agent_runs_what_is_published(alice: Api) -> None:
+    _, published = team(alice)
+    draft(alice)
+    answer = ran(alice, "lead", **asking("writer", {"versionId": GONE}))
+    assert answer["resolvedVersions"]["writer"] == published
+    assert noticed(answer) == [("version_unresolved", "versions.agents.writer")]
+    assert run(alice, "lead", **asking("writer", {"label": "gone"}, strict=True)).status == 424
+
+
+@pytest.mark.parametrize("selector", [None, {"status": "published"}, {"label": "gone"}], ids=str)
+def test_a_stored_sub_agent_that_is_not_published_is_not_available(
+    alice: Api, selector: dict[str, str] | None
+) -> None:
+    team(alice)
+    assert alice.post("/stored/agents/writer/unpublish").status == 200
+    asked = asking("writer", selector) if selector else {}
+    answer = ran(alice, "lead", **asked)
+    assert "not available" in answer["toolResults"][0]["result"]
+    assert "one" not in answer["text"] and set(answer["resolvedVersions"]) == {"lead"}
+    assert ("agent_unavailable", "agents.writer") in noticed(answer)
+    strict = {"versions": {**asked.get("versions", {}), "strict": True}}
+    assert run(alice, "lead", **strict).status == 424
+
+
+def test_a_sub_agent_that_does_not_exist_is_not_available(alice: Api) -> None:
+    agent(alice, "lead", "lead", agents={"nobody": {}})
+    answer = ran(alice, "lead")
+    assert "not available" in answer["text"]
+    assert noticed(answer) == [("agent_unavailable", "agents.nobody")]
+
+
+# Precedence, two levels down
+
+
+@pytest.fixture
+def chain(cast: Cast, settings: Any) -> dict[str, str]:
+    """`first` → `middle` → `last`, whose versions carry the name of who asks for them; their ids by name."""
+    settings.EDITOR_FRAMEWORK = "tests.support.chain.framework"
+    made = {"nobody": AGENTS.make(cast.root, "last", "nobody", autoPublish=True)["resolvedVersionId"]}
+    for name in ("by-framework", "by-context", "by-body"):
+        made[name] = draft(cast.root, "last", name)
+        assert cast.root.put(f"/stored/agents/last/labels/{name}", {"versionId": made[name]}).status == 200
+    return made
+
+
+@pytest.mark.parametrize("context", [False, True])
+@pytest.mark.parametrize("body", [False, True])
+def test_the_body_counts_above_the_request_context_and_that_above_the_framework(
+    cast: Cast, chain: dict[str, str], context: bool, body: bool
+) -> None:
+    asked: dict[str, Any] = {}
+    if context:
+        asked["requestContext"] = asking("last", {"label": "by-context"})
+    if body:
+        asked |= asking("last", {"label": "by-body"})
+    winner = "by-body" if body else "by-context" if context else "by-framework"
+    answer = ran(cast.root, "first", **asked)
+    assert answer["text"] == f"first\n\nhello\n\nmiddle\n\nhello\n\n{winner}\n\nhello"
+    assert answer["resolvedVersions"] == {"first": None, "middle": None, "last": chain[winner]}
+    # Nothing of it is left for the next request.
+    assert ran(cast.root, "first")["resolvedVersions"]["last"] == chain["by-framework"]
+
+
+def test_what_the_framework_asks_for_needs_no_right_of_the_caller(cast: Cast, chain: dict[str, str]) -> None:
+    assert ran(cast.charlie, "first")["resolvedVersions"]["last"] == chain["by-framework"]
+    assert ran(cast.charlie, "last")["resolvedVersions"]["last"] == chain["nobody"]
+    assert run(cast.charlie, "first", **asking("last", {"label": "by-body"})).status == 403
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner"), list(product(["published", "draft"], repeat=2)), ids=lambda status: status
+)
+def test_members_of_the_two_maps_are_merged_one_by_one(alice: Api, outer: str, inner: str) -> None:
+    _, published = team(alice)
+    new = draft(alice)
+    context = {"versions": {"defaultStatus": inner, "strict": True}}
+    answer = ran(alice, "lead", requestContext=context, versions={"defaultStatus": outer})
+    assert answer["resolvedVersions"]["writer"] == (new if outer == "draft" else published)
+    missing = asking("writer", {"label": "gone"})
+    assert run(alice, "lead", requestContext=context, **missing).status == 424
+    assert (
+        run(alice, "lead", requestContext=context, **asking("writer", {"label": "gone"}, strict=False)).status
+        == 200
+    )

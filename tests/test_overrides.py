@@ -1,0 +1,301 @@
+"""Overrides of code-defined agents over REST: who may make them, what they may hold, what they change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.support.api import AGENTS, Answer, Api
+from tests.support.code import TOOLS
+from tests.support.people import give_role, key_of, person
+from tests.support.runs import noticed, ran
+from tests.support.served import served
+from versioning.access import Role
+from versioning.models import Workspace
+
+URL = AGENTS.url("answers")
+ANEW = {"look_up": {"description": "Described anew."}}
+MORE = {"clock": {"description": "Tell the time."}}
+FULL: dict[str, Any] = {
+    "instructions": "override",
+    "tools": {**ANEW, **MORE},
+    "integrationTools": {"github": {}},
+    "mcpClients": {"files": {"url": "https://example.com"}},
+}
+KEPT = {
+    "name": "Renamed",
+    "description": "Described.",
+    "model": {"provider": "openai", "name": "large"},
+    "agents": {"nobody": {}},
+    "memory": {"lastMessages": 3},
+    "defaultOptions": {"maxSteps": 9},
+}
+
+Limit = Callable[[str], None]
+
+
+@pytest.fixture(autouse=True)
+def limit(settings: Any) -> Limit:
+    """Change what the code of `answers` lets an override change; at first that is everything."""
+
+    def change(framework: str) -> None:
+        settings.EDITOR_FRAMEWORK = f"tests.support.code.{framework}"
+
+    change("framework")
+    return change
+
+
+@pytest.fixture
+def admin(db: None) -> Api:
+    """An admin of the workspace of the code."""
+    person("ada", default=Role.ADMIN)
+    return key_of("ada")
+
+
+def post(api: Api, **body: Any) -> Answer:
+    return api.post(AGENTS.path, {"id": "answers", **body})
+
+
+def make(api: Api, **body: Any) -> dict[str, Any]:
+    """Make the override and return its record."""
+    answer = post(api, **body)
+    assert answer.status == 201, answer.body
+    assert answer.headers["Location"] == f"/api{URL}"
+    return dict(answer.body)
+
+
+def exported(api: Api, body: Any = None) -> dict[str, Any]:
+    answer = api.post(f"{URL}/export", body)
+    assert answer.status == 200, answer.body
+    return dict(answer.body["config"])
+
+
+# Making one
+
+
+def test_the_first_save_is_a_draft_even_an_admins(admin: Api) -> None:
+    record = make(admin, instructions="override")
+    assert (record["status"], record["activeVersionId"], record["hasDraft"]) == ("draft", None, True)
+    assert (record["workspaceId"], record["visibility"]) == ("default", "public")
+    assert (record["authorId"], record["warnings"]) == ("ada", [])
+    assert served(admin, "answers")["instructions"] == "code"
+    assert served(admin, "answers", status="draft")["instructions"] == "override"
+
+
+def test_an_override_is_published_when_that_is_asked_for(admin: Api) -> None:
+    record = make(admin, instructions="override", autoPublish=True)
+    assert record["status"] == "published"
+    assert record["activeVersionId"] == record["resolvedVersionId"]
+    assert served(admin, "answers")["instructions"] == "override"
+
+
+def test_there_is_one_override(admin: Api) -> None:
+    make(admin, instructions="first")
+    assert (post(admin, instructions="second").status, len(AGENTS.versions(admin, "answers"))) == (409, 1)
+
+
+@pytest.mark.parametrize("workspace", [{}, {"workspaceId": "acme"}, {"workspaceId": "default"}], ids=str)
+def test_an_override_is_not_made_elsewhere(admin: Api, workspace: dict[str, str]) -> None:
+    Workspace.objects.create(id="acme", name="Acme")
+    person("alice", acme=Role.ADMIN)
+    answers = [post(key_of("alice"), instructions="override", **workspace)]
+    if workspace == {"workspaceId": "acme"}:
+        give_role("ada", "acme", Role.ADMIN)
+        answers.append(post(admin, instructions="override", **workspace))
+    assert [(answer.status, answer.code) for answer in answers] == [(403, "forbidden")] * len(answers)
+    assert AGENTS.versions(admin, "answers") == []
+    assert make(admin, instructions="override", workspaceId="default")["workspaceId"] == "default"
+
+
+@pytest.mark.parametrize(
+    ("role", "save", "publish"),
+    [(Role.VIEWER, 403, 403), (Role.EDITOR, 201, 403), (Role.PUBLISHER, 201, 201)],
+)
+def test_members_make_an_override_as_their_role_allows(
+    admin: Api, role: Role, save: int, publish: int
+) -> None:
+    person("max", default=role)
+    published = post(key_of("max"), instructions="override", autoPublish=True)
+    assert published.status == publish
+    if publish == 403:
+        assert AGENTS.versions(admin, "answers") == []  # nothing is saved
+        assert post(key_of("max"), instructions="override").status == save
+
+
+# What it may hold
+
+
+def test_an_override_requires_nothing(admin: Api) -> None:
+    version_id = make(admin, autoPublish=True)["activeVersionId"]
+    agent = served(admin, "answers")
+    assert (agent["name"], agent["instructions"], agent["tools"]) == ("Answers", "code", TOOLS)
+    assert agent["resolvedVersionId"] == version_id
+    assert admin.get(URL).status == admin.get(AGENTS.path).status == 200
+
+
+@pytest.mark.parametrize("blank", ["", " \n\t"], ids=repr)
+def test_instructions_that_are_sent_are_not_blank(admin: Api, blank: str) -> None:
+    refused = post(admin, instructions=blank)
+    assert (refused.status, refused.fields) == (400, ["instructions"])
+    make(admin, tools=ANEW)
+    refused = admin.patch(URL, {"instructions": blank})
+    assert (refused.status, refused.fields) == (400, ["instructions"])
+
+
+def test_clearing_a_field_gives_back_what_the_code_says(admin: Api) -> None:
+    make(admin, instructions="override", tools=ANEW, autoPublish=True)
+    assert admin.patch(URL, {"instructions": None, "autoPublish": True}).status == 200
+    agent = served(admin, "answers")
+    assert (agent["instructions"], agent["tools"]) == ("code", ANEW)
+
+
+@pytest.mark.parametrize("field", KEPT)
+def test_a_field_that_is_never_applied_is_kept_and_named(admin: Api, field: str) -> None:
+    record = make(admin, instructions="override", **{field: KEPT[field]}, autoPublish=True)
+    assert (record[field], noticed(record)) == (KEPT[field], [("not_applied", field)])
+    assert admin.get(f"{URL}/versions/{record['activeVersionId']}").body[field] == KEPT[field]
+    agent = served(admin, "answers")
+    assert (agent["name"], agent["description"]) == ("Answers", "Answers questions.")
+    assert (agent["provider"], agent["modelId"], agent["agents"]) == ("echo", "echo", {})
+    assert agent["defaultOptions"] == {"maxSteps": 4}
+    assert exported(admin) == {"instructions": "override"}
+
+
+def test_patching_and_publishing_name_the_fields_that_are_never_applied_too(admin: Api) -> None:
+    make(admin, instructions="override")
+    saved = admin.patch(URL, {"name": "Renamed"}).body
+    assert noticed(saved) == [("not_applied", "name")]
+    published = admin.post(f"{URL}/versions/{saved['latestVersionId']}/activate").body
+    assert noticed(published) == [("not_applied", "name")]
+
+
+@pytest.mark.parametrize(
+    ("tools", "offered"),
+    [
+        (None, TOOLS),
+        (ANEW, ANEW),
+        (MORE, {**TOOLS, **MORE}),
+        ({"look_up": {}}, TOOLS),
+        ([{"value": MORE}], {**TOOLS, **MORE}),
+    ],
+    ids=["not said", "described anew", "added", "just named", "as variants"],
+)
+def test_stored_tools_lie_over_the_codes(admin: Api, tools: Any, offered: dict[str, Any]) -> None:
+    said = {"instructions": "override"} if tools is None else {"tools": tools}
+    make(admin, **said, autoPublish=True)
+    assert served(admin, "answers")["tools"] == offered
+
+
+# Whose the fields are. What the code lets an override change → what counts of the full override.
+
+OWNERSHIPS: dict[str, dict[str, Any]] = {
+    "framework": FULL,
+    "nothing": {},
+    "wording": {"instructions": "override"},
+    "tooling": {field: value for field, value in FULL.items() if field != "instructions"},
+    "descriptions": {"tools": ANEW},
+}
+
+
+@pytest.mark.parametrize("ownership", OWNERSHIPS)
+def test_a_field_that_the_code_withholds_is_refused(admin: Api, limit: Limit, ownership: str) -> None:
+    limit(ownership)
+    taken = {field: value for field, value in FULL.items() if OWNERSHIPS[ownership].get(field) == value}
+    withheld = sorted(FULL.keys() - taken)
+    if withheld:
+        refused = post(admin, **FULL)
+        assert (refused.status, refused.code, refused.fields) == (400, "owned_by_code", withheld)
+        assert AGENTS.versions(admin, "answers") == []
+    make(admin, **taken)
+    for field, value in FULL.items():
+        answer = admin.patch(URL, {field: value})
+        assert answer.status == (400 if field in withheld else 200), answer.body
+        if field in withheld:
+            assert (answer.code, answer.fields) == ("owned_by_code", [field])
+
+
+@pytest.mark.parametrize(
+    ("tools", "status"), [(ANEW, 201), (TOOLS, 201), (MORE, 400), ({**ANEW, **MORE}, 400)], ids=str
+)
+def test_who_may_describe_tools_may_add_none(
+    admin: Api, limit: Limit, tools: dict[str, Any], status: int
+) -> None:
+    limit("descriptions")
+    assert post(admin, tools=tools).status == status
+
+
+def test_a_field_that_says_what_the_code_says_is_taken_whoever_owns_it(admin: Api, limit: Limit) -> None:
+    limit("nothing")
+    make(admin, instructions="code", tools=TOOLS)
+    assert admin.patch(URL, {"instructions": "code"}).status == 200
+    assert admin.patch(URL, {"instructions": "code "}).code == "owned_by_code"
+
+
+@pytest.mark.parametrize("ownership", OWNERSHIPS)
+def test_an_older_override_is_cut_down_to_what_the_code_lets_it_change_now(
+    admin: Api, limit: Limit, ownership: str
+) -> None:
+    make(admin, **FULL, **KEPT, autoPublish=True)
+    limit(ownership)
+    counts = OWNERSHIPS[ownership]
+    instructions = counts.get("instructions", "code")
+    agent = served(admin, "answers")
+    assert agent["instructions"] == instructions
+    assert agent["tools"] == {**TOOLS, **counts.get("tools", {})}
+    assert ran(admin, "answers")["text"] == f"{instructions}\n\nhello"
+    assert exported(admin) == counts
+    assert exported(admin, {**FULL, **KEPT, "unheard": 1}) == counts
+
+
+def test_an_older_override_can_still_be_edited_and_published(admin: Api, limit: Limit) -> None:
+    first = make(admin, **FULL)["latestVersionId"]
+    limit("wording")
+    saved = admin.patch(URL, {"instructions": "edited", "autoPublish": True})
+    assert (saved.status, saved.body["tools"]) == (200, FULL["tools"])
+    assert admin.post(f"{URL}/versions/{first}/restore").status == 201
+    agent = served(admin, "answers", status="draft")
+    assert (agent["instructions"], agent["tools"]) == ("override", TOOLS)
+
+
+# Exporting
+
+
+def test_there_is_nothing_to_export_without_an_override(admin: Api) -> None:
+    for query in ({}, {"status": "draft"}):
+        answer = admin.request("POST", f"{URL}/export", query=query)
+        assert (answer.status, answer.code) == (404, "no_override")
+    make(admin, instructions="override")
+    assert admin.post(f"{URL}/export").code == "no_override"  # a draft serves nobody
+    answer = admin.request("POST", f"{URL}/export", query={"status": "draft"})
+    assert (answer.body["agentId"], answer.body["fileName"]) == ("answers", "agents/answers.json")
+    assert answer.body["content"] == '{\n  "instructions": "override"\n}\n'
+
+
+# Its life
+
+
+def test_an_override_lives_as_any_agent_does(admin: Api) -> None:
+    first = make(admin, instructions="first", autoPublish=True)["activeVersionId"]
+    second = AGENTS.save(admin, "answers", "second")["latestVersionId"]
+    assert served(admin, "answers")["instructions"] == "first"
+    AGENTS.publish(admin, "answers", second)
+    assert served(admin, "answers")["instructions"] == "second"
+
+    restored = admin.post(f"{URL}/versions/{first}/restore")
+    assert (restored.status, restored.body["instructions"], restored.body["state"]) == (201, "first", "draft")
+    assert served(admin, "answers")["resolvedVersionId"] == second
+    states = [(version["versionNumber"], version["state"]) for version in AGENTS.versions(admin, "answers")]
+    assert states == [(3, "draft"), (2, "published"), (1, "historical")]
+
+    unpublished = admin.post(f"{URL}/unpublish")
+    assert (unpublished.status, unpublished.body["status"]) == (200, "draft")
+    agent = served(admin, "answers")
+    assert (agent["instructions"], agent["resolvedVersionId"], agent["fallback"]) == ("code", None, None)
+
+    assert admin.delete(URL).status == 200
+    assert (admin.get(URL).status, AGENTS.versions(admin, "answers")) == (404, [])
+    assert served(admin, "answers", status="draft")["instructions"] == "code"
+    assert make(admin, instructions="again")["latestVersionId"] not in {first, second}
+    assert [version["versionNumber"] for version in AGENTS.versions(admin, "answers")] == [1]
