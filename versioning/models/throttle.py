@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from django.core.exceptions import ImproperlyConfigured
-from django.db import models
-from django.db.models import F
+from django.db import models, transaction
 
 _SECONDS = {"s": 1, "sec": 1, "min": 60, "m": 60, "h": 3600, "hour": 3600, "d": 86400, "day": 86400}
 
@@ -20,11 +19,15 @@ class ThrottleWindowManager(models.Manager["ThrottleWindow"]):
         `window` is the number of the window since the epoch. A new window replaces the old one,
         so that the table holds one row a caller.
         """
-        self.bulk_create([ThrottleWindow(caller=caller, window=window, requests=0)], ignore_conflicts=True)
-        row = self.filter(caller=caller)
-        if not row.filter(window=window).update(requests=F("requests") + 1):
-            row.exclude(window=window).update(window=window, requests=1)
-        return row.values_list("requests", flat=True)[0]
+        with transaction.atomic():
+            self.bulk_create(
+                [ThrottleWindow(caller=caller, window=window, requests=0)], ignore_conflicts=True
+            )
+            row = self.select_for_update().get(caller=caller)
+            row.requests = row.requests + 1 if row.window == window else 1
+            row.window = window
+            row.save(update_fields=["window", "requests"])
+            return row.requests
 
 
 class ThrottleWindow(models.Model):

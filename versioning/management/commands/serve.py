@@ -62,7 +62,7 @@ def _let_go_of_the_database() -> None:
     """Close what is open: the workers are forked, and must not read from one connection together."""
     connections.close_all()
     if connection.vendor == "postgresql":
-        connection.close_pool()
+        connection.close_pool()  # type: ignore[attr-defined]
 
 
 def _check_settings() -> None:
