@@ -901,6 +901,123 @@ async function codeDefined() {
   });
 }
 
+// --- Running ---------------------------------------------------------------------------------------------------
+
+/** The chunks of a stream, as the client hands them over. */
+async function streamed(agent, messages, options) {
+  const chunks = [];
+  const response = await agent.stream(messages, options);
+  await response.processDataStream({ onChunk: async (chunk) => void chunks.push(chunk) });
+  return chunks;
+}
+
+const kinds = (chunks) => chunks.map(({ type }) => type).filter((type, at, all) => type !== all[at - 1]);
+const textOf = (chunks) => chunks.map(({ type, payload }) => (type === 'text-delta' ? payload.text : '')).join('');
+
+const STEP_WITH_TEXT = ['step-start', 'text-start', 'text-delta', 'text-end', 'step-finish'];
+const STEP_WITH_DELEGATION = ['step-start', 'tool-call', 'tool-result', 'step-finish'];
+
+async function running() {
+  const id = own('asked');
+  const leadId = own('team/lead');
+  const agent = client.getAgent(id);
+  const lead = client.getAgent(leadId);
+  const question = 'Wo ist nai\u0308v \u2013 日本語 🙂?\n\ndata: [DONE]';
+  const draftOf = (agentId) => ({ agents: { [agentId]: { status: 'draft' } } });
+
+  const versions = await check('run: a stored agent answers with its published version', async () => {
+    const { activeVersionId: published } = await createAgent({ id, name: 'Gefragt', instructions: 'Erste Fassung' });
+    const { latestVersionId: draft } = await client.getStoredAgent(id).update({ instructions: 'Zweite Fassung' });
+    const answer = await agent.generate(question);
+    has(answer, { text: `Erste Fassung\n\n${question}`, finishReason: 'stop', warnings: [], toolCalls: [] });
+    assert.deepEqual(answer.resolvedVersions, { [id]: published });
+    assert.deepEqual(sorted(Object.keys(answer.usage)), ['inputTokens', 'outputTokens', 'totalTokens']);
+    assert.ok(answer.runId && answer.steps.length === 1);
+    return { published, draft };
+  });
+  await check('run: versions in the body select a draft, an exact version or a label', async () => {
+    const exact = { agents: { [id]: { versionId: versions.draft } } };
+    for (const selected of [draftOf(id), exact, { self: { status: 'draft' } }, { self: { label: 'latest' } }]) {
+      const answer = await agent.generate('hallo', { versions: selected });
+      assert.equal(answer.text, 'Zweite Fassung\n\nhallo');
+      assert.deepEqual(answer.resolvedVersions, { [id]: versions.draft });
+    }
+    assert.equal((await agent.generate('hallo')).text, 'Erste Fassung\n\nhallo');
+  });
+  await check('run: a conversation, a request context, other instructions', async () => {
+    const answer = await agent.generate('hallo');
+    const messages = [...answer.messages, { role: 'user', content: 'und jetzt?' }];
+    assert.equal((await agent.generate(messages)).text, 'Erste Fassung\n\nund jetzt?');
+    const instructions = 'Andere Anweisung';
+    assert.equal((await agent.generate('hallo', { instructions })).text, `${instructions}\n\nhallo`);
+    const told = own('told');
+    await createAgent({ id: told, name: 'T', instructions: [{ type: 'text', content: 'Für {{ user.name }}' }] });
+    const context = { user: { name: 'Zoë' } };
+    assert.equal((await client.getAgent(told).generate('?', { requestContext: context })).text, 'Für Zoë\n\n?');
+  });
+  await check('run: the chunks of a stream come in order and say what generate answers', async () => {
+    const chunks = await streamed(agent, question, { versions: draftOf(id) });
+    assert.deepEqual(kinds(chunks), ['start', ...STEP_WITH_TEXT, 'finish']);
+    assert.equal(textOf(chunks), `Zweite Fassung\n\n${question}`);
+    const { payload } = chunks.at(-1);
+    has(payload, { finishReason: 'stop', resolvedVersions: { [id]: versions.draft }, warnings: [] });
+    assert.ok(payload.usage.totalTokens > 0);
+    assert.ok(chunks.every((chunk) => chunk.from === 'AGENT' && chunk.runId === chunks[0].runId));
+  });
+  await check('run: a lead delegates, and the draft of its sub-agent runs only when it is asked for', async () => {
+    await createAgent({ id: leadId, name: 'Leitung', instructions: 'Leite', agents: { [id]: {} } });
+    const said = (words) => `Leite\n\nhallo\n\n${words}\n\nhallo`;
+    assert.equal((await lead.generate('hallo')).text, said('Erste Fassung'));
+    for (const selected of [draftOf(id), { defaultStatus: 'draft' }]) {
+      const answer = await lead.generate('hallo', { versions: selected });
+      assert.equal(answer.text, said('Zweite Fassung'));
+      assert.equal(answer.resolvedVersions[id], versions.draft);
+      const chunks = await streamed(lead, 'hallo', { versions: selected });
+      assert.equal(textOf(chunks), said('Zweite Fassung'));
+      assert.deepEqual(kinds(chunks), ['start', ...STEP_WITH_DELEGATION, ...STEP_WITH_TEXT, 'finish']);
+    }
+    const values = { requestContext: { versions: draftOf(id) } };
+    assert.equal((await lead.generate('hallo', values)).text, said('Zweite Fassung'));
+    assert.equal((await lead.generate('hallo')).text, said('Erste Fassung'));
+  });
+  await check('run: the code-defined support answers, and supervisor asks it first', async () => {
+    const support = await client.getAgent('support').generate('Wo ist 7?');
+    const supervisor = await client.getAgent('supervisor').generate('Wo ist 7?');
+    assert.ok(support.text.endsWith('\n\nWo ist 7?'));
+    assert.ok(supervisor.text.endsWith(`\n\nWo ist 7?\n\n${support.text}`));
+    assert.deepEqual(sorted(Object.keys(supervisor.resolvedVersions)), ['supervisor', 'support']);
+    assert.deepEqual(supervisor.toolResults.map(({ result }) => result), [support.text]);
+    const chunks = await streamed(client.getAgent('supervisor'), 'Wo ist 7?');
+    assert.deepEqual(kinds(chunks), ['start', ...STEP_WITH_DELEGATION, ...STEP_WITH_TEXT, 'finish']);
+    assert.equal(textOf(chunks), supervisor.text);
+    assert.equal(textOf(await streamed(client.getAgent('support'), 'Wo ist 7?')), support.text);
+  });
+  await check('run: a version that cannot be resolved is a warning, with strict a 424', async () => {
+    const gone = { agents: { support: { label: 'gone' }, [own('nobody')]: { status: 'draft' } } };
+    const { warnings } = await client.getAgent('supervisor').generate('hallo', { versions: gone });
+    const fields = warnings.map(({ field }) => field);
+    assert.deepEqual(sorted(fields), sorted(['versions.agents.support', `versions.agents.${own('nobody')}`]));
+    const chunks = await streamed(client.getAgent('supervisor'), 'hallo', { versions: gone });
+    assert.deepEqual(chunks.at(-1).payload.warnings, warnings);
+    const strict = { versions: { ...gone, strict: true } };
+    await refused(() => client.getAgent('supervisor').generate('hallo', strict), 424);
+  });
+  await check('run: what is wrong with a call is refused by name, for generate and stream alike', async () => {
+    const mute = own('mute');
+    await createAgent({ id: mute, name: 'Stumm', instructions: 'x', model: undefined });
+    for (const verb of ['generate', 'stream']) {
+      const call = (agentId, messages, options) => () => client.getAgent(agentId)[verb](messages, options);
+      await refused(call(own('nobody'), 'hallo'), 404);
+      await refused(call(id, 'hallo', { versions: { self: { versionId: NO_SUCH_VERSION } } }), 404);
+      await refused(call(id, ''), 400, { field: 'messages' });
+      await refused(call(id, 'hallo', { bogus: 1 }), 400, { field: 'bogus' });
+      const two = { agents: { [id]: { status: 'draft', label: 'x' } } };
+      await refused(call(id, 'hallo', { versions: two }), 400, { field: `versions.agents.${id}` });
+      await refused(call(mute, 'hallo'), 422, { code: 'no_model' });
+    }
+  });
+}
+
 // --- Errors ----------------------------------------------------------------------------------------------------
 
 async function errors() {
@@ -997,8 +1114,7 @@ async function errors() {
 
 // --- The run ---------------------------------------------------------------------------------------------------
 
-// A section is an async function that states its facts with `check`; calls of `getAgent(id).generate()` and of
-// `.stream()` with `processDataStream({ onChunk })` make up one more of them.
+// A section is an async function that states its facts with `check`.
 const sections = [
   promptBlocks,
   promptBlockLists,
@@ -1008,6 +1124,7 @@ const sections = [
   resolution,
   folders,
   codeDefined,
+  running,
   errors,
 ];
 
