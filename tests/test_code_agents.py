@@ -269,8 +269,8 @@ def test_python_keeps_the_ownership_and_knows_the_fields(editor: Editor, setting
 def test_a_preview_assembles_blocks_that_are_saved_nowhere(editor: Editor) -> None:
     editor.prompt.create(id="tone", name="Tone", content="Be {{ mood }}.", workspace="acme")
     blocks = [{"type": "text", "content": "Hi {{ name }}."}, {"type": "prompt_block_ref", "id": "tone"}]
-    preview = editor.prompt.preview(blocks, {"name": "Ann", "mood": "kind"})
-    assert "Hi Ann.\n\nBe kind." in str(getattr(preview, "result", preview))
+    text, reports = editor.prompt.preview(blocks, {"name": "Ann", "mood": "kind"})
+    assert text == "Hi Ann.\n\nBe kind." and all(report.shown for report in reports)
 
 
 def test_the_registered_agent_is_never_changed(editor: Editor) -> None:

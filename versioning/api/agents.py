@@ -8,8 +8,6 @@ from rest_framework.response import Response
 from versioning import installed
 from versioning.api import answers, bodies, parameters, wire
 from versioning.api.base import EditorViewSet, tagged
-from versioning.assembly import Blocks, find_blocks
-from versioning.instructions import assemble
 
 
 class ServedAgentViewSet(EditorViewSet):
@@ -47,7 +45,5 @@ class PreviewViewSet(EditorViewSet):
     def preview(self, request: Request) -> Response:
         """Assemble blocks in a context; referenced blocks are the latest that the caller may read."""
         body = bodies.read(request, bodies.Preview)
-        wanted = {block["id"] for block in body["blocks"] if block["type"] == "prompt_block_ref"}
-        found = {key: block.text for key, block in find_blocks(wanted, Blocks.DRAFTS, self.caller).items()}
-        text, reports = assemble(body["blocks"], body.get("context", {}), found)
+        text, reports = installed.editor().prompt.preview(body["blocks"], body.get("context"), by=self.caller)
         return Response({"result": text, "blocks": [wire.block_report(report) for report in reports]})

@@ -50,8 +50,19 @@ class AgentCreate(fields.AgentConfig, Created, HasVisibility):
     """A new agent."""
 
 
-class OverrideCreate(fields.AgentFields, Created, HasVisibility):
-    """A new override of an agent that code defines, which requires nothing."""
+class OverrideFields(fields.AgentFields):
+    """An override requires nothing, so that everything in it can be cleared."""
+
+    name: NotBlank | None = None  # type: ignore[assignment]
+    instructions: fields.Instructions | None = None  # type: ignore[assignment]
+
+
+class OverrideCreate(OverrideFields, Created, HasVisibility):
+    """A new override of an agent that code defines."""
+
+
+class OverrideUpdate(OverrideFields, Saved, HasVisibility):
+    """An edit of an override."""
 
 
 class AgentUpdate(fields.AgentFields, Saved, HasVisibility):

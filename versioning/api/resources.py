@@ -98,7 +98,7 @@ class ResourceViewSet(EditorViewSet):
 
     def update(self, request: Request, id: str) -> Response:  # noqa: A002
         """Save an edit, as a draft unless `autoPublish` is true."""
-        changes, record = bodies.split(bodies.read(request, self.bodies["update"]))
+        changes, record = bodies.split(bodies.read(request, self.update_body(id)))
         saved = self.collection.edit(id, changes, **record, by=self.caller, expect=self._expected)
         return tagged(request, wire.saved(saved, self.caller), tag=self._tag(saved.resource))
 
@@ -215,6 +215,10 @@ class ResourceViewSet(EditorViewSet):
         """Return the shape of the body that makes this resource."""
         return self.bodies["create"]
 
+    def update_body(self, resource_id: str) -> type[Shape]:
+        """Return the shape of the body that edits this resource."""
+        return self.bodies["update"]
+
     @property
     def _expected(self) -> frozenset[str] | None:
         return expected_tags(self.request)
@@ -278,6 +282,10 @@ class AgentViewSet(ResourceViewSet):
         """Return the shape of the body: for an agent that code defines, that of an override."""
         agent_id = str(bodies.as_object(request).get("id"))
         return bodies.OverrideCreate if installed.editor().code.get(agent_id) else bodies.AgentCreate
+
+    def update_body(self, resource_id: str) -> type[Shape]:
+        """Return the shape of the body: for an agent that code defines, that of an override."""
+        return bodies.OverrideUpdate if installed.editor().code.get(resource_id) else bodies.AgentUpdate
 
 
 class PromptBlockViewSet(ResourceViewSet):

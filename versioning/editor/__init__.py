@@ -18,29 +18,34 @@ from threading import current_thread
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.db import connections
 
 from versioning.access import Caller
 from versioning.editor.agents import Agents
 from versioning.editor.collection import Collection
-from versioning.models import PromptBlock, PromptBlockLabel
+from versioning.editor.prompts import Prompts
 from versioning.overrides import CodeAgent
 from versioning.registry import Registry
 from versioning.selectors import Selector
 from versioning.served import ResolvedAgent
 
-__all__ = ["Agents", "Collection", "Editor"]
+__all__ = ["Agents", "Collection", "Editor", "Prompts"]
 
 
 class Editor:
-    """Two collections, one for each kind, that know the agents which the framework defines in code."""
+    """Two collections, one for each kind, that know the agents which the framework defines in code.
 
-    def __init__(self) -> None:
+    `source` says where overrides of code-defined agents live: in the database, so far the only place.
+    """
+
+    def __init__(self, *, source: str | None = None) -> None:
+        source = settings.EDITOR_SOURCE if source is None else source
+        if source != "database":
+            raise ImproperlyConfigured(f"EDITOR_SOURCE must be 'database', not {source!r}")
         self.code = Registry(workspace_id=settings.EDITOR_CODE_WORKSPACE)
         self.agent = Agents(self.code)
-        self.prompt: Collection[PromptBlock] = Collection(
-            PromptBlock, PromptBlockLabel, self.code, publishes_at_once=False
-        )
+        self.prompt = Prompts(self.code)
 
     # What the runtime asks of an editor: `versioning.runtime.store.AgentStore`
 

@@ -68,6 +68,8 @@ class Agents(Collection[Agent]):
         ]
         for agent_id, agent in self.code.readable_by(by).items():
             row = rows.get(agent_id)
+            if row is not None and row.workspace_id != self.code.workspace_id:
+                row = None  # stored elsewhere before the code took its id: no override
             override = select(row, PUBLISHED, by) if row and row.active_version_id else None
             candidates.append(Candidate.code(agent, PUBLISHED, row=row, override=override))
         candidates.sort(key=lambda candidate: candidate.id)
