@@ -22,6 +22,12 @@ both_verbs = pytest.mark.parametrize("verb", ["generate", "stream"])
 
 
 @pytest.fixture
+def support_and_supervisor(settings: Any) -> None:
+    """The two agents that the demo defines in code."""
+    settings.EDITOR_FRAMEWORK = "editor_project.framework.framework"
+
+
+@pytest.fixture
 def no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     """The environment names no provider's key."""
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
@@ -138,7 +144,9 @@ def test_an_agent_in_a_folder_is_asked_by_either_address(alice: Api, path: str) 
 # Whom one may ask
 
 
-def test_a_code_defined_agent_runs_for_every_signed_in_caller(cast: Cast) -> None:
+def test_a_code_defined_agent_runs_for_every_signed_in_caller(
+    cast: Cast, support_and_supervisor: None
+) -> None:
     answer = ran(cast.charlie, "supervisor")
     support = ran(cast.charlie, "support")
     assert support["text"].endswith("\n\nhello") and support["resolvedVersions"] == {"support": None}
@@ -146,7 +154,7 @@ def test_a_code_defined_agent_runs_for_every_signed_in_caller(cast: Cast) -> Non
     assert answer["resolvedVersions"] == {"supervisor": None, "support": None}
 
 
-def test_a_published_override_runs_in_place_of_the_code(cast: Cast) -> None:
+def test_a_published_override_runs_in_place_of_the_code(cast: Cast, support_and_supervisor: None) -> None:
     code = ran(cast.vera, "support")["text"]
     version_id = AGENTS.make(cast.root, "support", "override")["resolvedVersionId"]
     assert ran(cast.vera, "support")["text"] == code

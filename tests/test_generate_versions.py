@@ -193,8 +193,9 @@ def test_a_draft_opens_no_door_to_what_the_caller_cannot_read(cast: Cast) -> Non
 
 @pytest.mark.parametrize("selector", [{"versionId": GONE}, {"label": "gone"}], ids=str)
 def test_an_unresolved_version_of_a_code_defined_sub_agent_runs_its_code(
-    cast: Cast, caplog: pytest.LogCaptureFixture, selector: dict[str, str]
+    cast: Cast, settings: Any, caplog: pytest.LogCaptureFixture, selector: dict[str, str]
 ) -> None:
+    settings.EDITOR_FRAMEWORK = "editor_project.framework.framework"
     code = ran(cast.vera, "support")["text"]
     AGENTS.make(cast.root, "support", "override", autoPublish=True)
     with caplog.at_level(logging.WARNING, logger="versioning.runtime"):
