@@ -9,10 +9,10 @@ from django.conf import settings
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from versioning import fields, ids, installed
-from versioning.api import answers, bodies, parameters, wire
+from versioning import ids, installed
+from versioning.api import bodies, parameters, wire
 from versioning.api.base import EditorViewSet, Parameters, expected_tags, record_tag, tagged
-from versioning.api.filters import AgentFilter, PromptBlockFilter, ResourceFilter
+from versioning.api.filters import ResourceFilter
 from versioning.api.parameters import Page
 from versioning.editor import Collection
 from versioning.fields import Shape
@@ -22,22 +22,6 @@ from versioning.selectors import Status
 
 RECORD_ORDERS = {"createdAt": "created_at", "updatedAt": "updated_at"}
 VERSION_ORDERS = {"versionNumber": "number", "createdAt": "created_at"}
-
-COMMON_BODIES: Mapping[str, type[Shape]] = {
-    "clone": bodies.Clone,
-    "add_version": bodies.Message,
-    "restore": bodies.Message,
-    "set_label": bodies.SetLabel,
-}
-COMMON_ANSWERS: Mapping[str, type[Shape]] = {
-    "destroy": answers.Success,
-    "destroy_version": answers.Success,
-    "remove_label": answers.Success,
-    "dependents": answers.DependentsAnswer,
-    "activate": answers.Activated,
-    "labels": answers.LabelList,
-    "set_label": answers.LabelAnswer,
-}
 
 
 class ResourceViewSet(EditorViewSet):
@@ -250,66 +234,3 @@ class ResourceViewSet(EditorViewSet):
 
     def _address(self, resource: VersionedResource) -> str:
         return f"/{settings.EDITOR_API_PREFIX}/stored/{self.kind.segment}/{ids.encode(resource.pk)}"
-
-
-class AgentViewSet(ResourceViewSet):
-    """Stored agents."""
-
-    subject = "stored agent"
-    kind = wire.AGENTS
-    filters = AgentFilter
-    query = {
-        **ResourceViewSet.query,
-        "list": (*parameters.paging(100, RECORD_ORDERS), *AgentFilter.parameters()),
-    }
-    bodies = {
-        "create": bodies.AgentCreate,
-        "update": bodies.AgentUpdate,
-        "export": fields.AgentFields,
-        **COMMON_BODIES,
-    }
-    answers = {
-        **COMMON_ANSWERS,
-        **dict.fromkeys(("create", "retrieve", "update", "clone", "unpublish"), answers.AgentRecord),
-        **dict.fromkeys(("add_version", "version", "restore"), answers.AgentVersionRecord),
-        "list": answers.AgentPage,
-        "versions": answers.AgentVersionPage,
-        "compare": answers.AgentComparison,
-        "export": answers.AgentExport,
-    }
-
-    def create_body(self, request: Request) -> type[Shape]:
-        """Return the shape of the body: for an agent that code defines, that of an override."""
-        agent_id = str(bodies.as_object(request).get("id"))
-        return bodies.OverrideCreate if installed.editor().code.get(agent_id) else bodies.AgentCreate
-
-    def update_body(self, resource_id: str) -> type[Shape]:
-        """Return the shape of the body: for an agent that code defines, that of an override."""
-        return bodies.OverrideUpdate if installed.editor().code.get(resource_id) else bodies.AgentUpdate
-
-
-class PromptBlockViewSet(ResourceViewSet):
-    """Prompt blocks."""
-
-    subject = "prompt block"
-    kind = wire.PROMPT_BLOCKS
-    filters = PromptBlockFilter
-    query = {
-        **ResourceViewSet.query,
-        "list": (*parameters.paging(100, RECORD_ORDERS), *PromptBlockFilter.parameters()),
-    }
-    bodies = {
-        "create": bodies.PromptBlockCreate,
-        "update": bodies.PromptBlockUpdate,
-        "export": fields.PromptBlockFields,
-        **COMMON_BODIES,
-    }
-    answers = {
-        **COMMON_ANSWERS,
-        **dict.fromkeys(("create", "retrieve", "update", "clone", "unpublish"), answers.PromptBlockRecord),
-        **dict.fromkeys(("add_version", "version", "restore"), answers.PromptBlockVersionRecord),
-        "list": answers.PromptBlockPage,
-        "versions": answers.PromptBlockVersionPage,
-        "compare": answers.PromptBlockComparison,
-        "export": answers.PromptBlockExport,
-    }

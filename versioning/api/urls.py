@@ -14,8 +14,9 @@ from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerView
 
 from versioning.api import health
 from versioning.api.agents import PreviewViewSet, ServedAgentViewSet
-from versioning.api.resources import AgentViewSet, PromptBlockViewSet, ResourceViewSet
+from versioning.api.resources import ResourceViewSet
 from versioning.api.runs import RunViewSet
+from versioning.api.stored import AgentViewSet, PromptBlockViewSet
 
 # Any character at all, a line feed too: what is no id is answered as missing, not as another id.
 ID = "(?P<id>(?s:.+))"
