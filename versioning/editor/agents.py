@@ -7,6 +7,7 @@ workspace of the code, holds what the code lets it change, and lies over the cod
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from django.db.models import F
@@ -17,7 +18,7 @@ from versioning.assembly import Candidate, all_assembled, assembled
 from versioning.config import Config, ConfigSchema
 from versioning.editor.collection import Collection
 from versioning.editor.reading import History, Who, caller_of
-from versioning.errors import Forbidden, Invalid, NotFound
+from versioning.errors import Forbidden, IdTaken, Invalid, NotFound
 from versioning.models import Agent, AgentLabel, AgentVersion, VersionedResource
 from versioning.models.versioned import VersionedQuerySet
 from versioning.overrides import CodeAgent, applied, laid_over, refused
@@ -105,9 +106,13 @@ class Agents(Collection[Agent]):
 
         The first update of an agent that is defined in code makes its override.
         """
-        if self.code.get(resource_id) is not None and self._override_row(resource_id) is None:
-            publish = self.publishes_at_once if publish is None else publish
-            return self.create(fields, id=resource_id, publish=publish, by=by, **more)
+        is_first = self.code.get(resource_id) is not None and self._override_row(resource_id) is None
+        if is_first and more.get("expect") is None:
+            first = {name: value for name, value in more.items() if name != "expect"}
+            # Somebody may make the override at this very moment; then this is the second update.
+            with suppress(IdTaken):
+                publish = self.publishes_at_once if publish is None else publish
+                return self.create(fields, id=resource_id, publish=publish, by=by, **first)
         return super().update(resource_id, fields, publish=publish, by=by, **more)
 
     def versions(self, resource_id: str, *, by: Who = APPLICATION) -> History[Agent]:
