@@ -85,6 +85,13 @@ class _Handler(BaseHTTPRequestHandler):
         assert self.path == "/v1/chat/completions", self.path
         self.server.state.asked.set()
         reply = self.server.state.model(request)
+        try:
+            self._answer(request, reply)
+        except ConnectionError:  # it left while it was written to, or with bytes that it never read
+            self.server.state.client_left.set()
+            self.close_connection = True
+
+    def _answer(self, request: Request, reply: Reply) -> None:
         if isinstance(reply, Fails):
             self._send(reply.status, {"error": {"message": reply.message, "type": "server_error"}})
         elif request.get("stream"):
