@@ -150,18 +150,22 @@ class Diff(Shape):
     current_value: Any
 
 
-class AgentComparison(Shape):
-    """Two versions of an agent."""
+class Comparison(Shape):
+    """The fields in which two versions differ."""
 
     diffs: list[Diff]
+
+
+class AgentComparison(Comparison):
+    """Two versions of an agent."""
+
     from_version: AgentVersionRecord
     to_version: AgentVersionRecord
 
 
-class PromptBlockComparison(Shape):
+class PromptBlockComparison(Comparison):
     """Two versions of a prompt block."""
 
-    diffs: list[Diff]
     from_version: PromptBlockVersionRecord
     to_version: PromptBlockVersionRecord
 
@@ -204,22 +208,24 @@ class DependentsAnswer(Shape):
     hidden_count: int
 
 
-class AgentExport(Shape):
+class Export(Shape):
+    """A configuration as a file."""
+
+    file_name: str
+    content: str
+    config: JsonObject
+
+
+class AgentExport(Export):
     """An agent's configuration as a file."""
 
     agent_id: str
-    file_name: str
-    content: str
-    config: JsonObject
 
 
-class PromptBlockExport(Shape):
+class PromptBlockExport(Export):
     """A prompt block's configuration as a file."""
 
     block_id: str
-    file_name: str
-    content: str
-    config: JsonObject
 
 
 class BlockShown(Shape):

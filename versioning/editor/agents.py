@@ -63,14 +63,14 @@ class Agents(Collection[Agent]):
         The number of queries does not depend on the number of agents.
         """
         by = caller_of(by)
-        rows = {row.pk: row for row in self.list(by=by)}
+        rows = list(self.list(by=by))
         candidates = [
-            Candidate.stored(select(row, PUBLISHED, by)) for row in rows.values() if not self.code.get(row.pk)
+            Candidate.stored(select(row, PUBLISHED, by)) for row in rows if not self.code.get(row.pk)
         ]
+        # What was stored elsewhere before the code took its id is no override.
+        overrides = {row.pk: row for row in rows if row.workspace_id == self.code.workspace_id}
         for agent_id, agent in self.code.readable_by(by).items():
-            row = rows.get(agent_id)
-            if row is not None and row.workspace_id != self.code.workspace_id:
-                row = None  # stored elsewhere before the code took its id: no override
+            row = overrides.get(agent_id)
             override = select(row, PUBLISHED, by) if row and row.active_version_id else None
             candidates.append(Candidate.code(agent, PUBLISHED, row=row, override=override))
         candidates.sort(key=lambda candidate: candidate.id)
