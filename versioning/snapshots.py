@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 
@@ -52,3 +54,18 @@ class Snapshot(Protocol):
     @property
     def read_only(self) -> bool:
         """Whether it can be neither deleted nor labelled here."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """Where the pointers of a resource point when something beside its row decides: a file."""
+
+    active: Snapshot | None
+    """What is published."""
+    latest: Snapshot
+    base: Snapshot
+    """What the next edit starts from: the latest, or a richer version of the same configuration."""
+    outside: Sequence[Snapshot] = ()
+    """The versions that no row holds, newest first."""
+    tag: str = ""
+    """Changes whenever what is outside does."""

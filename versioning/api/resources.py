@@ -16,7 +16,7 @@ from versioning.api.filters import ResourceFilter
 from versioning.api.parameters import Page
 from versioning.editor import Collection
 from versioning.fields import Shape
-from versioning.models import Version, VersionedResource
+from versioning.models import VersionedResource
 from versioning.resolution import Resolved
 from versioning.selectors import Status
 
@@ -211,15 +211,16 @@ class ResourceViewSet(EditorViewSet):
         return record_tag(resource, self.caller)
 
     def _records(self, rows: Any) -> Any:
-        return [wire.record(row, row.active_version or row.latest_version, self.caller) for row in rows]
+        return [wire.record(row, row.active or row.latest, self.caller) for row in rows]
 
     def _versions(self, resource: VersionedResource | None, rows: Any) -> Any:
         if resource is None:
             return []
-        labels: dict[Any, Any] = {row.pk: [] for row in rows}
-        for label in resource.labels.filter(version_id__in=labels):
-            labels[label.version_id].append(label.name)
-        return [wire.version(self.kind, resource, row, labels[row.pk]) for row in rows]
+        labels: dict[str, list[str]] = {row.version_id: [] for row in rows}
+        own = [row.version_id for row in rows if not row.read_only]
+        for label in resource.labels.filter(version_id__in=own):
+            labels[str(label.version_id)].append(label.name)
+        return [wire.version(self.kind, resource, row, labels[row.version_id]) for row in rows]
 
     def _made(self, made: Resolved[Any]) -> Response:
         headers = {"Location": self._address(made.resource)}
@@ -227,9 +228,8 @@ class ResourceViewSet(EditorViewSet):
         return tagged(self.request, data, tag=self._tag(made.resource), status=201, headers=headers)
 
     def _made_version(self, made: Resolved[Any]) -> Response:
-        version: Version = made.version
-        headers = {"Location": f"{self._address(made.resource)}/versions/{version.version_id}"}
-        data = self._versions(made.resource, [version])[0]
+        headers = {"Location": f"{self._address(made.resource)}/versions/{made.version.version_id}"}
+        data = self._versions(made.resource, [made.version])[0]
         return tagged(self.request, data, status=201, headers=headers)
 
     def _address(self, resource: VersionedResource) -> str:

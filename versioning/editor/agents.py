@@ -71,7 +71,7 @@ class Agents(Collection[Agent]):
         overrides = {row.pk: row for row in rows if row.workspace_id == self.code.workspace_id}
         for agent_id, agent in self.code.readable_by(by).items():
             row = overrides.get(agent_id)
-            override = select(row, PUBLISHED, by) if row and row.active_version_id else None
+            override = select(row, PUBLISHED, by) if row and row.active_id else None
             candidates.append(Candidate.code(agent, PUBLISHED, row=row, override=override))
         candidates.sort(key=lambda candidate: candidate.id)
         return tuple(all_assembled(candidates, context or {}, by))
@@ -87,7 +87,7 @@ class Agents(Collection[Agent]):
         if not as_part:
             return Candidate.stored(self.get(agent_id, selector, by=by))
         row = self._with_versions.filter(pk=agent_id).first()
-        if row is None or (selector.status is Status.PUBLISHED and row.active_version_id is None):
+        if row is None or (selector.status is Status.PUBLISHED and row.active_id is None):
             raise NotFound
         return Candidate.stored(select(row, selector, by))
 
@@ -171,7 +171,7 @@ class Agents(Collection[Agent]):
             by.require(Right.READ_DRAFTS, self.code.workspace_id)
         if row is None and selector.status is None:
             raise NotFound
-        if row is None or (selector.status is Status.PUBLISHED and row.active_version_id is None):
+        if row is None or (selector.status is Status.PUBLISHED and row.active_id is None):
             return None
         return select(row, selector, by)
 

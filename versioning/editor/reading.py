@@ -15,11 +15,12 @@ from versioning.access import APPLICATION, Caller, Right
 from versioning.config import Config, ConfigSchema, raise_for_faults
 from versioning.dependents import Dependents, dependents_of
 from versioning.errors import NotFound
-from versioning.models import Agent, PromptBlock, Version, VersionedResource, VersionLabel, caller_for
+from versioning.models import Agent, PromptBlock, VersionedResource, VersionLabel, caller_for
 from versioning.models.versioned import VersionedQuerySet
 from versioning.registry import Registry
-from versioning.resolution import Resolved, parse_version_id, select
+from versioning.resolution import Resolved, select
 from versioning.selectors import PUBLISHED, Selector, Status
+from versioning.snapshots import Snapshot
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -94,12 +95,13 @@ class Reading(Generic[R]):
 
     def find(self, resource_id: str, *, by: Who = APPLICATION) -> R:
         """Return a resource; raises `NotFound` when it is missing or not the caller's to read."""
-        return self._one(self._readable(caller_of(by)), resource_id)
+        by = caller_of(by)
+        return self._one(self._with_authors(by), resource_id)
 
     def get(self, resource_id: str, selector: Selector = PUBLISHED, *, by: Who = APPLICATION) -> Resolved[R]:
         """Return a resource with the version that the selector names; raises as `select` does."""
         by = caller_of(by)
-        return select(self._one(self._with_authors(by), resource_id), selector, by)
+        return select(self.find(resource_id, by=by), selector, by)
 
     def versions(self, resource_id: str, *, by: Who = APPLICATION) -> History[R]:
         """Return a resource with its versions; raises `Forbidden` without the right to drafts."""
@@ -166,11 +168,11 @@ class Reading(Generic[R]):
     def labels(self, resource_id: str, *, by: Who = APPLICATION) -> Labels:
         """Return the labels of the versions that the caller may read, the computed ones first."""
         by = caller_of(by)
-        resource = self._one(self._with_authors(by).select_related("published_by"), resource_id)
+        resource = self.find(resource_id, by=by)
         drafts = by.may(Right.READ_DRAFTS, resource.workspace_id)
         pointers = {
-            "latest": resource.latest_version if drafts else None,
-            "production": resource.active_version,
+            "latest": resource.latest if drafts else None,
+            "production": resource.active,
         }
         rows: Any = resource.labels.select_related("version", "updated_by")
         return [
@@ -180,11 +182,13 @@ class Reading(Generic[R]):
         ] + [
             custom_label(row, row.version)
             for row in rows
-            if drafts or row.version_id == resource.active_version_id
+            if drafts or str(row.version_id) == resource.active_id
         ]
 
     def _with_authors(self, by: Caller) -> VersionedQuerySet[R]:
-        return self.list(by=by).select_related("active_version__author", "latest_version__author")
+        return self.list(by=by).select_related(
+            "active_version__author", "latest_version__author", "published_by"
+        )
 
     def _readable(self, by: Caller) -> VersionedQuerySet[R]:
         return self.all.readable_by(by).select_related("author")
@@ -196,20 +200,13 @@ class Reading(Generic[R]):
             raise NotFound
         return found
 
-    def find_version(self, resource: R, version_id: str) -> Version:
-        """Return a version of this resource; raises `NotFound` for any other."""
-        found = resource.versions.select_related("author").filter(pk=parse_version_id(version_id)).first()
-        if found is None:
-            raise NotFound
-        return found
-
 
 def file_text(config: Config) -> str:
     """Return the text of an export or override file: canonical, indented by two, a final newline."""
     return canonical.dump(config, indent=2) + "\n"
 
 
-def custom_label(row: Any, version: Version) -> Label:
+def custom_label(row: Any, version: Snapshot) -> Label:
     """Return the label that a row stores."""
     return Label(
         name=row.name,
@@ -221,15 +218,16 @@ def custom_label(row: Any, version: Version) -> Label:
     )
 
 
-def _computed_label(name: str, version: Version, resource: VersionedResource) -> Label:
-    moved_at, mover = version.created_at, version.author
+def _computed_label(name: str, version: Snapshot, resource: VersionedResource) -> Label:
+    moved_at, mover = version.created_at, version.author_name
     if name == "production" and resource.published_at is not None:
-        moved_at, mover = resource.published_at, resource.published_by
+        moved_at = resource.published_at
+        mover = resource.published_by.get_username() if resource.published_by else None
     return Label(
         name=name,
         version_id=version.version_id,
         version_number=version.number,
         computed=True,
         updated_at=moved_at,
-        updated_by=mover.get_username() if mover else None,
+        updated_by=mover,
     )

@@ -26,6 +26,7 @@ from versioning.access import Caller, Right
 from versioning.config import Config, ConfigSchema, searchable_text
 from versioning.models.workspaces import Workspace
 from versioning.selectors import State
+from versioning.snapshots import Snapshot, Standing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,12 +115,6 @@ class Version(models.Model):
         """Who saved it; None for the application itself."""
         return self.author.get_username() if self.author is not None else None
 
-    def state_in(self, resource: VersionedResource) -> State:
-        """Return what this version is at the moment; the resource has the two pointers."""
-        if self.pk == resource.active_version_id:
-            return State.PUBLISHED
-        return State.DRAFT if self.pk == resource.latest_version_id else State.HISTORICAL
-
 
 class VersionedResource(models.Model):
     """A stored agent or a prompt block: its pointers, its owner, and what is not versioned."""
@@ -142,6 +137,9 @@ class VersionedResource(models.Model):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
 
+    standing: Standing | None = None
+    """Where the pointers point when a file decides; None while the row itself does."""
+
     schema: ClassVar[ConfigSchema]
     version_model: ClassVar[type[Any]]
     kind: ClassVar[str]
@@ -163,14 +161,50 @@ class VersionedResource(models.Model):
         return self.pk
 
     @property
+    def active(self) -> Snapshot | None:
+        """The published version, if there is one."""
+        active: Snapshot | None = self.standing.active if self.standing else self.active_version
+        return active
+
+    @property
+    def latest(self) -> Snapshot:
+        """The version that was created last."""
+        latest: Snapshot = self.standing.latest if self.standing else self.latest_version
+        return latest
+
+    @property
+    def base(self) -> Snapshot:
+        """The version that the next edit starts from."""
+        return self.standing.base if self.standing else self.latest
+
+    @property
+    def active_id(self) -> str | None:
+        """The id of the published version as callers write it."""
+        if self.standing is not None:
+            return self.standing.active.version_id if self.standing.active else None
+        return str(self.active_version_id) if self.active_version_id else None
+
+    @property
+    def latest_id(self) -> str:
+        """The id of the latest version as callers write it."""
+        return self.standing.latest.version_id if self.standing else str(self.latest_version_id)
+
+    @property
     def has_draft(self) -> bool:
         """Whether something newer than what is published was saved, or nothing is published."""
-        return self.latest_version_id != self.active_version_id
+        return self.latest_id != self.active_id
+
+    def state_of(self, version: Snapshot) -> State:
+        """Return what one of the versions is at the moment: the two pointers say it."""
+        if version.version_id == self.active_id:
+            return State.PUBLISHED
+        return State.DRAFT if version.version_id == self.latest_id else State.HISTORICAL
 
     @property
     def tag(self) -> str:
         """A text that changes with anything about the resource, for `ETag` and `If-Match`."""
-        state = f"{self.pk}\n{self.latest_version_id}\n{self.active_version_id}\n{self.revision}"
+        outside = self.standing.tag if self.standing else ""
+        state = f"{self.pk}\n{self.latest_id}\n{self.active_id}\n{self.revision}\n{outside}"
         return hashlib.sha256(state.encode()).hexdigest()[:32]
 
     def version(self, version_id: uuid.UUID) -> Version:
