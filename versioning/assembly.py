@@ -73,7 +73,7 @@ class Candidate:
             selector=resolved.selector,
             policy=_policy(resolved),
             workspace_id=agent.workspace_id,
-            published_at=agent.published_at,
+            published_at=agent.published_since,
             fallback=resolved.fallback,
         )
 
@@ -93,7 +93,7 @@ class Candidate:
             selector=selector,
             policy=_policy(override) if override else Blocks.LIVE,
             workspace_id=row.workspace_id if row else None,
-            published_at=row.published_at if override and row else None,
+            published_at=row.published_since if override and row else None,
         )
 
     def trusts(self, block: FoundBlock) -> bool:

@@ -41,6 +41,8 @@ def select(resource: R, selector: Selector, caller: Caller) -> Resolved[R]:
     Raises `NotFound` for a version, a label or a published version that is not there, and
     `Forbidden` when the version is not the published one and the caller may not read drafts.
     """
+    if resource.gone and selector.version_id is None:
+        raise NotFound
     version = _selected(resource, selector, caller)
     fallback = None
     if version is None and selector.status is Status.PUBLISHED:
@@ -55,8 +57,7 @@ def select(resource: R, selector: Selector, caller: Caller) -> Resolved[R]:
 
 def find_version(resource: VersionedResource, version_id: str) -> Snapshot:
     """Return the version of this resource with this id; raises `NotFound` for any other."""
-    outside = resource.standing.outside if resource.standing else ()
-    found: Snapshot | None = next((one for one in outside if one.version_id == version_id), None)
+    found: Snapshot | None = resource.standing.find(version_id) if resource.standing else None
     if found is None:
         found = resource.versions.select_related("author").filter(pk=_parsed(version_id)).first()
     if found is None:

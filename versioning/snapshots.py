@@ -49,7 +49,11 @@ class Snapshot(Protocol):
 
     @property
     def source(self) -> str:
-        """Where it is kept: `database` or `git`."""
+        """Where it is kept: `database`, `git`, or `file` for a file that is not committed."""
+
+    @property
+    def commit(self) -> str | None:
+        """The commit that holds it, where one does."""
 
     @property
     def read_only(self) -> bool:
@@ -65,7 +69,15 @@ class Standing:
     latest: Snapshot
     base: Snapshot
     """What the next edit starts from: the latest, or a richer version of the same configuration."""
-    outside: Sequence[Snapshot] = ()
+    history: Sequence[Snapshot] = ()
     """The versions that no row holds, newest first."""
-    tag: str = ""
-    """Changes whenever what is outside does."""
+    file: Snapshot | None = None
+    """What the file itself holds, whatever version that is."""
+    gone: bool = False
+    """Whether nothing but history is left: neither a file nor a row."""
+
+    def find(self, version_id: str) -> Snapshot | None:
+        """Return the version with this id, of those that no row holds."""
+        if self.file is not None and self.file.version_id == version_id:
+            return self.active
+        return next((one for one in self.history if one.version_id == version_id), None)

@@ -13,7 +13,7 @@ from versioning import ids, installed
 from versioning.api import bodies, parameters, wire
 from versioning.api.base import EditorViewSet, Parameters, expected_tags, record_tag, tagged
 from versioning.api.filters import ResourceFilter
-from versioning.api.parameters import Page
+from versioning.api.paging import Page
 from versioning.editor import Collection
 from versioning.fields import Shape
 from versioning.models import VersionedResource
@@ -67,7 +67,9 @@ class ResourceViewSet(EditorViewSet):
             request.query_params, self.collection.list(by=self.caller), request=self.request
         )
         page = Page.read(request.query_params, size=100, fields=RECORD_ORDERS, then="id")
-        return Response(page.answer(self.kind.list_key, filtered.chosen, self._records))
+        rows = filtered.chosen
+        beside = [found for found in self.collection.beside(by=self.caller) if filtered.keeps(found)]
+        return Response(page.answer(self.kind.list_key, rows, self._records, beside=beside))
 
     def create(self, request: Request) -> Response:
         """Make a resource with its first version."""
@@ -124,11 +126,17 @@ class ResourceViewSet(EditorViewSet):
     def versions(self, request: Request, id: str) -> Response:  # noqa: A002
         """List the versions, newest first."""
         history = self.collection.versions(id, by=self.caller)
-        rows = history.versions
-        if request.query_params.get("source") == "git":
-            rows = rows.none()
+        source = request.query_params.get("source")
+        rows = history.versions.none() if source == "git" else history.versions
+        commits = () if source == "database" else history.commits
         page = Page.read(request.query_params, size=20, fields=VERSION_ORDERS, then="-number")
-        return Response(page.answer("versions", rows, lambda found: self._versions(history.resource, found)))
+        if source is None and commits:
+            page = page.ordered_by("created_at", "number")  # two counts of their own say nothing together
+        return Response(
+            page.answer(
+                "versions", rows, lambda found: self._versions(history.resource, found), beside=commits
+            )
+        )
 
     def add_version(self, request: Request, id: str) -> Response:  # noqa: A002
         """Save a copy of what is published as a new draft."""

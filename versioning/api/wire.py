@@ -6,11 +6,11 @@ import datetime
 from dataclasses import dataclass
 from typing import Any
 
-from versioning import ids
+from versioning import canonical, ids
 from versioning.access import Caller, Right
 from versioning.config import Config
 from versioning.dependents import Dependents
-from versioning.editor.reading import Difference, Label, file_text
+from versioning.editor.reading import Difference, Label
 from versioning.instructions import BlockReport
 from versioning.models import VersionedResource
 from versioning.resolution import Resolved
@@ -105,13 +105,20 @@ def version(kind: Kind, resource: VersionedResource, row: Snapshot, labels: list
         **row.config,
         "changedFields": row.changed_fields,
         "changeMessage": row.change_message,
-        "authorId": row.author_name,
+        **_author(row),
         "createdAt": time(row.created_at),
         "source": row.source,
         "readOnly": row.read_only,
         "state": resource.state_of(row).value,
         "labels": labels,
     }
+
+
+def _author(row: Snapshot) -> Wire:
+    """Return who saved a version: a user of this service, or the author of a commit."""
+    if row.commit is None:
+        return {"authorId": row.author_name}
+    return {"authorId": None, "authorName": row.author_name, "commit": row.commit}
 
 
 def difference(found: Difference) -> Wire:
@@ -144,7 +151,7 @@ def export(kind: Kind, resource_id: str, config: Config) -> Wire:
     return {
         kind.id_key: resource_id,
         "fileName": f"{kind.folder}/{ids.encode(resource_id)}.json",
-        "content": file_text(config),
+        "content": canonical.file_text(config),
         "config": config,
     }
 

@@ -47,7 +47,7 @@ class Publishing(Reading[R]):
         Raises `Invalid` naming every prompt block that the version refers to and that is not published.
         """
         by = caller_of(by)
-        with self._changing(resource_id, Right.PUBLISH, by, expect) as resource:
+        with self._changing(resource_id, Right.PUBLISH, by, expect, even_gone=True) as resource:
             version = find_version(resource, version_id)
             self._activate(resource, version, by)
             return Resolved(
@@ -152,7 +152,7 @@ class Publishing(Reading[R]):
             if obstacle is not None:
                 raise Invalid.field("versionId", obstacle, code="version_in_use")
             self._note(Action.DELETE_VERSION, resource, by, from_version=version.pk, number=version.number)
-            resource.forget(version)
+            self._forget(resource, version)
             return resource
 
     def prune(self, resource_id: str, keep: int, *, by: Who = APPLICATION) -> int:
@@ -166,6 +166,8 @@ class Publishing(Reading[R]):
 
     def _prune(self, resource: R, keep: int, by: Caller) -> int:
         kept = {resource.active_version_id, resource.latest_version_id}
+        if resource.active is not None and not resource.active.read_only:
+            kept.add(cast("Version", resource.active).pk)
         kept.update(resource.labels.values_list("version_id", flat=True))
         kept.update(resource.versions.values_list("pk", flat=True)[:keep])
         doomed = resource.versions.exclude(pk__in=[pk for pk in kept if pk is not None])
@@ -177,17 +179,21 @@ class Publishing(Reading[R]):
 
     @contextmanager
     def _changing(
-        self, resource_id: str, right: Right, by: Caller, expect: Collection[str] | None = None
+        self,
+        resource_id: str,
+        right: Right,
+        by: Caller,
+        expect: Collection[str] | None = None,
+        *,
+        even_gone: bool = False,
     ) -> Iterator[R]:
         """Give out a resource in a transaction with its row locked, and store what was changed.
 
         Raises `NotFound`, `Forbidden` without the right, `EditConflict` when no expected tag holds.
         """
         with transaction.atomic():
-            resource = None
-            if not ids.fault(resource_id):
-                resource = self.all.readable_by(by).locked().filter(pk=resource_id).first()
-            if resource is None:
+            resource = self._locked(resource_id, by)
+            if resource.gone and not even_gone:
                 raise NotFound
             by.require(right, resource.workspace_id)
             if expect is not None and ANY_TAG not in expect and resource.tag not in expect:
@@ -195,9 +201,24 @@ class Publishing(Reading[R]):
             before, last_number = resource.revision, resource.last_number
             yield resource
             if resource.revision != before:
-                resource.save()
+                self._store(resource)
             if resource.last_number != last_number and settings.EDITOR_KEEP_VERSIONS:
                 self._prune(resource, settings.EDITOR_KEEP_VERSIONS, by)
+
+    def _locked(self, resource_id: str, by: Caller) -> R:
+        """Return a resource with its row locked; raises `NotFound`."""
+        return self._one(self.all.readable_by(by).locked(), resource_id)
+
+    def _store(self, resource: R) -> None:
+        """Store what was changed of the row."""
+        resource.save()
+
+    def _forget(self, resource: R, version: Version) -> None:
+        """Delete a version that nothing points at."""
+        resource.forget(version)
+
+    def _is_only_version(self, resource: R) -> bool:
+        return resource.versions.count() == 1
 
     def _activate(self, resource: R, version: Snapshot, by: Caller) -> None:
         """Move the pointer that serves, once what the version needs is published too."""
@@ -237,10 +258,12 @@ class Publishing(Reading[R]):
     def _obstacle_to_deleting(self, resource: R, version: Version) -> str | None:
         if version.version_id == resource.active_id:
             return "is published: publish another one or unpublish it first"
+        if version.pk == resource.active_version_id:
+            return "was published last from here: publish another one first"
         label = resource.labels.filter(version_id=version.pk).first()
         if label is not None:
             return f"carries the label {label.name!r}: move or remove the label first"
-        if resource.versions.count() == 1:
+        if self._is_only_version(resource):
             return "is the only version: delete the whole resource instead"
         return None
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db.models import QuerySet
 
-from versioning import canonical, ids
+from versioning import ids
 from versioning.access import APPLICATION, Caller, Right
 from versioning.config import Config, ConfigSchema, raise_for_faults
 from versioning.dependents import Dependents, dependents_of
@@ -55,6 +55,9 @@ class History(Generic[R]):
 
     resource: R | None
     versions: QuerySet[Any]
+    """Those that rows hold."""
+    commits: Sequence[Snapshot] = ()
+    """Those that Git holds, newest first."""
 
 
 Who = Caller | AbstractBaseUser
@@ -93,22 +96,31 @@ class Reading(Generic[R]):
         readable = self._readable(caller_of(by))
         return readable.select_related("active_version", "latest_version")
 
+    def beside(self, *, by: Who = APPLICATION) -> Sequence[R]:
+        """Return the resources that the caller may read and that `list` cannot: no row decides of them."""
+        return ()
+
     def find(self, resource_id: str, *, by: Who = APPLICATION) -> R:
         """Return a resource; raises `NotFound` when it is missing or not the caller's to read."""
-        by = caller_of(by)
-        return self._one(self._with_authors(by), resource_id)
+        resource = self._found(resource_id, caller_of(by))
+        if resource.gone:
+            raise NotFound
+        return resource
 
     def get(self, resource_id: str, selector: Selector = PUBLISHED, *, by: Who = APPLICATION) -> Resolved[R]:
         """Return a resource with the version that the selector names; raises as `select` does."""
         by = caller_of(by)
-        return select(self.find(resource_id, by=by), selector, by)
+        return select(self._found(resource_id, by), selector, by)
 
     def versions(self, resource_id: str, *, by: Who = APPLICATION) -> History[R]:
         """Return a resource with its versions; raises `Forbidden` without the right to drafts."""
         by = caller_of(by)
-        resource = self.find(resource_id, by=by)
+        resource = self._found(resource_id, by)
         by.require(Right.READ_DRAFTS, resource.workspace_id)
-        return History(resource=resource, versions=resource.versions.select_related("author"))
+        commits = resource.standing.history if resource.standing else ()
+        return History(
+            resource=resource, versions=resource.versions.select_related("author"), commits=commits
+        )
 
     def schema_of(self, resource_id: str) -> ConfigSchema:
         """Return what the snapshots of this resource hold."""
@@ -123,7 +135,7 @@ class Reading(Generic[R]):
     ) -> tuple[Resolved[R], Resolved[R], Differences]:
         """Return two versions, by id, and the top-level fields in which they differ."""
         by = caller_of(by)
-        resource = self.find(resource_id, by=by)
+        resource = self._found(resource_id, by)
         old, new = (select(resource, Selector(version_id=version_id), by) for version_id in (before, after))
         differences = [
             Difference(
@@ -138,8 +150,8 @@ class Reading(Generic[R]):
     ) -> Dependents:
         """Return the agents that refer directly to a resource which the caller may read."""
         by = caller_of(by)
-        target = self.find(resource_id, by=by)
-        return dependents_of(cast("Agent | PromptBlock", target), self.code, status=status, caller=by)
+        target = cast("Agent | PromptBlock", self.find(resource_id, by=by))
+        return dependents_of(target, self.code, status=status, caller=by)
 
     def export(
         self,
@@ -185,6 +197,10 @@ class Reading(Generic[R]):
             if drafts or str(row.version_id) == resource.active_id
         ]
 
+    def _found(self, resource_id: str, by: Caller) -> R:
+        """Return a resource with the versions it points at and their authors; raises `NotFound`."""
+        return self._one(self._with_authors(by), resource_id)
+
     def _with_authors(self, by: Caller) -> VersionedQuerySet[R]:
         return self.list(by=by).select_related(
             "active_version__author", "latest_version__author", "published_by"
@@ -201,11 +217,6 @@ class Reading(Generic[R]):
         return found
 
 
-def file_text(config: Config) -> str:
-    """Return the text of an export or override file: canonical, indented by two, a final newline."""
-    return canonical.dump(config, indent=2) + "\n"
-
-
 def custom_label(row: Any, version: Snapshot) -> Label:
     """Return the label that a row stores."""
     return Label(
@@ -220,8 +231,8 @@ def custom_label(row: Any, version: Snapshot) -> Label:
 
 def _computed_label(name: str, version: Snapshot, resource: VersionedResource) -> Label:
     moved_at, mover = version.created_at, version.author_name
-    if name == "production" and resource.published_at is not None:
-        moved_at = resource.published_at
+    if name == "production" and resource.published_since is not None:
+        moved_at = resource.published_since
         mover = resource.published_by.get_username() if resource.published_by else None
     return Label(
         name=name,

@@ -63,6 +63,7 @@ class Saving(Publishing[R]):
         config = self.schema_of(resource_id).edited({}, changes)
         self._refuse(resource_id, changes)
         _check_id(resource_id, given=id)
+        self._refuse_taken(resource_id)
         workspace_id = self._workspace_of(resource_id, workspace, by)
         record = {"metadata": _merged_metadata({}, metadata), "workspace_id": workspace_id}
         record |= self._visibility_of(resource_id, visibility, workspace_id, by)
@@ -138,7 +139,7 @@ class Saving(Publishing[R]):
     ) -> Resolved[R]:
         """Save a copy of a version's whole configuration as a new draft; what is served stays."""
         by = caller_of(by)
-        with self._changing(resource_id, Right.SAVE, by, expect) as resource:
+        with self._changing(resource_id, Right.SAVE, by, expect, even_gone=True) as resource:
             source = find_version(resource, version_id)
             version = self._copy(resource, source, message, by)
             self._note(Action.RESTORE, resource, by, from_version=source.version_id, to_version=version.pk)
@@ -185,6 +186,9 @@ class Saving(Publishing[R]):
         """Return the workspace of a new resource, in which the caller may save."""
         return _workspace_for(by, asked)
 
+    def _refuse_taken(self, resource_id: str) -> None:
+        """Raise `IdTaken` for an id that is taken although no row has it."""
+
     def _visibility_of(
         self, resource_id: str, asked: str | None, workspace_id: str, by: Caller
     ) -> dict[str, Any]:
@@ -219,6 +223,8 @@ class Saving(Publishing[R]):
         return self._append(resource, source.config, changed, _message_or(default, message), by)
 
     def _append(self, resource: R, config: Config, changed: list[str], message: str, by: Caller) -> Version:
+        if not resource.last_number:
+            changed = self.model.schema.changed({}, config)
         version = resource.append(config, message=message, author_id=by.user_id, changed_fields=changed)
         return resource.version(version.pk)
 
