@@ -53,7 +53,10 @@ class FileAgents(Agents):
         """Return the overrides that the caller may read, by id; one query, however many there are."""
         by = caller_of(by)
         rows = self._override_rows.in_bulk(list(self.code.agents))
-        found = (self._with_standing(agent, rows.get(agent.id)) for agent in self.code.agents.values())
+        commits_of = self.source.at_head()
+        found = (
+            self._with_standing(agent, rows.get(agent.id), commits_of) for agent in self.code.agents.values()
+        )
         readable = (one for one in found if one and not one.gone and self._is_readable(one, by))
         return sorted(readable, key=lambda one: one.pk)
 
@@ -83,25 +86,32 @@ class FileAgents(Agents):
 
     # Where an override stands
 
-    def _with_standing(self, agent: CodeAgent, row: Agent | None) -> Agent | None:
+    def _with_standing(
+        self,
+        agent: CodeAgent,
+        row: Agent | None,
+        commits_of: Callable[[CodeAgent], Sequence[Snapshot]] | None = None,
+    ) -> Agent | None:
         """Return the record of an override as its file, its history and its row make it.
 
         None when there is none of the three. Without a row the record is made here and stored nowhere.
         """
-        file, commits = self.source.current(agent), self.source.versions(agent)
+        file, commits = self.source.current(agent), (commits_of or self.source.versions)(agent)
+        if file is None and not commits and (row is None or not row.is_stored):
+            return None
         if row is None:
-            oldest = commits[-1] if commits else file
-            if oldest is None:
-                return None
-            row = Agent(
-                id=agent.id,
-                workspace_id=self.code.workspace_id,
-                visibility=agent.visibility,
-                created_at=oldest.created_at,
-                updated_at=(file or commits[0]).created_at,
-            )
+            row = self._unstored(agent, [*filter(None, [file]), *commits])
         row.standing = self._standing(agent, row, file, commits)
         return row
+
+    def _unstored(self, agent: CodeAgent, snapshots: Sequence[Snapshot]) -> Agent:
+        return Agent(
+            id=agent.id,
+            workspace_id=self.code.workspace_id,
+            visibility=agent.visibility,
+            created_at=snapshots[-1].created_at,
+            updated_at=snapshots[0].created_at,
+        )
 
     def _standing(
         self, agent: CodeAgent, row: Agent, file: FileVersion | None, commits: Sequence[Snapshot]
@@ -135,8 +145,9 @@ class FileAgents(Agents):
         """Return the newest version that a row holds with the configuration of the file."""
         if not row.is_stored:
             return None
-        if _digest(agent, row.latest.config) == file.digest:
-            return row.latest
+        newest: Version = row.latest_version
+        if _digest(agent, newest.config) == file.digest:
+            return newest
         key = (row.revision, row.latest_version_id, file.digest, agent.ownership)
         held = self._matches.get(row.pk)
         if held is None or held[0] != key:

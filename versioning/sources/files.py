@@ -47,6 +47,7 @@ class OverrideFiles:
 
     def __init__(self, root: Path) -> None:
         self.root = root.absolute()
+        self.folder = self.root / FOLDER
 
     def path(self, agent_id: str) -> Path:
         """Return the file of an agent, symbolic links resolved.

@@ -6,8 +6,9 @@ import datetime
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
@@ -70,24 +71,20 @@ class GitVersion:
         return f"git-{self.commit}"
 
 
-@dataclass
 class OverrideSource:
     """The override files below one folder. Every answer is of this moment.
 
     What is immutable is kept: a history under the commit that it ends in, a parsed file under its
-    content.
+    content. `depth` says how many commits of a file are looked at.
     """
 
-    root: Path
-    depth: int
-    """How many commits of a file are looked at."""
-    _histories: OrderedDict[tuple[str, Path], tuple[GitVersion, ...]] = field(default_factory=OrderedDict)
-    _parsed: dict[str, tuple[object, FileVersion | None]] = field(default_factory=dict)
-    _rest_until: float = 0.0
-    _lock: Lock = field(default_factory=Lock)
-
-    def __post_init__(self) -> None:
-        self.files = OverrideFiles(self.root)
+    def __init__(self, root: Path, depth: int) -> None:
+        self.files = OverrideFiles(root)
+        self.depth = depth
+        self._histories: OrderedDict[tuple[str, Path], tuple[GitVersion, ...]] = OrderedDict()
+        self._parsed: dict[str, tuple[object, FileVersion | None]] = {}
+        self._rest_until = 0.0
+        self._lock = Lock()
 
     def current(self, agent: CodeAgent) -> FileVersion | None:
         """Return what the agent's file holds; None without a file, and for one that cannot count.
@@ -108,36 +105,42 @@ class OverrideSource:
             held = self._parsed[agent.id] = (key, _file_version(agent, stored))
         return held[1]
 
-    def versions(self, agent: CodeAgent) -> tuple[GitVersion, ...]:
-        """Return the versions that Git has of the agent's file, newest first; none is no error."""
+    def at_head(self) -> Callable[[CodeAgent], Sequence[GitVersion]]:
+        """Return what gives the versions that Git has of an agent's file, newest first.
+
+        Git is asked once where it stands, for however many agents. No history is no error.
+        """
         try:
-            path = self.files.path(agent.id)
-        except Invalid:
-            return ()
-        if time.monotonic() < self._rest_until:
-            return ()
-        try:
-            head = git.head(path.parent)
-            return () if head is None else self._history(head, path)
+            if time.monotonic() >= self._rest_until:
+                head = git.head(self.files.folder)
+                if head is not None:
+                    return partial(self._versions, head)
         except git.GitTooSlow as fault:
-            logger.warning("no history for %d seconds: %s", _REST, fault)
-            self._rest_until = time.monotonic() + _REST
-            return ()
+            self._rest(fault)
+        return lambda _agent: ()
+
+    def versions(self, agent: CodeAgent) -> Sequence[GitVersion]:
+        """Return the versions that Git has of one agent's file, newest first."""
+        return self.at_head()(agent)
 
     def write(self, agent: CodeAgent, config: Config) -> None:
         """Make the file hold what counts of a configuration; raises as `OverrideFiles.write`."""
         self.files.write(agent.id, file_content(agent, config))
 
-    def _history(self, head: str, path: Path) -> tuple[GitVersion, ...]:
+    def _versions(self, head: str, agent: CodeAgent) -> tuple[GitVersion, ...]:
+        try:
+            path = self.files.path(agent.id)
+        except Invalid:
+            return ()
         with self._lock:
-            held = self._histories.get((head, path))
-            if held is not None:
+            if (head, path) in self._histories:
                 self._histories.move_to_end((head, path))
-                return held
+                return self._histories[head, path]
         try:
             found = git_versions(git.history(path, self.depth))
-        except git.GitTooSlow:
-            raise
+        except git.GitTooSlow as fault:
+            self._rest(fault)
+            return ()
         except git.GitFault as fault:
             logger.warning("no history of %s: %s", path.name, fault)
             found = ()
@@ -146,6 +149,10 @@ class OverrideSource:
             while len(self._histories) > _REMEMBERED:
                 self._histories.popitem(last=False)
         return found
+
+    def _rest(self, fault: git.GitTooSlow) -> None:
+        logger.warning("no history for %d seconds: %s", _REST, fault)
+        self._rest_until = time.monotonic() + _REST
 
 
 def file_content(agent: CodeAgent, config: Config) -> bytes:
