@@ -47,6 +47,8 @@ class Editor:
         source = settings.EDITOR_SOURCE if source is None else source
         if source not in {"database", "code"}:
             raise ImproperlyConfigured(f"EDITOR_SOURCE must be 'database' or 'code', not {source!r}")
+        if settings.EDITOR_GIT_HISTORY_DEPTH < 0:
+            raise ImproperlyConfigured("EDITOR_GIT_HISTORY_DEPTH must not be negative")
         self.code = Registry(workspace_id=settings.EDITOR_CODE_WORKSPACE)
         self.files = OverrideSource(Path(settings.EDITOR_CODE_PATH), settings.EDITOR_GIT_HISTORY_DEPTH)
         self.agent = Agents(self.code) if source == "database" else FileAgents(self.code, self.files)
