@@ -33,8 +33,9 @@ EDITOR_MAX_BODY = env.int("EDITOR_MAX_BODY", default=1024 * 1024)  # bytes
 EDITOR_THROTTLE = env.str("EDITOR_THROTTLE", default="")  # such as 600/min; empty is off
 
 INSTALLED_APPS = [
-    "unfold",
-    "django.contrib.admin",
+    "studio.apps.StudioConfig",  # before the admin, whose frame it replaces
+    "unfold.apps.BasicAppConfig",
+    "studio.apps.StudioAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -45,7 +46,6 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "versioning",
-    "studio",
 ]
 
 MIDDLEWARE = [
@@ -60,6 +60,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "studio.csp.content_security_policy",
 ]
 
 ROOT_URLCONF = "editor_project.urls"
@@ -150,7 +151,6 @@ WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False
 
 LOGIN_URL = "/studio/login/"
-UNFOLD = {"SITE_TITLE": "The editor", "SITE_HEADER": "The editor", "SITE_URL": None}
 
 LOGGING_CONFIG = None
 logging_config(debug=DEBUG)
