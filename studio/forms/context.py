@@ -1,0 +1,93 @@
+"""The context of a preview: controls made from its schema, and the JSON object that they amount to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from studio.forms.inputs import MAX_SEGMENTS, Input, Reading
+from studio.forms.values import read_json
+from versioning import canonical
+from versioning.errors import Invalid
+
+MAX_CONTROLS = 40
+"""How many controls a schema may make; what lies beyond is typed as JSON."""
+
+_SCALARS = ("string", "number", "integer", "boolean")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContextControl:
+    """A value of the context that a schema declares."""
+
+    path: str
+    """Dotted, as templates and conditions name it."""
+    type: str
+    title: str
+    help: str = ""
+    options: list[str] = field(default_factory=list)
+    """What it may be, where the schema lists that; as JSON."""
+
+
+def context_controls(schema: Any) -> list[ContextControl]:
+    """Return a control for every plain value that a JSON Schema declares, nested ones included."""
+    controls = _controls(schema, "", MAX_SEGMENTS - 2)
+    return [control for control, _ in zip(controls, range(MAX_CONTROLS), strict=False)]
+
+
+def read_context(posted: Input, controls: list[ContextControl], reading: Reading) -> dict[str, Any]:
+    """Return the context: the JSON in `context`, and over it what was filled in below `given`."""
+    context = read_json(posted["context"], "context", reading)
+    if context is not None and not isinstance(context, dict):
+        reading.fault("context", 'must be a JSON object, such as {"tier": "gold"}')
+    context = dict(context) if isinstance(context, dict) else {}
+    for control in controls:
+        node = posted["given"]
+        for segment in control.path.split("."):
+            node = node[segment]
+        if node.typed.strip():
+            _put(context, control.path.split("."), _value(control, node, reading))
+    return context
+
+
+def _controls(schema: Any, prefix: str, depth: int) -> Iterator[ContextControl]:
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    if not isinstance(properties, Mapping) or not depth:
+        return
+    for name, declared in properties.items():
+        # A name with a dot is out of reach of templates and conditions.
+        if not isinstance(declared, Mapping) or not name or "." in name:
+            continue
+        path = f"{prefix}{name}"
+        if declared.get("type") in _SCALARS:
+            options = declared.get("enum")
+            yield ContextControl(
+                path=path,
+                type=declared["type"],
+                title=str(declared.get("title") or path),
+                help=str(declared.get("description") or ""),
+                options=[canonical.dump(option) for option in options] if isinstance(options, list) else [],
+            )
+        else:
+            yield from _controls(declared, f"{path}.", depth - 1)
+
+
+def _value(control: ContextControl, node: Input, reading: Reading) -> Any:
+    if control.type == "string" and not control.options:
+        return node.as_line
+    reading.note(f"given.{control.path}", node)
+    try:
+        return canonical.parse(node.typed, field=f"given.{control.path}")
+    except Invalid:
+        reading.fault(f"given.{control.path}", f"must be a {control.type}")
+        return None
+
+
+def _put(context: dict[str, Any], path: list[str], value: Any) -> None:
+    *folders, last = path
+    for name in folders:
+        inner = context.get(name)
+        context[name] = dict(inner) if isinstance(inner, Mapping) else {}
+        context = context[name]
+    context[last] = value

@@ -1,0 +1,50 @@
+"""What the fields are called on the page, and what an editor should know about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Words:
+    """A field in the words of the page."""
+
+    title: str
+    help: str = ""
+
+
+WORDS = {
+    "name": Words(title="Name"),
+    "description": Words(title="Description", help="What it is for, in a sentence."),
+    "instructions": Words(title="Instructions", help="What the agent is told before anything else."),
+    "content": Words(
+        title="Text", help="{{ path }} is filled in from the context; {{ path || 'text' }} has a fallback."
+    ),
+    "rules": Words(title="When it is shown"),
+    "model": Words(title="Model"),
+    "tools": Words(
+        title="Tools", help="What the agent can use. A description of your own replaces the tool's."
+    ),
+    "agents": Words(title="Sub-agents", help="Whom the agent can delegate to."),
+    "workflows": Words(title="Workflows"),
+    "scorers": Words(title="Scorers"),
+    "integrationTools": Words(title="Integration tools"),
+    "toolProviders": Words(title="Tool providers"),
+    "mcpClients": Words(title="MCP clients"),
+    "defaultOptions": Words(title="Default options", help="Options of every run, such as maxSteps."),
+    "inputProcessors": Words(title="Input processors"),
+    "outputProcessors": Words(title="Output processors"),
+    "memory": Words(title="Memory"),
+    "skills": Words(title="Skills"),
+    "workspace": Words(
+        title="Runtime folder", help="The agent's own folder at run time; not the team's workspace."
+    ),
+    "browser": Words(title="Browser"),
+    "requestContextSchema": Words(
+        title="Context schema",
+        help="A JSON Schema of the context: it makes the form of the preview, and suggests names to conditions.",
+    ),
+}
+
+IN_CODE = "The code of this agent decides this; an override cannot change it."
+WITHHELD = "The code of this agent keeps this to itself."
