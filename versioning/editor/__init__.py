@@ -25,16 +25,19 @@ from versioning.access import Caller
 from versioning.editor.agents import Agents
 from versioning.editor.collection import Collection
 from versioning.editor.prompts import Prompts
+from versioning.editor.workspaces import Workspaces
 from versioning.overrides import CodeAgent
 from versioning.registry import Registry
 from versioning.selectors import Selector
 from versioning.served import ResolvedAgent
 
-__all__ = ["Agents", "Collection", "Editor", "Prompts"]
+__all__ = ["Agents", "Collection", "Editor", "Prompts", "Workspaces"]
 
 
 class Editor:
     """Two collections, one for each kind, that know the agents which the framework defines in code.
+
+    Beside them `workspace`, which administers who may do what with them.
 
     `source` says where overrides of code-defined agents live: in the database, so far the only place.
     """
@@ -46,6 +49,7 @@ class Editor:
         self.code = Registry(workspace_id=settings.EDITOR_CODE_WORKSPACE)
         self.agent = Agents(self.code)
         self.prompt = Prompts(self.code)
+        self.workspace = Workspaces()
 
     # What the runtime asks of an editor: `versioning.runtime.store.AgentStore`
 
