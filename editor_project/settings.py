@@ -151,6 +151,8 @@ WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False
 
 LOGIN_URL = "/studio/login/"
+LOGIN_REDIRECT_URL = "/studio/"
+UNFOLD = {"SITE_TITLE": "The editor", "SITE_HEADER": "The editor", "SITE_URL": None}
 
 LOGGING_CONFIG = None
 logging_config(debug=DEBUG)

@@ -12,6 +12,7 @@ from django.urls import URLPattern, path, reverse
 from unfold.admin import ModelAdmin
 
 from studio.callers import caller_of, may_enter
+from studio.creating import CreatePage
 from studio.kinds import AGENT, PROMPT_BLOCK, StudioKind
 from studio.lists import ListPage
 from studio.pages import MountedPage
@@ -64,6 +65,7 @@ class ResourceAdmin(StudioModelAdmin):
         """Return the addresses of the list, of creating, and of the pages about one resource."""
         of_the_kind = [
             MountedPage(name="changelist", path="", view=ListPage),
+            MountedPage(name="add", path="add/", view=CreatePage),
         ]
         short = path("<str:resource>/", self.admin_site.admin_view(_to_the_edit_page(self.kind)))
         return [

@@ -37,7 +37,6 @@ class StudioSite(UnfoldAdminSite):
 
     enable_nav_sidebar = False
     login_form = SignInForm
-    site_title = site_header = "The editor"
 
     def has_permission(self, request: HttpRequest) -> bool:
         """Say whether somebody may enter at all."""
