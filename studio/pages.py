@@ -43,15 +43,17 @@ class Tab:
     right: Right | None = None
     """What it takes to open it; nothing beyond reading the resource when None."""
     kinds: tuple[str, ...] = ("agent", "prompt")
+    needs_record: bool = False
+    """Whether there is nothing to show of an agent that only code defines."""
 
 
 TABS = (
     Tab(page="change", title="Edit"),
     Tab(page="history", title="History", right=Right.READ_DRAFTS),
-    Tab(page="compare", title="Compare", right=Right.READ_DRAFTS),
+    Tab(page="compare", title="Compare", right=Right.READ_DRAFTS, needs_record=True),
     Tab(page="preview", title="Preview"),
     Tab(page="try", title="Try", kinds=("agent",)),
-    Tab(page="usage", title="Used by"),
+    Tab(page="usage", title="Used by", needs_record=True),
 )
 
 
@@ -172,6 +174,7 @@ class ResourcePage(StudioPage):
                 "resource": self.resource,
                 "summary": self.summary,
                 "tabs": self.tabs(),
+                "actions": self.actions(),
                 "list_address": self.kind.address("changelist"),
                 "may_save": self.may(Right.SAVE),
                 "may_publish": self.may(Right.PUBLISH),
@@ -184,10 +187,27 @@ class ResourcePage(StudioPage):
         return [
             {"title": tab.title, "address": self.address(tab.page), "current": tab.page == self.tab}
             for tab in TABS
-            if _is_mounted(self.kind, tab.page)
-            and self.kind.namespace in tab.kinds
+            if self.kind.namespace in tab.kinds
+            and _is_mounted(self.kind, tab.page)
             and (tab.right is None or self.may(tab.right))
+            and not (tab.needs_record and self.resource is None)
         ]
+
+    def actions(self) -> list[tuple[str, str]]:
+        """Return the (title, address) of what the caller may do with the whole resource."""
+        resource = self.resource
+        if resource is None:
+            return []
+        publishes = self.may(Right.PUBLISH)
+        is_stored_agent = self.kind.has_visibility and self.code_agent is None
+        other = "private" if self.summary.visibility == "public" else "public"
+        offered = {
+            "discard": ("Discard draft…", self.may(Right.SAVE) and resource.has_draft),
+            "unpublish": ("Unpublish…", publishes and resource.active is not None),
+            "visibility": (f"Make {other}…", publishes and is_stored_agent),
+            "delete": ("Delete the override…" if self.code_agent else "Delete…", publishes),
+        }
+        return [(title, self.address(page)) for page, (title, is_offered) in offered.items() if is_offered]
 
 
 def _is_mounted(kind: StudioKind, page: str) -> bool:
