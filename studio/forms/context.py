@@ -37,17 +37,20 @@ def context_controls(schema: Any) -> list[ContextControl]:
 
 
 def read_context(posted: Input, controls: list[ContextControl], reading: Reading) -> dict[str, Any]:
-    """Return the context: the JSON in `context`, and over it what was filled in below `given`."""
+    """Return the context: the JSON in `context`, and over it what was filled in below `given`.
+
+    Raises `Invalid` with every fault; `reading` knows where they belong.
+    """
     context = read_json(posted["context"], "context", reading)
     if context is not None and not isinstance(context, dict):
         reading.fault("context", 'must be a JSON object, such as {"tier": "gold"}')
     context = dict(context) if isinstance(context, dict) else {}
     for control in controls:
-        node = posted["given"]
-        for segment in control.path.split("."):
-            node = node[segment]
+        node = posted["given"].at(control.path)
         if node.typed.strip():
             _put(context, control.path.split("."), _value(control, node, reading))
+    if reading.issues:
+        raise Invalid(reading.issues)
     return context
 
 

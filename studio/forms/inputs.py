@@ -70,6 +70,13 @@ class Input:
         """Return a part by any name; an empty control where there is none."""
         return self.parts.get(name) or Input(_below(self.path, name))
 
+    def at(self, path: str) -> Input:
+        """Return the part at a dotted path."""
+        node = self
+        for name in path.split("."):
+            node = node.part(name)
+        return node
+
     @property
     def rows(self) -> list[Input]:
         """The parts in their order."""

@@ -42,9 +42,44 @@ WORDS = {
     "browser": Words(title="Browser"),
     "requestContextSchema": Words(
         title="Context schema",
-        help="A JSON Schema of the context: it makes the form of the preview, and suggests names to conditions.",
+        help="A JSON Schema of the context. Makes the form of the preview, and suggests names to conditions.",
     ),
 }
 
 IN_CODE = "The code of this agent decides this; an override cannot change it."
 WITHHELD = "The code of this agent keeps this to itself."
+
+OPERATORS = {
+    "equals": "is",
+    "not_equals": "is not",
+    "contains": "contains",
+    "not_contains": "does not contain",
+    "in": "is one of",
+    "not_in": "is none of",
+    "exists": "is there",
+    "not_exists": "is not there",
+    "greater_than": "is greater than",
+    "greater_than_or_equal": "is at least",
+    "less_than": "is less than",
+    "less_than_or_equal": "is at most",
+}
+
+OPERANDS = {
+    "text": "text",
+    "number": "number",
+    "boolean": "true or false",
+    "list": "list, with commas",
+    "json": "JSON",
+    "none": "nothing",
+}
+
+PROVIDERS = ("anthropic", "azure", "bedrock", "echo", "google", "groq", "mistral", "openai")
+"""Suggestions; any other can be typed."""
+
+REASONS = {
+    "rules": "its conditions do not hold in this context",
+    "blank": "there is no text in it",
+    "missing": "there is no such prompt block that you can read",
+    "unpublished": "the prompt block is not published",
+}
+"""Why a block was left out."""
