@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import Any, Final
 
 from studio.alignment import common_runs
@@ -47,19 +47,18 @@ class Row:
     before: int | None
     """The number of its line in the version before, and after; None where it has none."""
     after: int | None
+    shows_break: bool = False
+    """Whether the line break came or went and nothing else tells so: a line was joined, or split."""
+
+    @property
+    def fates(self) -> set[Fate]:
+        """What became of its pieces; of an empty line, of its line break."""
+        return {span.fate for span in self.spans} or {self.ends or Fate.KEPT}
 
     @property
     def fate(self) -> Fate:
         """What became of the line as a whole."""
-        fates = {span.fate for span in self.spans} or {self.ends or Fate.KEPT}
-        if self.ends is not None and self.ends is not Fate.KEPT:
-            fates.add(self.ends)
-        return fates.pop() if len(fates) == 1 else Fate.CHANGED
-
-    @property
-    def shows_break(self) -> bool:
-        """Whether all that can be seen of a change is a line break that came or went."""
-        return self.fate is Fate.CHANGED and self.ends in {Fate.REMOVED, Fate.ADDED}
+        return next(iter(self.fates)) if len(self.fates) == 1 and not self.shows_break else Fate.CHANGED
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +86,9 @@ class Change:
 
 
 _LINES: Final = re.compile(r"[^\n]*\n|[^\n]+")
-# A word, a single character of a script that puts no spaces between words, a gap, or a sign.
+# A number, a single character of a script that puts no spaces between words, a word, a gap, or a sign.
 _WORDS: Final = re.compile(
-    r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+|\n|[^\S\n]+|[^\w\s]"
+    r"\d+(?:[.,:]\d+)+|[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+|\n|[^\S\n]+|[^\w\s]"
 )
 _LEAST_KEPT: Final = 0.3
 """The part of the shorter text that must stay for a comparison by word to be worth reading."""
@@ -125,7 +124,10 @@ def rows(pieces: Sequence[Span]) -> list[Row]:
         line.append(Span(piece.fate, rest))
     if any(piece.text for piece in line):
         found.append(_row(line, None, before, after))
-    return found
+    return [
+        replace(row, shows_break=_shows_break(row, following))
+        for row, following in zip_longest(found, found[1:])
+    ]
 
 
 def sections(lines: Sequence[Row], *, context: int = 2) -> list[Section]:
@@ -215,6 +217,12 @@ def _on_whole_lines(pieces: list[Span]) -> list[Span]:
             found[place] = Span(piece.fate, piece.text[len(head) :] + head)
             found[place + 1] = Span(Fate.KEPT, around[1].text[len(head) :])
     return _merged(found)
+
+
+def _shows_break(row: Row, following: Row | None) -> bool:
+    # Where a whole line follows that came or went too, the line break is the one before it.
+    is_told = following is not None and following.fates == {row.ends}
+    return row.ends in {Fate.REMOVED, Fate.ADDED} and row.fates != {row.ends} and not is_told
 
 
 def _row(line: list[Span], ends: Fate | None, before: int, after: int) -> Row:

@@ -85,6 +85,7 @@ def test_sections_hold_every_line_once_and_fold_only_what_is_kept(before: str, a
     [
         ("Write coldly.", "Write warmly.", "Write [-coldly-]{+warmly+}."),
         ("the cat sat", "a dog sat", "[-the cat-]{+a dog+} sat"),
+        ("0.5 of 1,000", "0.7 of 1,000", "[-0.5-]{+0.7+} of 1,000"),
         ("one two three", "one three", "one [-two -]three"),
         ("a\nb\nc\n", "a\nc\n", "a\n[-b\n-]c\n"),
         ("", "new", "{+new+}"),
@@ -110,6 +111,11 @@ def test_a_changed_line_stays_one_line_and_others_keep_their_numbers() -> None:
 def test_two_lines_that_became_one_show_the_break_that_went() -> None:
     first, second = lines_of("be kind\nand brief", "be kind and brief")
     assert first.shows_break and not second.shows_break
+
+
+def test_lines_put_after_the_last_one_leave_that_one_as_it_was() -> None:
+    found = lines_of("be kind", "be kind\n\nand brief")
+    assert [row.fate.value for row in found] == ["kept", "added", "added"]
 
 
 def test_only_what_is_near_a_change_is_unfolded() -> None:
