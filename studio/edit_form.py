@@ -63,9 +63,14 @@ class EditForm:
     """What an override holds and never applies."""
 
     @property
-    def has_more(self) -> bool:
-        """Whether there is anything in the rest, or anything wrong with it."""
-        return any(view.saved or view.control.faults for view in self.more)
+    def set_in_more(self) -> list[str]:
+        """What of the rest holds anything, as it is called on the page."""
+        return [view.words.title for view in self.more if view.saved]
+
+    @property
+    def has_faults_in_more(self) -> bool:
+        """Whether something in the rest must be looked at."""
+        return any(view.control.faults for view in self.more)
 
     @classmethod
     def of(cls, names: Sequence[str], controls: Input, config: Config, code: CodeAgent | None) -> EditForm:

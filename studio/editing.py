@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -170,21 +169,5 @@ class EditPage(Editable):
             refers=referred_to(controls, self.caller),
             context_rows=[(control, Input(f"given.{control.path}")) for control in in_context],
             addresses={name: self.address(name) for name in ("preview", "choices")},
-            actions=[(title, self.address(page)) for page, title in self._actions()],
             **context,
         )
-
-    def _actions(self) -> Iterator[tuple[str, str]]:
-        """Yield the pages that ask before they do something, and what they would do."""
-        saved = self.resource
-        if saved is None:
-            return
-        if saved.has_draft and self.may(Right.SAVE):
-            yield "discard", "Discard draft"
-        if not self.may(Right.PUBLISH):
-            return
-        if saved.active is not None:
-            yield "unpublish", "Unpublish"
-        if self.kind.has_visibility and self.code_agent is None:
-            yield "visibility", "Make private" if self.summary.visibility == "public" else "Make public"
-        yield "delete", "Delete the override" if self.code_agent else "Delete"

@@ -68,7 +68,7 @@ OPERANDS = {
     "text": "text",
     "number": "number",
     "boolean": "true or false",
-    "list": "list, with commas",
+    "list": "list",
     "json": "JSON",
     "none": "nothing",
 }

@@ -28,6 +28,7 @@ function showMode(field, mode) {
 // A condition asks for a value only where its comparison needs one, and for the right sort of it.
 
 const SORTS = { in: "list", not_in: "list", exists: "none", not_exists: "none" };
+const EXAMPLES = { list: "gold, silver", number: "18", boolean: "true", json: '{"a": 1}', text: "gold" };
 const NUMERIC = /^(greater|less)_than/;
 
 function suitSort(row, comparison) {
@@ -41,7 +42,9 @@ function showOperand(row) {
   const comparison = row.querySelector("[data-comparison]").value;
   const [sort, value] = row.querySelectorAll("[data-operand]");
   sort.hidden = SORTS[comparison] === "none";
-  value.hidden = sort.hidden || sort.querySelector("select").value === "none";
+  const chosen = sort.querySelector("select").value;
+  value.hidden = sort.hidden || chosen === "none";
+  value.querySelector("input").placeholder = EXAMPLES[chosen] ?? "";
 }
 
 function onCondition(target) {
