@@ -17,7 +17,7 @@ from studio.kinds import AGENT, PROMPT_BLOCK, StudioKind
 from studio.lists import ListPage
 from studio.pages import MountedPage
 from studio.pages_of_resources import RESOURCE_PAGES
-from studio.pages_of_workspaces import WORKSPACE_PAGES
+from studio.pages_of_workspaces import OPEN_PAGES, WORKSPACE_PAGES
 from versioning.models import Agent, PromptBlock, Workspace
 
 
@@ -95,7 +95,7 @@ class WorkspaceAdmin(StudioModelAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         """Return the addresses of the pages about workspaces."""
-        return self.mounted(WORKSPACE_PAGES)
+        return [*self.mounted(WORKSPACE_PAGES), *OPEN_PAGES]
 
 
 def _to_the_edit_page(kind: StudioKind) -> Callable[..., HttpResponse]:

@@ -9,16 +9,17 @@ from django.http import HttpRequest, HttpResponse
 
 from studio.compared import unchanged_titles
 from studio.comparing import Comparing
-from studio.kinds import AGENT
+from studio.confirming import WithUsers
 from studio.timeline import title_of
 from versioning.access import Right
 from versioning.errors import EditConflict, Invalid, NotFound
 from versioning.models import VersionedResource
+from versioning.selectors import Status
 
 CHANGED = "Somebody changed this since you looked, so nothing was published. This is how it stands now."
 
 
-class PublishPage(Comparing):
+class PublishPage(Comparing, WithUsers):
     """Shows the difference between what is live and one version, and publishes exactly that version."""
 
     tab = "history"
@@ -58,7 +59,6 @@ class PublishPage(Comparing):
         rehearsed, issues = self.collection.rehearse(self.resource_id, version_id, by=self.caller)
         version, live = rehearsed.version, resource.active
         fields = self.effects(live, version)
-        users = self.collection.dependents(self.resource_id, by=self.caller)
         return self.page(
             "studio/publish.html",
             title=f"Publish {title_of(version)}?",
@@ -74,11 +74,7 @@ class PublishPage(Comparing):
             unchanged=unchanged_titles(fields, self.effective(version)),
             issues=issues,
             warnings=rehearsed.warnings,
-            dependents=[
-                (AGENT.address("change", agent_id), name or agent_id) for agent_id, name in users.readable
-            ],
-            hidden_count=users.hidden_count,
-            users_count=len(users.readable) + users.hidden_count,
+            users=self.users(Status.PUBLISHED),
             history_address=self.address("history"),
             publish_address=self.address("publish"),
             in_code=self.code_agent is not None,
