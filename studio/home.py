@@ -37,7 +37,7 @@ class Entry:
     @property
     def comparison(self) -> str:
         """The address of the page that shows what would change."""
-        return self.kind.address("change", self.row.summary.resource_id)
+        return self.kind.address("compare", self.row.summary.resource_id)
 
 
 @dataclass(frozen=True, kw_only=True)

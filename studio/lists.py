@@ -45,13 +45,13 @@ class FilterForm(forms.Form):
     )
 
     def __init__(self, data: Any, *, kind: StudioKind, caller: Caller) -> None:
-        super().__init__(data)
+        super().__init__(data, auto_id="filter-%s")
         workspaces = [("", "Any"), *workspaces_for(Right.READ, caller)]
         self.fields["workspace"].choices = workspaces  # type: ignore[attr-defined]
         if not kind.has_visibility:
             del self.fields["visibility"]
-        for name, field in self.fields.items():
-            field.widget.attrs |= {"class": "input", "id": f"filter-{name}"}
+        for field in self.fields.values():
+            field.widget.attrs["class"] = "input"
 
     @property
     def wanted(self) -> Wanted:

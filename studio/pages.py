@@ -11,7 +11,6 @@ from django.contrib.admin.utils import unquote
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
-from django.urls import NoReverseMatch
 from django.views import View
 
 from studio.callers import caller_of
@@ -188,7 +187,6 @@ class ResourcePage(StudioPage):
             {"title": tab.title, "address": self.address(tab.page), "current": tab.page == self.tab}
             for tab in TABS
             if self.kind.namespace in tab.kinds
-            and _is_mounted(self.kind, tab.page)
             and (tab.right is None or self.may(tab.right))
             and not (tab.needs_record and self.resource is None)
         ]
@@ -208,14 +206,6 @@ class ResourcePage(StudioPage):
             "delete": ("Delete the override…" if self.code_agent else "Delete…", publishes),
         }
         return [(title, self.address(page)) for page, (title, is_offered) in offered.items() if is_offered]
-
-
-def _is_mounted(kind: StudioKind, page: str) -> bool:
-    try:
-        kind.address(page, "x")
-    except NoReverseMatch:
-        return False
-    return True
 
 
 def framed(
