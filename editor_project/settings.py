@@ -103,8 +103,10 @@ def _database() -> dict[str, Any]:
 DATABASES = {"default": _database()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# The body limit is the editor's own; Django's would answer 400 where the contract says 413.
+# The body limit is the editor's own; Django's would answer 400 where the contract says 413. It bounds
+# the controls of a form too: an agent of many conditions has thousands.
 DATA_UPLOAD_MAX_MEMORY_SIZE = None
+DATA_UPLOAD_MAX_NUMBER_FIELDS = None
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [

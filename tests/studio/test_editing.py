@@ -3,54 +3,17 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import quote
 
 import pytest
-from django.contrib.auth.models import User
-from django.http import HttpResponse
-from django.test import Client
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.calls import make_history
 from tests.support.configurations import FOR_GOLD, FULL_AGENT, FULL_BLOCK
-from tests.support.forms import controls
+from tests.support.forms import Person, controls
 
 FULL = {AGENTS: FULL_AGENT, PROMPT_BLOCKS: FULL_BLOCK}
-MODELS = {AGENTS: "agent", PROMPT_BLOCKS: "promptblock"}
 HOSTILE = "</textarea><script>alert('\"x\"')</script>{{ 7|add:7 }}"
-
-
-class Person:
-    """Somebody at the edit pages."""
-
-    def __init__(self, name: str) -> None:
-        self.client = Client()
-        self.client.force_login(User.objects.get(username=name))
-
-    def get(
-        self, kind: Kind, page: str = "change", resource_id: str = "writer", **query: str
-    ) -> HttpResponse:
-        """Open a page of a resource."""
-        answer: Any = self.client.get(self.url(kind, page, resource_id), query)
-        return answer
-
-    def post(self, kind: Kind, typed: dict[str, str], page: str = "change") -> HttpResponse:
-        """Send a form."""
-        answer: Any = self.client.post(self.url(kind, page), typed)
-        return answer
-
-    def url(self, kind: Kind, page: str, resource_id: str = "writer") -> str:
-        return f"/studio/versioning/{MODELS[kind]}/{quote(resource_id)}/{page}/"
-
-    def form(self, kind: Kind) -> dict[str, str]:
-        """Open the edit page and return what stands in the form."""
-        return controls(self.get(kind).content.decode(), "edit-form")
-
-    def save(self, kind: Kind, form: dict[str, str] | None = None, **typed: str) -> HttpResponse:
-        """Type into controls of the form (`instructions__text`) and save."""
-        form = self.form(kind) if form is None else form
-        return self.post(kind, form | {name.replace("__", "."): text for name, text in typed.items()})
 
 
 @pytest.fixture

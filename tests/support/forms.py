@@ -1,8 +1,16 @@
-"""What a browser would send of a form on a page: the controls in their order, as they stand."""
+"""Somebody at the edit pages, and what a browser would send of the form on one."""
 
 from __future__ import annotations
 
 from html.parser import HTMLParser
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.http import HttpResponse
+from django.test import Client
+
+from tests.support.api import Kind
+from tests.support.window import page_of
 
 
 class _Controls(HTMLParser):
@@ -67,3 +75,32 @@ def controls(page: str, form_id: str) -> dict[str, str]:
     parser = _Controls(form_id)
     parser.feed(page)
     return dict(parser.typed)
+
+
+class Person:
+    """Somebody at the edit pages."""
+
+    def __init__(self, name: str) -> None:
+        self.client = Client()
+        self.client.force_login(User.objects.get(username=name))
+
+    def get(
+        self, kind: Kind, page: str = "change", resource_id: str = "writer", **query: str
+    ) -> HttpResponse:
+        """Open a page of a resource."""
+        answer: Any = self.client.get(page_of(kind, page, resource_id), query)
+        return answer
+
+    def post(self, kind: Kind, typed: dict[str, str], page: str = "change") -> HttpResponse:
+        """Send a form."""
+        answer: Any = self.client.post(page_of(kind, page), typed)
+        return answer
+
+    def form(self, kind: Kind) -> dict[str, str]:
+        """Open the edit page and return what stands in the form."""
+        return controls(self.get(kind).content.decode(), "edit-form")
+
+    def save(self, kind: Kind, form: dict[str, str] | None = None, **typed: str) -> HttpResponse:
+        """Type into controls of the form (`instructions__text`) and save."""
+        form = self.form(kind) if form is None else form
+        return self.post(kind, form | {name.replace("__", "."): text for name, text in typed.items()})

@@ -19,12 +19,21 @@ function setUp() {
     if (leaving || !isChanged()) return;
     event.preventDefault();
   });
-  form.addEventListener("submit", () => {
+  form.addEventListener("submit", (event) => {
+    // A second click would be a second save, and in conflict with the first.
+    if (leaving) {
+      event.preventDefault();
+      return;
+    }
     leaving = true;
     sessionStorage.setItem(SCROLLED, String(scrollY));
   });
   // Whoever comes back with the browser's button finds the guard on duty again.
   addEventListener("pageshow", () => { leaving = false; });
+  // Enter in one of many fields is a slip, and would make a version.
+  form.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && event.target.matches("input")) event.preventDefault();
+  });
   document.addEventListener("keydown", (event) => {
     if (event.key.toLowerCase() !== "s" || !(event.ctrlKey || event.metaKey) || event.altKey) return;
     event.preventDefault();
