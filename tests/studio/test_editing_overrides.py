@@ -109,7 +109,7 @@ def test_an_agent_that_gives_nothing_away_has_nothing_to_type_into(ada: Person) 
 def test_a_locked_field_that_is_posted_all_the_same_is_refused(ada: Person, api: Api) -> None:
     typed = opened(ada) | {"tools.as": "controls", "tools.offered.0.key": "clock"}
     answer = ada.client.post(ADDRESS, typed)
-    assert answer.status_code == 400 and b"belongs to the code of this agent" in answer.content
+    assert answer.status_code == 400 and b"Belongs to the code of this agent" in answer.content
     assert api.get(URL, status="draft").status == 404
 
 
