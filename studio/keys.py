@@ -66,9 +66,7 @@ class KeysPage(WorkspacePage):
         except Invalid as fault:
             with_faults(form, fault, expiresAt="last_day")
             return self.show(form, status=400)
-        response = self.show(KeyForm(), made=key, text=text)
-        response["Cache-Control"] = "no-store"
-        return response
+        return self.show(KeyForm(), made=key, text=text)
 
     def show(self, form: forms.Form, *, status: int = 200, **context: Any) -> HttpResponse:
         """Return the list with the form to make one."""

@@ -181,9 +181,7 @@ class MembersPage(WorkspacePage):
         """Return the page with the link with which somebody chooses the first password."""
         user, secret = self.verbs.invitation(self.workspace_id, username, by=self.caller)
         link = self.request.build_absolute_uri(invitation_address(user, secret))
-        response = self.show(InviteForm(), invited=user.get_username(), link=link)
-        response["Cache-Control"] = "no-store"
-        return response
+        return self.show(InviteForm(), invited=user.get_username(), link=link)
 
     def show(self, form: forms.Form, *, status: int = 200, **context: Any) -> HttpResponse:
         """Return the list with the form to invite somebody."""
