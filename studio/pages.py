@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.contrib.admin.utils import unquote
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.views import View
 
 from studio.callers import caller_of
+from studio.faults import fault_page, framed
 from studio.kinds import AGENT, StudioKind
 from studio.summaries import Summary, summary_of, summary_of_code
 from versioning import installed
@@ -206,16 +207,3 @@ class ResourcePage(StudioPage):
             "delete": ("Delete the override…" if self.code_agent else "Delete…", publishes),
         }
         return [(title, self.address(page)) for page, (title, is_offered) in offered.items() if is_offered]
-
-
-def framed(
-    request: HttpRequest, template: str, *, title: str, status: int = 200, **context: Any
-) -> TemplateResponse:
-    """Return a page in the frame of the studio."""
-    frame = admin.site.each_context(request)
-    return TemplateResponse(request, template, {**frame, "title": title, **context}, status=status)
-
-
-def fault_page(request: HttpRequest, status: int, title: str, message: str) -> HttpResponse:
-    """Return the page that says in a sentence why something could not be shown or done."""
-    return framed(request, "studio/fault.html", title=title, status=status, message=message)

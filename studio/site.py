@@ -9,12 +9,12 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from unfold.forms import AuthenticationForm as UnfoldAuthenticationForm
 from unfold.sites import UnfoldAdminSite
 
 from studio.callers import caller_of, may_enter
+from studio.faults import fault_page
 from studio.kinds import KINDS
 from versioning.models import caller_for
 
@@ -60,9 +60,7 @@ class StudioSite(UnfoldAdminSite):
 
     def catch_all_view(self, request: HttpRequest, url: str) -> HttpResponse:
         """Answer for an address that no page has."""
-        context = {**self.each_context(request), "title": "There is nothing here"}
-        context["message"] = "No page has this address."
-        return TemplateResponse(request, "studio/fault.html", context, status=404)
+        return fault_page(request, 404, "There is nothing here", "No page has this address.")
 
     def _navigation(self, request: HttpRequest) -> list[dict[str, Any]]:
         home = reverse("admin:index")
