@@ -26,8 +26,8 @@ class ContextControl:
     type: str
     title: str
     help: str = ""
-    options: list[str] = field(default_factory=list)
-    """What it may be, where the schema lists that; as JSON."""
+    options: list[tuple[str, str]] = field(default_factory=list)
+    """What it may be, where the schema lists that: as JSON, and in words."""
 
 
 def context_controls(schema: Any) -> list[ContextControl]:
@@ -64,16 +64,21 @@ def _controls(schema: Any, prefix: str, depth: int) -> Iterator[ContextControl]:
             continue
         path = f"{prefix}{name}"
         if declared.get("type") in _SCALARS:
-            options = declared.get("enum")
+            listed = declared.get("enum")
             yield ContextControl(
                 path=path,
                 type=declared["type"],
                 title=str(declared.get("title") or path),
                 help=str(declared.get("description") or ""),
-                options=[canonical.dump(option) for option in options] if isinstance(options, list) else [],
+                options=[_option(value) for value in listed] if isinstance(listed, list) else [],
             )
         else:
             yield from _controls(declared, f"{path}.", depth - 1)
+
+
+def _option(value: Any) -> tuple[str, str]:
+    text = canonical.dump(value)
+    return text, value if isinstance(value, str) else text
 
 
 def _value(control: ContextControl, node: Input, reading: Reading) -> Any:

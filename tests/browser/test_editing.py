@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NARROW, Enter
+from tests.browser.test_pages import MISPLACED, serious_faults
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.remote import RemoteApi
 
@@ -74,6 +75,7 @@ def test_of_two_editors_who_collide_neither_loses_a_word(enter: Enter, api_of: A
     expect(told).to_contain_text("paula saved version 2 just now")
     expect(told).to_contain_text("You both changed Instructions")
     expect(first.locator("ins", has_text="Paula").first).to_be_visible()
+    assert first.evaluate(MISPLACED) + serious_faults(first) == []
     expect(text_of(first)).to_have_value("Write like Edgar.")
     expect(first.get_by_role("textbox", name="Description", exact=True)).to_have_value("Paula's description")
     save(first)
@@ -114,6 +116,7 @@ def test_a_condition_is_built_and_previewed(
         expect(preview).to_contain_text("2. Text with conditions")
         expect(preview.get_by_text("its conditions do not hold")).to_have_count(0 if shown else 1)
         expect(preview.get_by_text("Be generous.")).to_have_count(1 if shown else 0)
+    assert page.evaluate(MISPLACED) + serious_faults(page) == []
     save(page)
     age = {"field": "customer.age", "operator": "greater_than_or_equal", "value": 18}
     assert draft(api_of, agent_id)["instructions"] == [
@@ -216,6 +219,7 @@ def test_faults_are_told_beside_their_fields(enter: Enter, made: str) -> None:
     expect(page.locator("#fault-name")).to_have_text("Must not be blank")
     expect(page.locator("#fault-memory")).to_contain_text("Is not valid JSON")
     expect(box).to_have_value("{")
+    assert page.evaluate(MISPLACED) + serious_faults(page) == []
 
 
 def test_the_draft_answers_beside_what_is_live(enter: Enter, api_of: ApiOf, made: str) -> None:
@@ -233,6 +237,7 @@ def test_the_draft_answers_beside_what_is_live(enter: Enter, api_of: ApiOf, made
     page.get_by_label("Message").fill("Still there?")
     page.get_by_role("button", name="Send").click()
     expect(columns["Live"].locator(".turn-assistant").nth(1)).to_have_text("Write well.\n\nStill there?")
+    assert page.evaluate(MISPLACED) + serious_faults(page) == []
     page.get_by_role("button", name="Start over").click()
     expect(page.locator(".turn")).to_have_count(0)
 
