@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from studio.kinds import KINDS, StudioKind
 from studio.lists import MAX_TEXT, may_create
 from studio.pages import StudioPage
-from studio.rows import Resources, Row, Rows, Wanted, light, readable, rows_of
+from studio.rows import Row, Rows, Wanted, light, readable, rows_of, sliced
 from versioning.access import Caller, Right
 from versioning.models import Version
 from versioning.models.versioned import within
@@ -89,7 +89,7 @@ def needing(kind: StudioKind, caller: Caller) -> Iterator[Entry]:
     waiting = Q(active_version__isnull=True) | ~Q(active_version=F("latest_version"))
     in_mine = within("workspace_id", caller.scope(Right.SAVE))
     resources = light(readable(kind, caller)).filter(waiting, in_mine).order_by("-updated_at", "id")
-    for _, row in _with_rows(kind, resources[:SHOWN], caller):
+    for _, row in _with_rows(kind, sliced(resources, 0, SHOWN), caller):
         if row.shown is not None:
             yield Entry(
                 kind=kind,
@@ -104,7 +104,7 @@ def published(kind: StudioKind, caller: Caller) -> Iterator[Entry]:
     """Yield what was published last."""
     resources = light(readable(kind, caller)).filter(published_at__isnull=False)
     resources = resources.select_related("published_by").order_by("-published_at", "id")
-    for resource, row in _with_rows(kind, resources[:SHOWN], caller):
+    for resource, row in _with_rows(kind, sliced(resources, 0, SHOWN), caller):
         by = resource.published_by
         yield Entry(kind=kind, row=row, at=resource.published_at, by=by.get_username() if by else None)
 
@@ -124,7 +124,7 @@ def edited_by(kind: StudioKind, caller: Caller) -> Iterator[Entry]:
         )
 
 
-def _with_rows(kind: StudioKind, resources: Resources, caller: Caller) -> Iterable[tuple[Any, Row]]:
+def _with_rows(kind: StudioKind, resources: Iterable[Any], caller: Caller) -> Iterable[tuple[Any, Row]]:
     found = list(resources)
     return zip(found, rows_of(kind, found, caller), strict=True)
 

@@ -65,7 +65,7 @@ class Rows:
     def __getitem__(self, part: slice) -> list[Row]:
         start, stop = part.start or 0, part.stop
         skipped = len(self.in_code)
-        resources = self.stored[max(start - skipped, 0) : max(stop - skipped, 0)]
+        resources = sliced(self.stored, max(start - skipped, 0), max(stop - skipped, 0))
         return [*self.in_code[part], *rows_of(self.kind, resources, self.caller)]
 
 
@@ -91,6 +91,17 @@ def stored(kind: StudioKind, caller: Caller) -> Resources:
     code = installed.editor().code
     overrides = Q(pk__in=code.agents, workspace_id=code.workspace_id)
     return resources.filter(~overrides)
+
+
+def sliced(resources: QuerySet[Any], start: int, stop: int) -> list[Any]:
+    """Return a slice of the resources, in their order.
+
+    Two queries are quicker than one: the database sorts ids alone, however many there are, and
+    then reads the few rows that are shown.
+    """
+    ids = list(resources.values_list("pk", flat=True)[start:stop])
+    by_id = {resource.pk: resource for resource in resources.filter(pk__in=ids).order_by()}
+    return [by_id[pk] for pk in ids if pk in by_id]
 
 
 def narrowed(resources: Resources, wanted: Wanted, caller: Caller) -> QuerySet[Any]:
