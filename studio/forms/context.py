@@ -14,7 +14,13 @@ from versioning.errors import Invalid
 MAX_CONTROLS = 40
 """How many controls a schema may make; what lies beyond is typed as JSON."""
 
-_SCALARS = ("string", "number", "integer", "boolean")
+# What a JSON Schema calls a plain value, what it is in Python, and on the page.
+_SCALARS: dict[str, tuple[Any, str]] = {
+    "string": (str, "text"),
+    "number": (int | float, "a number"),
+    "integer": (int, "a whole number"),
+    "boolean": (bool, "true or false"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +69,8 @@ def _controls(schema: Any, prefix: str, depth: int) -> Iterator[ContextControl]:
         if not isinstance(declared, Mapping) or not name or "." in name:
             continue
         path = f"{prefix}{name}"
-        if declared.get("type") in _SCALARS:
+        # Compared one by one: what stands there may be a list, which no dictionary can look up.
+        if declared.get("type") in tuple(_SCALARS):
             listed = declared.get("enum")
             yield ContextControl(
                 path=path,
@@ -84,12 +91,16 @@ def _option(value: Any) -> tuple[str, str]:
 def _value(control: ContextControl, node: Input, reading: Reading) -> Any:
     if control.type == "string" and not control.options:
         return node.as_line
-    reading.note(f"given.{control.path}", node)
+    path = f"given.{control.path}"
+    reading.note(path, node)
+    wanted, words = _SCALARS[control.type]
     try:
-        return canonical.parse(node.typed, field=f"given.{control.path}")
+        value = canonical.parse(node.typed, field=path)
     except Invalid:
-        reading.fault(f"given.{control.path}", f"must be a {control.type}")
-        return None
+        value = None
+    if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
+        reading.fault(path, f"must be {words}")
+    return value
 
 
 def _put(context: dict[str, Any], path: list[str], value: Any) -> None:

@@ -71,7 +71,10 @@ def test_what_is_filled_in_lies_over_the_json() -> None:
     assert read(context='{"path": 5}', given__path__typed="form") == {"path": {"typed": "form"}}
 
 
-@pytest.mark.parametrize("typed", [{"context": "[]"}, {"context": "{"}, {"given__path__parts": "many"}])
+@pytest.mark.parametrize(
+    "typed",
+    [{"context": "[]"}, {"context": "{"}, {"given__path__parts": "many"}, {"given__path__parts": "true"}],
+)
 def test_what_cannot_be_read_is_refused_by_name(typed: dict[str, str]) -> None:
     with pytest.raises(Invalid) as refusal:
         read(**typed)
