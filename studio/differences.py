@@ -90,6 +90,8 @@ _LINES: Final = re.compile(r"[^\n]*\n|[^\n]+")
 _WORDS: Final = re.compile(
     r"\d+(?:[.,:]\d+)+|[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+|\n|[^\S\n]+|[^\w\s]"
 )
+MOST_BY_WORD: Final = 1_000_000
+"""How many characters are compared by word at most; more than that are shown as replaced altogether."""
 _LEAST_KEPT: Final = 0.3
 """The part of the shorter text that must stay for a comparison by word to be worth reading."""
 
@@ -125,7 +127,7 @@ def rows(pieces: Sequence[Span]) -> list[Row]:
     if any(piece.text for piece in line):
         found.append(_row(line, None, before, after))
     return [
-        replace(row, shows_break=_shows_break(row, following))
+        replace(row, shows_break=True) if _shows_break(row, following) else row
         for row, following in zip_longest(found, found[1:])
     ]
 
@@ -174,6 +176,9 @@ def _pieces(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Fate, str,
 
 def _by_word(before: str, after: str) -> list[Span]:
     """Return the pieces of two texts by word, or as a whole where hardly a word is kept."""
+    as_a_whole = [Span(Fate.REMOVED, before), Span(Fate.ADDED, after)]
+    if len(before) + len(after) > MOST_BY_WORD:
+        return as_a_whole
     found = []
     kept_length = 0
     for fate, gone, come in _pieces(_WORDS.findall(before), _WORDS.findall(after)):
@@ -184,7 +189,7 @@ def _by_word(before: str, after: str) -> list[Span]:
         else:
             found += [Span(Fate.REMOVED, gone), Span(Fate.ADDED, come)]
     if kept_length < _LEAST_KEPT * min(len(before.strip()), len(after.strip())):
-        return [Span(Fate.REMOVED, before), Span(Fate.ADDED, after)]
+        return as_a_whole
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
+from random import Random
 from typing import Any
 
 import pytest
@@ -134,6 +135,21 @@ def test_a_moved_paragraph_among_five_thousand_lines_is_the_only_change() -> Non
         ("removed", 101, None),
         ("added", None, 4_000),
     ]
+
+
+def test_a_word_changed_in_each_of_five_thousand_lines_is_marked_in_each() -> None:
+    chance = Random(1)
+    words = [f"word{number}" for number in range(300)]
+    old = [" ".join(chance.choices(words, k=11)) for _ in range(5_000)]
+    new = [line.replace(line.split()[4], "changed", 1) for line in old]
+    found = lines_of("\n".join(old), "\n".join(new))
+    assert len(found) == 5_000
+    assert {row.fate for row in found} == {Fate.CHANGED}
+
+
+def test_too_much_to_compare_by_word_is_replaced_as_a_whole() -> None:
+    before, after = ("x " * 300_000, "y " * 300_000)
+    assert [piece.fate for piece in spans(before, after)] == [Fate.REMOVED, Fate.ADDED]
 
 
 # Alignment
