@@ -1,9 +1,9 @@
 """Which items two sequences have in common, in order. Pure.
 
-Unique common items are taken as anchors first ("patience"), which finds what people would find and
-costs next to nothing; what is left between them goes to Myers' greedy search for the shortest edit.
-That search is cut off after `MOST_EDITS`, so that no input takes more than linear time: what is so
-different is shown as replaced altogether.
+Items, or short series of items, that occur once in either are taken as anchors first ("patience"),
+which finds what people would find and costs next to nothing; what is left between them goes to Myers'
+greedy search for the shortest edit. That search is cut off after `MOST_EDITS`, so that no input takes
+more than linear time: what is so different is shown as replaced altogether.
 """
 
 from __future__ import annotations
@@ -14,7 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-MOST_EDITS: Final = 300
+MOST_EDITS: Final = 200
+SERIES: Final = (1, 3, 8)
+"""How many items in a row may make an anchor; where words repeat, it takes several to be unique."""
+SMALL: Final = 100
+"""Of how many items the shortest edit is found at once, without longer series as anchors."""
 
 
 class Run(NamedTuple):
@@ -41,47 +45,56 @@ class _Region:
 
 def common_runs(before: Sequence[str], after: Sequence[str]) -> list[Run]:
     """Return the runs of items that both sequences keep, in order and without overlap."""
-    pairs: list[tuple[int, int]] = []
+    runs: list[Run] = []
     pending = [_Region(0, len(before), 0, len(after))]
     while pending:
-        region = _without_common_ends(before, after, pending.pop(), pairs)
+        region = _without_common_ends(before, after, pending.pop(), runs)
         if region.empty:
             continue
         anchors = _anchors(before, after, region)
         if anchors:
-            pairs.extend(anchors)
+            runs.extend(Run(i, j, 1) for i, j in anchors)
             pending.extend(_between(anchors, region))
         else:
-            pairs.extend(_shortest_edit(before, after, region))
-    return _joined(sorted(pairs))
+            runs.extend(Run(i, j, 1) for i, j in _shortest_edit(before, after, region))
+    return _joined(sorted(runs))
 
 
 def _without_common_ends(
-    before: Sequence[str], after: Sequence[str], region: _Region, pairs: list[tuple[int, int]]
+    before: Sequence[str], after: Sequence[str], region: _Region, runs: list[Run]
 ) -> _Region:
-    """Return the region without what its two parts begin and end with, which is added to the pairs."""
+    """Return the region without what its two parts begin and end with, which is added to the runs."""
     i, i_end, j, j_end = region.before, region.before_end, region.after, region.after_end
     while i < i_end and j < j_end and before[i] == after[j]:
-        pairs.append((i, j))
         i, j = i + 1, j + 1
     while i < i_end and j < j_end and before[i_end - 1] == after[j_end - 1]:
         i_end, j_end = i_end - 1, j_end - 1
-        pairs.append((i_end, j_end))
+    runs.append(Run(region.before, region.after, i - region.before))
+    runs.append(Run(i_end, j_end, region.before_end - i_end))
     return _Region(i, i_end, j, j_end)
 
 
 def _anchors(before: Sequence[str], after: Sequence[str], region: _Region) -> list[tuple[int, int]]:
-    """Return the longest series of items that occur once in either part, rising in both."""
+    """Return the longest sequence of places at which the same occurs once in either part."""
     old = before[region.before : region.before_end]
     new = after[region.after : region.after_end]
-    once_old, once_new = Counter(old), Counter(new)
-    places = {item: place for place, item in enumerate(new, region.after) if once_new[item] == 1}
-    candidates = [
-        (place, places[item])
-        for place, item in enumerate(old, region.before)
-        if once_old[item] == 1 and item in places
-    ]
-    return _longest_rising(candidates)
+    if set(old).isdisjoint(new):
+        return []
+    for length in SERIES if len(old) > SMALL or len(new) > SMALL else SERIES[:1]:
+        old_places, new_places = _once(old, length), _once(new, length)
+        found = _longest_rising(
+            [(place, new_places[series]) for series, place in old_places.items() if series in new_places]
+        )
+        if found:
+            return [(region.before + i, region.after + j) for i, j in found]
+    return []
+
+
+def _once(items: Sequence[str], length: int) -> dict[tuple[str, ...], int]:
+    """Return where each series of this length begins that occurs once, in order."""
+    series = list(zip(*(items[start:] for start in range(length)), strict=False))
+    counts = Counter(series)
+    return {one: place for place, one in enumerate(series) if counts[one] == 1}
 
 
 def _longest_rising(candidates: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -112,6 +125,8 @@ def _shortest_edit(before: Sequence[str], after: Sequence[str], region: _Region)
     """Return the pairs that the shortest edit keeps; none when it takes more than `MOST_EDITS`."""
     old = before[region.before : region.before_end]
     new = after[region.after : region.after_end]
+    if set(old).isdisjoint(new):
+        return []
     furthest = {1: 0}
     trail: list[dict[int, int]] = []
     for edits in range(min(len(old) + len(new), MOST_EDITS) + 1):
@@ -153,12 +168,13 @@ def _walked_back(trail: list[dict[int, int]], x: int, y: int) -> list[tuple[int,
     return kept
 
 
-def _joined(pairs: list[tuple[int, int]]) -> list[Run]:
-    runs: list[Run] = []
-    for before, after in pairs:
-        last = runs[-1] if runs else None
-        if last and before == last.before + last.length and after == last.after + last.length:
-            runs[-1] = last._replace(length=last.length + 1)
-        else:
-            runs.append(Run(before, after, 1))
-    return runs
+def _joined(runs: list[Run]) -> list[Run]:
+    """Return the runs with neighbours made one, and without the empty ones."""
+    found: list[Run] = []
+    for run in runs:
+        last = found[-1] if found else None
+        if last and (run.before, run.after) == (last.before + last.length, last.after + last.length):
+            found[-1] = Run(last.before, last.after, last.length + run.length)
+        elif run.length:
+            found.append(run)
+    return found
