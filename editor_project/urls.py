@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
 
+from editor_project import faults
 from versioning.api import errors, health
 
 urlpatterns = [
@@ -20,4 +21,4 @@ urlpatterns = [
 handler400 = errors.bad_request
 handler403 = errors.forbidden
 handler404 = errors.not_found
-handler500 = errors.server_error
+handler500 = faults.server_error

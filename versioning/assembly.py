@@ -174,7 +174,7 @@ def _build(candidate: Candidate, context: Mapping[str, Any], found: Found) -> Re
         selector=candidate.selector,
         fallback=candidate.fallback,
         warnings=tuple(_left_out(report) for report in absent),
-        blocks=tuple(report for report in reports if report.id is not None),
+        blocks=tuple(reports),
     )
 
 

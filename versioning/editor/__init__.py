@@ -27,17 +27,20 @@ from versioning.editor.agents import Agents
 from versioning.editor.collection import Collection
 from versioning.editor.file_agents import FileAgents
 from versioning.editor.prompts import Prompts
+from versioning.editor.workspaces import Workspaces
 from versioning.overrides import CodeAgent
 from versioning.registry import Registry
 from versioning.selectors import Selector
 from versioning.served import ResolvedAgent
 from versioning.sources.overrides import OverrideSource
 
-__all__ = ["Agents", "Collection", "Editor", "Prompts"]
+__all__ = ["Agents", "Collection", "Editor", "Prompts", "Workspaces"]
 
 
 class Editor:
     """Two collections, one for each kind, that know the agents which the framework defines in code.
+
+    Beside them `workspace`, which administers who may do what with them.
 
     `source` says where overrides of code-defined agents live: in the `database`, or with the `code`
     as files; the default is the setting `EDITOR_SOURCE`.
@@ -53,6 +56,7 @@ class Editor:
         self.files = OverrideSource(Path(settings.EDITOR_CODE_PATH), settings.EDITOR_GIT_HISTORY_DEPTH)
         self.agent = Agents(self.code) if source == "database" else FileAgents(self.code, self.files)
         self.prompt = Prompts(self.code, self.agent)
+        self.workspace = Workspaces()
 
     # What the runtime asks of an editor: `versioning.runtime.store.AgentStore`
 

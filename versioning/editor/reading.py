@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from django.contrib.auth.base_user import AbstractBaseUser
@@ -13,8 +13,8 @@ from django.db.models import QuerySet
 from versioning import ids
 from versioning.access import APPLICATION, Caller, Right
 from versioning.config import Config, ConfigSchema, raise_for_faults
-from versioning.dependents import Dependents, dependents_of
-from versioning.errors import NotFound
+from versioning.dependents import Dependents, dependents_of, refuse_unpublished_blocks, warnings_for
+from versioning.errors import Invalid, Issue, NotFound
 from versioning.models import Agent, PromptBlock, VersionedResource, VersionLabel, caller_for
 from versioning.models.versioned import VersionedQuerySet
 from versioning.registry import Registry
@@ -144,6 +144,20 @@ class Reading(Generic[R]):
             for field in self.model.schema.changed(old.version.config, new.version.config)
         ]
         return old, new, differences
+
+    def rehearse(
+        self, resource_id: str, version_id: str, *, by: Who = APPLICATION
+    ) -> tuple[Resolved[R], Sequence[Issue]]:
+        """Say what publishing a version would meet: its warnings, and the faults that would prevent it."""
+        by = caller_of(by)
+        found = self.version(resource_id, version_id, by=by)
+        config = found.version.config
+        issues: Sequence[Issue] = ()
+        try:
+            refuse_unpublished_blocks(config, by)
+        except Invalid as refusal:
+            issues = refusal.issues
+        return replace(found, warnings=warnings_for(resource_id, config, by, self.code)), issues
 
     def dependents(
         self, resource_id: str, *, status: Status = Status.PUBLISHED, by: Who = APPLICATION
