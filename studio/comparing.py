@@ -58,9 +58,10 @@ class ComparePage(Comparing):
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Show how they differ; without a choice, what publishing the draft would change."""
         self.require(Right.READ_DRAFTS)
-        if self.resource is None:
+        found = self.with_history
+        if found is None:
             return self.page("studio/compare.html", title="Compare")
-        before, after = self._sides(self.resource)
+        before, after = self._sides(found)
         if before is None:
             return self.page(
                 "studio/compare.html", title="Compare", after=after, history_address=self.address("history")
@@ -72,7 +73,8 @@ class ComparePage(Comparing):
             sides=(before, after),
             fields=fields,
             unchanged=unchanged_titles(fields, *both),
-            choices=self._choices(self.resource, (before, after)),
+            resource=found,
+            choices=self._choices(found, (before, after)),
         )
 
     def _compared(self, before: Side, after: Side) -> tuple[list[FieldDifference], tuple[Config, Config]]:

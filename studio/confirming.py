@@ -41,6 +41,8 @@ class WithUsers(ResourcePage):
 
     def users(self, status: Status) -> Users:
         """Return the agents whose published (or latest) version refers to the resource."""
+        if self.resource is None:
+            return Users(shown=[], more=0, hidden=0)
         found: Dependents = self.collection.dependents(self.resource_id, status=status, by=self.caller)
         agents = found.readable[:SHOWN_DEPENDENTS]
         return Users(

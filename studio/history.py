@@ -17,7 +17,7 @@ from studio.pages import ResourcePage
 from studio.timeline import PER_PAGE, Entry, Timeline, entry_of, labels_of, previous_of, title_of
 from versioning import ids
 from versioning.access import Right
-from versioning.errors import EditConflict, Invalid
+from versioning.errors import EditConflict, Invalid, NotFound
 from versioning.models import VersionedResource
 from versioning.selectors import State
 from versioning.snapshots import Snapshot
@@ -56,9 +56,9 @@ class AboutVersions(ResourcePage):
     def links(self, resource: VersionedResource, entry: Entry) -> dict[str, str]:
         """Return the addresses of all that can be seen of a version and done with it."""
         version = entry.version
-        pages = {"view": "version", "restore": "restore", "labels": "labels", "delete": "version_delete"}
+        names = ("version", "restore", "labels", "download", "version_delete")
         return {
-            **{name: self.address(page, version.version_id) for name, page in pages.items()},
+            **{name: self.address(name, version.version_id) for name in names},
             "publish": f"{self.address('publish')}?{urlencode({'version': version.version_id})}",
             "with_previous": self.comparison(entry.previous, version),
             "with_live": self.comparison(resource.active, version),
@@ -80,6 +80,7 @@ class HistoryPage(AboutVersions):
         return self.page(
             "studio/history.html",
             title="History",
+            resource=found,
             page=page,
             items=self._items(found, list(page.object_list)),
             latest=found.latest,
@@ -121,8 +122,9 @@ class VersionBase(AboutVersions):
 
     def found(self) -> VersionedResource:
         """Return the resource, which a version always has."""
-        resource: VersionedResource = self.collection.find(self.resource_id, by=self.caller)
-        return resource
+        if self.with_history is None:
+            raise NotFound
+        return self.with_history
 
     def entry(self, version: Snapshot) -> Entry:
         """Return the version as the history shows it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -15,7 +15,7 @@ from studio.lists import MAX_TEXT, may_create
 from studio.pages import StudioPage
 from studio.rows import Row, Rows, Wanted, light, readable, rows_of, sliced
 from versioning.access import Caller, Right
-from versioning.models import Version
+from versioning.models import Version, VersionedResource
 from versioning.models.versioned import within
 
 SHOWN: Final = 8
@@ -88,8 +88,9 @@ def needing(kind: StudioKind, caller: Caller) -> Iterator[Entry]:
     """Yield the newest drafts that are not published, in the workspaces where the caller works on them."""
     waiting = Q(active_version__isnull=True) | ~Q(active_version=F("latest_version"))
     in_mine = within("workspace_id", caller.scope(Right.SAVE))
-    resources = light(readable(kind, caller)).filter(waiting, in_mine).order_by("-updated_at", "id")
-    for _, row in _with_rows(kind, sliced(resources, 0, SHOWN), caller):
+    rows = light(readable(kind, caller)).filter(waiting, in_mine).order_by("-updated_at", "id")
+    resources = [*sliced(rows, 0, SHOWN), *beside(kind, caller, lambda found: found.has_draft, Right.SAVE)]
+    for _, row in _with_rows(kind, resources, caller):
         if row.shown is not None:
             yield Entry(
                 kind=kind,
@@ -102,11 +103,12 @@ def needing(kind: StudioKind, caller: Caller) -> Iterator[Entry]:
 
 def published(kind: StudioKind, caller: Caller) -> Iterator[Entry]:
     """Yield what was published last."""
-    resources = light(readable(kind, caller)).filter(published_at__isnull=False)
-    resources = resources.select_related("published_by").order_by("-published_at", "id")
-    for resource, row in _with_rows(kind, sliced(resources, 0, SHOWN), caller):
-        by = resource.published_by
-        yield Entry(kind=kind, row=row, at=resource.published_at, by=by.get_username() if by else None)
+    rows = light(readable(kind, caller)).filter(published_at__isnull=False)
+    rows = rows.select_related("published_by").order_by("-published_at", "id")
+    resources = [*sliced(rows, 0, SHOWN), *beside(kind, caller, lambda found: found.active is not None)]
+    for resource, row in _with_rows(kind, resources, caller):
+        at, by = _publication(resource)
+        yield Entry(kind=kind, row=row, at=at, by=by)
 
 
 def edited_by(kind: StudioKind, caller: Caller) -> Iterator[Entry]:
@@ -116,12 +118,32 @@ def edited_by(kind: StudioKind, caller: Caller) -> Iterator[Entry]:
     newest: dict[str, Version] = {}
     for version in versions.defer("config_json", "search_text").order_by("-created_at")[:LOOKED_AT]:
         newest.setdefault(version.resource_id, version)
-    resources = light(readable(kind, caller)).filter(pk__in=list(newest)[:SHOWN])
+    rows = light(readable(kind, caller)).filter(pk__in=list(newest)[:SHOWN])
+    resources = [*rows, *beside(kind, caller, lambda found: found.pk in newest)]
     for resource, row in _with_rows(kind, resources, caller):
         version = newest[resource.pk]
         yield Entry(
             kind=kind, row=row, at=version.created_at, by=caller.username, message=version.change_message
         )
+
+
+def beside(
+    kind: StudioKind,
+    caller: Caller,
+    wanted: Callable[[VersionedResource], bool],
+    right: Right = Right.READ,
+) -> list[VersionedResource]:
+    """Return the wanted ones of the overrides that files hold; they are few."""
+    found = kind.collection.beside(by=caller)
+    return [one for one in found if caller.may(right, one.workspace_id) and wanted(one)]
+
+
+def _publication(resource: Any) -> tuple[datetime, str | None]:
+    """Return when what is published became so, and by whom; a file knows that of its commit alone."""
+    if resource.published_since is None:
+        return resource.active.created_at, resource.active.author_name
+    by = resource.published_by
+    return resource.published_since, by.get_username() if by else None
 
 
 def _with_rows(kind: StudioKind, resources: Iterable[Any], caller: Caller) -> Iterable[tuple[Any, Row]]:

@@ -127,6 +127,14 @@ class ResourcePage(StudioPage):
         return found
 
     @cached_property
+    def with_history(self) -> VersionedResource | None:
+        """The resource, also where only history is left of it: the commits of a file that was removed."""
+        if self.resource is not None or not self.may(Right.READ_DRAFTS):
+            return self.resource
+        left: VersionedResource | None = self.collection.versions(self.resource_id, by=self.caller).resource
+        return left
+
+    @cached_property
     def code_agent(self) -> CodeAgent | None:
         """The agent as its code defines it, where it does and the caller may read it."""
         if self.kind is not AGENT:

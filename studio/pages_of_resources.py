@@ -5,6 +5,7 @@ from __future__ import annotations
 from studio.choices import ChoicesPage
 from studio.comparing import ComparePage
 from studio.confirming import DeletePage, DiscardPage, UnpublishPage, UsagePage, VisibilityPage
+from studio.downloading import DownloadPage
 from studio.editing import EditPage
 from studio.history import DeleteVersionPage, HistoryPage, LabelsPage, RestorePage, VersionPage
 from studio.pages import MountedPage
@@ -26,6 +27,7 @@ RESOURCE_PAGES: tuple[MountedPage, ...] = (
     MountedPage(name="publish", path="<str:resource>/publish/", view=PublishPage),
     MountedPage(name="version", path="<str:resource>/versions/<str:version>/", view=VersionPage),
     MountedPage(name="restore", path="<str:resource>/versions/<str:version>/restore/", view=RestorePage),
+    MountedPage(name="download", path="<str:resource>/versions/<str:version>/download/", view=DownloadPage),
     MountedPage(name="labels", path="<str:resource>/versions/<str:version>/labels/", view=LabelsPage),
     MountedPage(
         name="version_delete", path="<str:resource>/versions/<str:version>/delete/", view=DeleteVersionPage

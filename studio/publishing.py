@@ -37,8 +37,8 @@ class PublishPage(Comparing, WithUsers):
                 self.resource_id, version_id, by=self.caller, expect={request.POST.get("tag", "")}
             )
         except EditConflict:
-            self.__dict__.pop("resource", None)
-            self.__dict__.pop("summary", None)
+            for known in ("resource", "with_history", "summary"):
+                self.__dict__.pop(known, None)
             return self.show(version_id, status=409, conflict=CHANGED)
         except Invalid:
             return self.show(version_id, status=400)
@@ -49,9 +49,9 @@ class PublishPage(Comparing, WithUsers):
     @property
     def found(self) -> VersionedResource:
         """The resource; raises `NotFound` while only code defines the agent: there is nothing to publish."""
-        if self.resource is None:
+        if self.with_history is None:
             raise NotFound("Nothing was saved yet, so there is nothing to publish.")
-        return self.resource
+        return self.with_history
 
     def show(self, version_id: str, *, status: int = 200, **context: Any) -> HttpResponse:
         """Return the page about publishing a version."""
@@ -63,6 +63,7 @@ class PublishPage(Comparing, WithUsers):
             "studio/publish.html",
             title=f"Publish {title_of(version)}?",
             status=status,
+            resource=resource,
             version=version,
             version_title=title_of(version),
             live=live,

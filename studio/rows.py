@@ -158,7 +158,8 @@ def _defined_in_code(kind: StudioKind, caller: Caller, wanted: Wanted) -> list[R
     if not agents:
         return []
     home = installed.editor().code.workspace_id
-    overrides = readable(kind, caller).filter(pk__in=agents, workspace_id=home)
+    of_rows = readable(kind, caller).filter(pk__in=agents, workspace_id=home)
+    overrides = [*of_rows, *kind.collection.beside(by=caller)]
     rows = {row.summary.resource_id: row for row in rows_of(kind, overrides, caller)}
     for agent_id, agent in agents.items():
         bare = Row(summary=summary_of_code(agent, home), address=kind.address("change", agent_id))

@@ -56,9 +56,9 @@ class OverrideRecords:
         own: Version | None = row.latest_version if row.is_stored else None
         if file is None:
             newest = own or commits[0]
-            return Standing(active=None, latest=newest, base=newest, history=commits, gone=own is None)
+            return Standing(active=None, latest=newest, base=newest, outside=commits, gone=own is None)
         active = self._published(agent, row, file, commits)
-        at = partial(Standing, active=active, history=commits, file=file)
+        at = partial(Standing, active=active, outside=commits, file=file)
         if own is None:
             return at(latest=active, base=active)
         if _digest(agent, own.config) == file.digest:

@@ -117,7 +117,7 @@ class Reading(Generic[R]):
         by = caller_of(by)
         resource = self._found(resource_id, by)
         by.require(Right.READ_DRAFTS, resource.workspace_id)
-        commits = resource.standing.history if resource.standing else ()
+        commits = resource.standing.outside if resource.standing else ()
         return History(
             resource=resource, versions=resource.versions.select_related("author"), commits=commits
         )
