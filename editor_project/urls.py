@@ -15,6 +15,7 @@ urlpatterns = [
     path("healthz", health.alive),
     path("readyz", health.ready),
     path("studio/", admin.site.urls),
+    path("studio", RedirectView.as_view(url="/studio/")),
     path("", RedirectView.as_view(url="/studio/")),
 ]
 

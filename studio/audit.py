@@ -46,11 +46,11 @@ class AuditForm(forms.Form):
     until = forms.DateField(label="Until", required=False, widget=forms.DateInput(attrs={"type": "date"}))
 
     def __init__(self, data: Any) -> None:
-        super().__init__(data)
+        super().__init__(data, auto_id="filter-%s")
         kinds = [(action.value, action.label.replace("_", " ").capitalize()) for action in Action]
         self.fields["action"].choices = [("", "Anything"), *kinds]  # type: ignore[attr-defined]
-        for name, field in self.fields.items():
-            field.widget.attrs |= {"class": "input", "id": f"filter-{name}"}
+        for field in self.fields.values():
+            field.widget.attrs["class"] = "input"
 
     @property
     def given(self) -> dict[str, Any]:

@@ -109,8 +109,6 @@ def make_library(api_of: Callable[[str], RemoteApi]) -> Library:
     )
     stable = alice.put(AGENTS.url("front-desk", "labels", "stable"), {"versionId": live["activeVersionId"]})
     assert stable.status == 200, stable.body
-    long = "a-very-long-identifier-without-any-place-to-break-it/" * 3 + "end"
-    _make(AGENTS, edgar, long, name="Anunusuallylongnamethatnobodywouldchoose" * 3, instructions="Short.")
     return Library(
         agent="front-desk",
         block="policies/refunds",
@@ -118,6 +116,12 @@ def make_library(api_of: Callable[[str], RemoteApi]) -> Library:
         live=live["latestVersionId"],
         draft=draft["latestVersionId"],
     )
+
+
+def add_something_awkward(edgar: RemoteApi) -> None:
+    """Add what has a name and an id that no line can hold."""
+    long = "a-very-long-identifier-without-any-place-to-break-it/" * 3 + "end"
+    _make(AGENTS, edgar, long, name="Anunusuallylongnamethatnobodywouldchoose" * 3, instructions="Short.")
 
 
 def _make(kind: Any, api: RemoteApi, resource_id: str, **fields: Any) -> dict[str, Any]:

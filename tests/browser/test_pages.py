@@ -10,22 +10,31 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
 from tests.browser.conftest import NARROW, WIDE, Enter
-from tests.browser.library import SCRIPT, Library
+from tests.browser.library import SCRIPT, Library, add_something_awkward
+from tests.support.remote import connected
+from tests.support.service import Service
 
 PAGES = sorted(Library("", "", "", "", "").main_pages)
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 SERIOUS = {"serious", "critical"}
 
-# Of every control that is shown: it lies within the window, or in something that scrolls; and what
+
+@pytest.fixture(scope="module")
+def library(library: Library, studio_service: Service, keys: dict[str, str]) -> Library:
+    """What there is to look at, and among it something awkward."""
+    with connected(studio_service, keys["edgar"]) as edgar:
+        add_something_awkward(edgar)
+    return library
+
+
+# Of every control that is shown: it lies within the window, or in a row of links that scrolls; and what
 # is in its middle is the control itself, or part of it, or holds it.
 MISPLACED = """() => {
   const found = [];
   const shown = (node) => node.checkVisibility({checkOpacity: true, checkVisibilityCSS: true});
   const scrolls = (node) => {
-    for (let at = node.parentElement; at; at = at.parentElement) {
-      if (/auto|scroll/.test(getComputedStyle(at).overflowX) && at.scrollWidth > at.clientWidth) return true;
-    }
-    return false;
+    const row = node.closest("nav");
+    return row && /auto|scroll/.test(getComputedStyle(row).overflowX);
   };
   for (const node of document.querySelectorAll("a[href], button, input, select, textarea, summary")) {
     if (!shown(node) || node.closest(".unseen, .skip") || node.type === "hidden") continue;

@@ -142,6 +142,10 @@ def test_an_address_without_a_page_says_so(cast: Cast, address: str) -> None:
     assert (seen.status, "There is nothing here" in seen.text) == (404, True)
 
 
+def test_the_shortest_addresses_lead_to_the_studio(db: None) -> None:
+    assert [Client().get(address).headers["Location"] for address in ("/", "/studio")] == ["/studio/"] * 2
+
+
 def test_a_bare_address_of_a_resource_leads_to_its_edit_page(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, "policies/refunds")
     address = page_of(kind, "change", "policies/refunds")
