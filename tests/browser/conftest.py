@@ -17,6 +17,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.browser.library import Library, make_library
+from tests.support.override_files import Repository, repository
 from tests.support.remote import RemoteApi, connected
 from tests.support.service import Service, running_service
 from tests.support.studio_cast import PASSWORD, make_cast
@@ -49,10 +50,19 @@ class Watched:
 
 
 @pytest.fixture(scope="session")
-def studio_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def overrides(tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    """The repository that holds the overrides of the code-defined agents."""
+    return repository(tmp_path_factory.mktemp("overrides"))
+
+
+@pytest.fixture(scope="session")
+def studio_service(tmp_path_factory: pytest.TempPathFactory, overrides: Repository) -> Iterator[Service]:
     """A server with two code-defined agents (`support`, `supervisor`), whose data the tests share."""
     with running_service(
-        tmp_path_factory.mktemp("studio"), EDITOR_FRAMEWORK="editor_project.framework.framework"
+        tmp_path_factory.mktemp("studio"),
+        EDITOR_FRAMEWORK="editor_project.framework.framework",
+        EDITOR_SOURCE="code",
+        EDITOR_CODE_PATH=str(overrides.root),
     ) as service:
         yield service
 
