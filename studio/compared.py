@@ -11,6 +11,21 @@ from studio.forms.words import OPERATORS, WORDS
 from versioning import canonical
 from versioning.config import Config, ConfigSchema
 
+
+class Told(str):
+    """Display rules in words, which know the rules that they tell."""
+
+    __slots__ = ("rules",)
+    rules: dict[str, Any]
+
+    @classmethod
+    def of(cls, rules: dict[str, Any]) -> Told:
+        """Return the words for rules."""
+        told = cls(_group_in_words(rules))
+        told.rules = rules
+        return told
+
+
 _JOINED_BY = {"AND": "all of:", "OR": "any of:"}
 _ALWAYS = "always"
 _BLOCK_TITLES = {
@@ -126,7 +141,25 @@ def _as_text(value: Any) -> str:
         return str(value["content"])
     if block_type == "prompt_block" and value.keys() <= {"type", "content", "rules"}:
         return f"{value['content']}\n\nshown when {value.get('rules') or _ALWAYS}"
-    return canonical.dump(value, indent=2)
+    if isinstance(value, dict) and isinstance(value.get("rules"), Told):
+        rest = {key: member for key, member in value.items() if key != "rules"}
+        return f"{_as_json(rest)}\n\nwhen {value['rules']}"
+    return _as_json(value)
+
+
+def _as_json(value: Any) -> str:
+    return canonical.dump(_as_saved(value), indent=2)
+
+
+def _as_saved(value: Any) -> Any:
+    """Return a readable value as it is stored, its rules too."""
+    if isinstance(value, Told):
+        return value.rules
+    if isinstance(value, list):
+        return [_as_saved(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _as_saved(member) for key, member in value.items()}
+    return value
 
 
 def _readable(value: Any) -> Any:
@@ -136,7 +169,7 @@ def _readable(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     if _is_group(value):
-        return _group_in_words(value)
+        return Told.of(value)
     return {key: _readable(member) for key, member in value.items()}
 
 

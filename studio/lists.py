@@ -52,6 +52,8 @@ class FilterForm(forms.Form):
             del self.fields["visibility"]
         for field in self.fields.values():
             field.widget.attrs["class"] = "input"
+        for name in ("author", "label"):
+            self.fields[name].widget.attrs |= {"list": f"known-{name}s", "autocomplete": "off"}
 
     @property
     def wanted(self) -> Wanted:
@@ -84,8 +86,9 @@ class ListPage(StudioPage):
         """Show a page of them, narrowed to what is asked for."""
         form = FilterForm(request.GET, kind=self.kind, caller=self.caller)
         wanted = form.wanted
-        rows = Rows(self.kind, self.caller, wanted, order=form.sorting)
-        page = Paginator(cast("Sequence[Row]", rows), PER_PAGE).get_page(request.GET.get("page"))
+        found = cast("Sequence[Row]", Rows(self.kind, self.caller, wanted, order=form.sorting))
+        page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
+        rows = list(page.object_list)
         return self.page(
             "studio/list.html",
             title=self.kind.plural.capitalize(),
@@ -93,9 +96,12 @@ class ListPage(StudioPage):
             form=form,
             wanted=wanted,
             page=page,
-            rows=list(page.object_list),
+            rows=rows,
             query=urlencode(form.given),
             is_narrowed=bool(form.given.keys() - {"order"}),
+            is_filtered=bool(form.errors or form.given.keys() - {"order", "q", "folder"}),
+            authors=sorted({row.shown.author_name for row in rows if row.shown and row.shown.author_name}),
+            labels=sorted({label for row in rows for label in row.labels}),
             may_create=may_create(self.caller),
             add_address=self.kind.address("add"),
             list_address=request.path,

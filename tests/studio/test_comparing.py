@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Api, Kind
 from tests.support.calls import make_history
-from tests.support.configurations import FULL_AGENT
+from tests.support.configurations import FOR_GOLD, FULL_AGENT
 from tests.support.studio import Visitor, page_of, words_of
 from versioning import installed
 
@@ -122,6 +122,16 @@ def test_conditions_are_compared_in_words(cast: Cast, edgar: Visitor) -> None:
     edit(cast.alice, when("gold", "silver"))
     assert 'tier is "gold"' in words_of(edgar.get(COMPARE))
     assert "<ins>  tier is &quot;silver&quot;</ins>" in edgar.get(COMPARE).content.decode()
+
+
+def test_a_tool_that_came_is_shown_with_its_condition_in_words(cast: Cast, edgar: Visitor) -> None:
+    AGENTS.make(cast.alice)
+    edit(cast.alice, {"tools": {"search": {"rules": FOR_GOLD}}})
+    assert '"operator": "equals"' in words_of(edgar.get(COMPARE))
+    edit(cast.alice, {"tools": {"search": {"rules": FOR_GOLD}, "find": {"rules": FOR_GOLD}}})
+    first, second = (row["id"] for row in AGENTS.versions(cast.alice)[:2])
+    words = words_of(edgar.get(COMPARE, **{"from": second, "to": first}))
+    assert 'when all of: tier is "gold"' in words.replace("4 ", "").replace("5 ", "")
 
 
 def test_a_number_that_became_a_text_is_a_change(cast: Cast, edgar: Visitor) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -60,6 +61,12 @@ def test_a_list_is_narrowed_to_a_label_a_workspace_or_a_text(cast: Cast, three: 
     assert named(root.list(three, workspace="elsewhere")) == ["other"]
     assert named(root.list(three, q="FRESH")) == ["fresh"]
     assert root.list(three, label="fir") == root.list(three, q="no such words") == []
+
+
+def test_people_and_labels_that_are_on_the_page_are_suggested(three: Kind) -> None:
+    markup = Window.of("vera").get(KINDS[three].address("changelist")).markup
+    suggested = re.findall(r'<option value="(\w+)"></option>', markup)
+    assert suggested == ["alice", "paula", "stable"]
 
 
 def test_agents_are_narrowed_to_a_visibility(cast: Cast) -> None:
