@@ -26,7 +26,6 @@ from versioning.models.versioned import VersionedQuerySet
 from versioning.registry import Registry
 from versioning.resolution import Resolved
 from versioning.snapshots import Snapshot, Standing
-from versioning.sources.files import OverrideUnreadable
 from versioning.sources.overrides import OverrideSource
 
 KEPT: Final = "Kept from the override file"
@@ -114,10 +113,8 @@ class FileAgents(Agents):
 
         The file as it was comes back when the transaction cannot be ended after that.
         """
-        with ExitStack() as undo:
-            with transaction.atomic():
-                yield partial(self._follow, undo)
-            undo.pop_all()
+        with ExitStack() as undo, transaction.atomic():
+            yield partial(self._follow, undo)
 
     def _follow(self, undo: ExitStack, agent_id: str, resource: Agent, before: str | None) -> None:
         agent = self.code.get(agent_id)
@@ -126,26 +123,13 @@ class FileAgents(Agents):
         deleted = resource.pk is None
         active = None if deleted else resource.active
         if (active and active.version_id) != before:
-            undo.callback(self._put_back, agent_id, self._content(agent_id))
+            undo.enter_context(self.source.files.undoable(agent_id))
             if active is None:
                 self.source.files.remove(agent_id)
             else:
                 self.source.write(agent, active.config)
         if not deleted:
             self.records.record(agent, resource)
-
-    def _content(self, agent_id: str) -> bytes | None:
-        try:
-            stored = self.source.files.read(agent_id)
-        except OverrideUnreadable:
-            return None
-        return None if stored is None else stored.content
-
-    def _put_back(self, agent_id: str, content: bytes | None) -> None:
-        if content is None:
-            self.source.files.remove(agent_id)
-        else:
-            self.source.files.write(agent_id, content)
 
     def _locked(self, resource_id: str, by: Caller) -> Agent:
         agent = self.code.get(resource_id)
