@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from heapq import merge
 from typing import Any, Final
 
 from django.db.models import Q, QuerySet
 
+from versioning.api.paging import placed
 from versioning.models import VersionedResource
 from versioning.selectors import State
 from versioning.snapshots import Snapshot
@@ -57,11 +57,14 @@ class Timeline:
     stored: QuerySet[Any]
     """The versions that rows hold, newest first."""
     outside: Sequence[Snapshot] = field(init=False)
+    order: Sequence[str] = field(init=False)
 
     def __post_init__(self) -> None:
         standing = self.resource.standing
         self.outside = standing.outside if standing else ()
-        self.stored = self.stored.defer("config_json", "search_text").order_by("-number")
+        self.stored = self.stored.defer("config_json", "search_text")
+        # Numbers are in the order of time, and an index has them; commits have none of that count.
+        self.order = ("-created_at", "-number") if self.outside else ("-number",)
 
     def __len__(self) -> int:
         return self.stored.count() + len(self.outside)
@@ -69,27 +72,13 @@ class Timeline:
     def __getitem__(self, part: slice) -> list[Entry]:
         """Return the entries of a slice, each with the version before it."""
         start, stop = part.start or 0, part.stop
-        found = self._merged(start, stop + 1)
+        found = placed(self.stored, self.outside, self.order, start, stop + 1)
         labels = labels_of(self.resource, found)
         following = [*found[1:], None]
         return [
             entry_of(self.resource, version, labels.get(version.version_id, ()), previous)
             for version, previous in zip(found, following, strict=True)
         ][: stop - start]
-
-    def _merged(self, start: int, stop: int) -> list[Snapshot]:
-        """Return the versions at these places of the common order.
-
-        A row stands at most as many places further back than among the rows as there are versions
-        outside; so the rows from that much earlier on are all that can stand there.
-        """
-        first = max(0, start - len(self.outside))
-        rows: list[Snapshot] = list(self.stored[first:stop])
-        newer = [one for one in self.outside if first and rows and one.created_at > rows[0].created_at]
-        rest = self.outside[len(newer) :]
-        merged = list(merge(rows, rest, key=lambda version: version.created_at, reverse=True))
-        offset = first + len(newer)
-        return merged[start - offset : stop - offset]
 
 
 def entry_of(
