@@ -65,19 +65,22 @@ class Commit:
     authored_at: datetime.datetime
     subject: str
     content: bytes | None
-    """What the file held; None when the commit removed it, or made something else of it."""
+    """What the file held, nothing when that is too large; None when it was gone, or something else."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Touch:
-    """What the log says of one commit: the object id of the file, or None."""
+    """What the log says of one commit."""
 
     sha: str
     parents: tuple[str, ...]
     author_name: str
     authored_at: datetime.datetime
     subject: str
-    blob: str | None
+    blob: str
+    """The object that the file is after the commit."""
+    is_file: bool
+    """Whether that is the content of a regular file, and not a link or another repository."""
     path: str
     """Where the file was after the commit, from the top of the repository."""
     is_copy: bool
@@ -108,14 +111,14 @@ def history(path: Path, depth: int) -> tuple[Commit, ...]:
     """
     folder = _nearest(path.parent)
     touches = _followed(folder, os.path.relpath(path, folder), depth)
-    contents = _contents(folder, {touch.blob for touch in touches if touch.blob})
+    contents = _contents(folder, {touch.blob for touch in touches if touch.is_file})
     return tuple(
         Commit(
             sha=touch.sha,
             author_name=touch.author_name,
             authored_at=touch.authored_at,
             subject=touch.subject,
-            content=contents.get(touch.blob) if touch.blob else None,
+            content=contents.get(touch.blob, b"") if touch.is_file else None,
         )
         for touch in touches
     )
@@ -166,7 +169,8 @@ def _touches(log: bytes) -> Iterator[_Touch]:
             author_name=author_name,
             authored_at=_time(seconds),
             subject=subject,
-            blob=change[3].decode() if change[1] in _REGULAR else None,
+            blob=change[3].decode(),
+            is_file=change[1] in _REGULAR,
             path=os.fsdecode(paths[-1]),
             is_copy=done == b"C",
         )
