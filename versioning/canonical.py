@@ -78,6 +78,11 @@ def dump(value: Any, *, indent: int | None = None) -> str:
     )
 
 
+def file_text(config: Any) -> str:
+    """Return the text of an export or override file: indented by two, with a final newline."""
+    return dump(config, indent=2) + "\n"
+
+
 def digest(value: Any) -> str:
     """Return the SHA-256 of the canonical text, 64 hexadecimal digits."""
     return hashlib.sha256(dump(value).encode()).hexdigest()

@@ -6,11 +6,11 @@ import datetime
 from dataclasses import dataclass
 from typing import Any
 
-from versioning import ids
+from versioning import canonical, ids
 from versioning.access import Caller, Right
 from versioning.config import Config
 from versioning.dependents import Dependents
-from versioning.editor.reading import Difference, Label, file_text
+from versioning.editor.reading import Difference, Label
 from versioning.instructions import BlockReport
 from versioning.models import Version, VersionedResource
 from versioning.resolution import Resolved
@@ -144,7 +144,7 @@ def export(kind: Kind, resource_id: str, config: Config) -> Wire:
     return {
         kind.id_key: resource_id,
         "fileName": f"{kind.folder}/{ids.encode(resource_id)}.json",
-        "content": file_text(config),
+        "content": canonical.file_text(config),
         "config": config,
     }
 

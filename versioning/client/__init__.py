@@ -4,6 +4,7 @@ It needs httpx and nothing of the server.
 """
 
 from versioning.client.asynchronous import AsyncClient
+from versioning.client.compiling import compile_prompt, referenced_blocks
 from versioning.client.errors import (
     Conflict,
     EditConflict,
@@ -33,4 +34,6 @@ __all__ = [
     "Unauthorized",
     "Unreachable",
     "ValidationFailed",
+    "compile_prompt",
+    "referenced_blocks",
 ]

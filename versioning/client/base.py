@@ -64,6 +64,11 @@ class BaseClient:
         self._flows = Flows(scope, Policy(**numbers), disk, time.monotonic)  # type: ignore[arg-type]
         self._start()
 
+    @property
+    def address(self) -> str:
+        """Where the API of the server is."""
+        return self._root
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._root!r})"
 

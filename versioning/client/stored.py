@@ -120,7 +120,8 @@ class Stored(Generic[R, V, P, C]):
         """Make a new resource, a draft, of the version that the selector names."""
         names = {"new_id": new_id, "new_name": new_name, "workspace_id": workspace_id}
         body = on_the_wire({name: value for name, value in names.items() if value is not None})
-        return self._change("POST", self._record, "/clone", query=query(**selector), body=body)
+        read = reading(self.kind.record, id=new_id)
+        return self._change("POST", read, "/clone", query=query(**selector), body=body)
 
     def unpublish(self, *, base: Base = None) -> Call[R]:
         """Serve no version any more; nothing is deleted."""
@@ -195,14 +196,24 @@ class Stored(Generic[R, V, P, C]):
         """Remove a label."""
         return self._change("DELETE", reading(Success), self._label(name), base=base, removes=True)
 
-    # How they are put together
+    # With the names of the wire, as files have them
 
-    def _save(self, changes: Mapping[str, Any], base: Base) -> Call[R]:
-        return self._change("PATCH", self._record, body=on_the_wire(changes), base=base)
+    def create(self, fields: Mapping[str, Any]) -> Call[R]:
+        """Make the resource."""
+        request = Request(
+            method="POST", path=f"/stored/{self.kind.segment}", body=encoded({**fields, "id": self.id})
+        )
+        return Call(request=request, read=self._record, about=self.about, changes=True)
+
+    def edit(self, changes: Mapping[str, Any], base: Base = None) -> Call[R]:
+        """Save an edit."""
+        return self._change("PATCH", self._record, body=changes, base=base)
+
+    # How they are put together
 
     @property
     def _record(self) -> Callable[[Answer], R]:
-        return reading(self.kind.record)
+        return reading(self.kind.record, id=self.id)
 
     def _version(self, version_id: str) -> str:
         return f"/versions/{segment('versionId', version_id)}"
@@ -247,7 +258,7 @@ class StoredAgent(Stored[AgentRecord, AgentVersion, AgentVersionPage, AgentCompa
         With `base`, the record that the edit was made on, a change that somebody else made
         meanwhile is an `EditConflict` and nothing is saved.
         """
-        return self._save(changes, base)
+        return self.edit(on_the_wire(changes), base)
 
 
 class StoredPromptBlock(
@@ -260,7 +271,7 @@ class StoredPromptBlock(
 
     def update(self, *, base: Base = None, **changes: Unpack[PromptBlockChanges]) -> Call[PromptBlockRecord]:
         """Save an edit as a draft, or publish it with `auto_publish=True`; `base` as for agents."""
-        return self._save(changes, base)
+        return self.edit(on_the_wire(changes), base)
 
 
 def entity_tag(base: Base) -> str | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db.models import QuerySet
 
-from versioning import canonical, ids
+from versioning import ids
 from versioning.access import APPLICATION, Caller, Right
 from versioning.config import Config, ConfigSchema, raise_for_faults
 from versioning.dependents import Dependents, dependents_of
@@ -202,11 +202,6 @@ class Reading(Generic[R]):
         if found is None:
             raise NotFound
         return found
-
-
-def file_text(config: Config) -> str:
-    """Return the text of an export or override file: canonical, indented by two, a final newline."""
-    return canonical.dump(config, indent=2) + "\n"
 
 
 def custom_label(row: Any, version: Version) -> Label:
