@@ -82,7 +82,7 @@ def _inner(argument: Any) -> Any:
 class Clients:
     """Makes clients of one kind, and closes them."""
 
-    kind: type[Client] | type[AsyncClient]
+    kind: type[Client | AsyncClient]
     _closings: list[Callable[[], None]] = field(default_factory=list)
 
     def __call__(self, url: str, key: str = "ek_test", **settings: Any) -> Any:

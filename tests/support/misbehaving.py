@@ -62,6 +62,7 @@ class Handler(BaseHTTPRequestHandler):
     """One connection."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     owner: Misbehaving
 
     def answer(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from functools import wraps
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
@@ -236,7 +235,7 @@ class AsyncClient(BaseClient):
 
     async def _send(self, send: Send) -> Answer:
         sent = self._as_sent(send.request, send.etag)
-        left = send.deadline - time.monotonic()
+        left = send.deadline - self._clock()
         with lost_when_broken():
             try:
                 async with asyncio.timeout(left):

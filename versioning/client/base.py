@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic as clock
 from typing import Any
 
 import httpx
@@ -61,7 +61,8 @@ class BaseClient:
         self._described = Surface()
         scope = Scope.of(self._root, api_key)
         disk = None if cache_dir is None else Disk(Path(cache_dir), scope)
-        self._flows = Flows(scope, Policy(**numbers), disk, time.monotonic)  # type: ignore[arg-type]
+        self._clock = clock
+        self._flows = Flows(scope, Policy(**numbers), disk, clock)  # type: ignore[arg-type]
         self._start()
 
     @property

@@ -7,8 +7,7 @@ ever. This is the one place that reaches below httpx, to where its waits are mad
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,12 +18,13 @@ import httpx
 class Deadline(threading.local):
     """When the request of this thread has to be over."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
         self.time: float | None = None
 
     @contextmanager
     def at(self, moment: float) -> Iterator[None]:
-        """Let the requests of this thread be over at this moment of the monotonic clock."""
+        """Let the requests of this thread be over at this moment of the clock."""
         self.time = moment
         try:
             yield
@@ -35,7 +35,7 @@ class Deadline(threading.local):
         """Return how long a wait may take; raises the error when there is no time left."""
         if self.time is None:
             return timeout
-        left = self.time - time.monotonic()
+        left = self.time - self._clock()
         if left <= 0:
             raise error("there is no time left")
         return left if timeout is None else min(timeout, left)

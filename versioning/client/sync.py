@@ -202,7 +202,7 @@ class Client(BaseClient):
     # The driver
 
     def _start(self) -> None:
-        self._deadline = Deadline()
+        self._deadline = Deadline(self._clock)
         self._lock = Lock()
         self._background: ThreadPoolExecutor | None = None
         self._connect()
@@ -249,7 +249,7 @@ class Client(BaseClient):
 
     def _send(self, send: Send) -> Answer:
         sent = self._as_sent(send.request, send.etag)
-        left = send.deadline - time.monotonic()
+        left = send.deadline - self._clock()
         with lost_when_broken(), self._deadline.at(send.deadline):
             return answer_of(self._http.request(**sent, timeout=left))
 
