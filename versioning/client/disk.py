@@ -103,7 +103,7 @@ def _document(key: Key, answer: Answer) -> dict[str, Any]:
 
 def _answer(document: Any, key: Key) -> Answer:
     """Return the answer in a document; raises `ValueError` and others unless it is whole and this key's."""
-    body, etag = document["body"], document["etag"]
+    body, etag = str(document["body"]), document["etag"]
     if document["question"] != _question(key) or document["digest"] != _body_digest(body):
         raise ValueError
     return Answer(200, {"etag": etag} if etag else {}, body.encode())
