@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.clients import Clients
+from tests.support.clients import Clients, Clock
 from tests.support.misbehaving import Behaviour, Misbehaving, hang_up, record, says
 from tests.support.relay import Relay, relay_to
 from tests.support.service import Service
@@ -368,11 +368,3 @@ class TestInTheBackground:
         text(client)
         client.get_stored_agent("writer").update(instructions="two")
         assert text(client) == "two"
-
-
-class Clock:
-    """Time that passes when a test says so."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.now = 0.0
-        monkeypatch.setattr("versioning.client.base.clock", lambda: self.now)

@@ -283,6 +283,24 @@ def test_a_server_that_is_down_is_asked_once_a_read(warm: Any, server: Misbehavi
     assert len(server.asked) == 4
 
 
+def test_a_proxy_of_the_environment_is_used(
+    connect: Clients, server: Misbehaving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", server.url)
+    server.does(record())
+    assert connect("http://editor.invalid").get_stored_agent("writer").details().instructions == "one"
+    assert [one.path for one in server.asked] == ["http://editor.invalid/api/stored/agents/writer"]
+
+
+def test_a_slow_proxy_does_not_keep_a_reader_for_ever(
+    connect: Clients, server: Misbehaving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", server.url)
+    server.does(drip_headers)
+    with pytest.raises(Unreachable):
+        connect("http://editor.invalid", timeout=IMPATIENT).get_stored_agent("writer").details()
+
+
 def test_a_killed_server_is_not_missed(connect: Clients, fresh_service: Service, tmp_path: Path) -> None:
     client = connect(fresh_service.url, fresh_service.key, cache_dir=tmp_path / "cache")
     client.create_stored_agent(id="writer", name="Writer", instructions="one")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.clients import Clients
-from tests.support.misbehaving import Behaviour, Handler, Misbehaving, hang_up, says, silence
+from tests.support.clients import Clients, Clock
+from tests.support.misbehaving import Behaviour, Handler, Misbehaving, drip_headers, hang_up, says, silence
 from versioning.client import EditorError, NotFound, ServerError, Unreachable
 
 ECHO = {"provider": "echo", "name": "echo"}
@@ -147,3 +147,33 @@ def test_a_stream_that_falls_silent_is_not_waited_for(connect: Clients, server: 
     server.does(behave)
     with pytest.raises(Unreachable):
         list(connect(server.url, timeout=0.4).get_agent("writer").stream("hello"))
+
+
+@pytest.mark.parametrize(
+    "behaviour", [silence, drip_headers], ids=["says nothing", "sends headers without an end"]
+)
+def test_a_stream_that_does_not_begin_is_not_waited_for(
+    connect: Clients, server: Misbehaving, behaviour: Behaviour
+) -> None:
+    server.does(behaviour)
+    with pytest.raises(Unreachable):
+        list(connect(server.url, timeout=0.4).get_agent("writer").stream("hello"))
+
+
+def test_a_stream_may_take_longer_than_a_call(
+    connect: Clients, server: Misbehaving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock(monkeypatch)
+    heard = threading.Event()
+
+    def behave(handler: Handler) -> None:
+        streams(DELTA)(handler)
+        assert heard.wait(60)
+        handler.wfile.write(DELTA + DONE)
+
+    server.does(behave)
+    events = connect(server.url, timeout=60).get_agent("writer").stream("hello")
+    next(events)
+    clock.now += 3600
+    heard.set()
+    assert [one.text for one in events] == ["Grüße"]

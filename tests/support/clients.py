@@ -12,6 +12,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
+
 from versioning.client import AsyncClient, Client
 
 SECONDS_TO_WAIT = 120
@@ -105,3 +107,11 @@ class Clients:
 
 async def _made(url: str, key: str, settings: dict[str, Any]) -> AsyncClient:
     return AsyncClient(url, api_key=key, **settings)
+
+
+class Clock:
+    """Time that passes when a test says so."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0.0
+        monkeypatch.setattr("versioning.client.base.clock", lambda: self.now)

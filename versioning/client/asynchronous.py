@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from contextlib import aclosing, asynccontextmanager
 from functools import wraps
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
 
@@ -55,6 +56,16 @@ def iterating(
                 yield entry
 
     return method
+
+
+@asynccontextmanager
+async def in_time(seconds: float) -> AsyncIterator[None]:
+    """Limit what takes several waits, each of which httpx limits alone."""
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError:
+        raise httpx.ReadTimeout("there is no time left") from None
 
 
 class Stored(Generic[R, V, L, C]):
@@ -187,12 +198,8 @@ class AsyncClient(BaseClient):
     async def events(self, request: Request) -> AsyncIterator[Event]:
         """Send a request whose answer is a stream of events, and yield them."""
         reader = EventReader()
-        sent = self._as_sent(request, accept="text/event-stream")
         with unreachable_when_broken():
-            async with self._http.stream(**sent, timeout=self._timeout) as response:
-                if response.status_code != httpx.codes.OK:
-                    await response.aread()
-                    await self._run(self._flows.fail(answer_of(response)))
+            async with self._open(request) as response:
                 async for piece in response.aiter_bytes():
                     for event in reader.feed(piece):
                         yield event
@@ -237,11 +244,22 @@ class AsyncClient(BaseClient):
         sent = self._as_sent(send.request, send.etag)
         left = send.deadline - self._clock()
         with lost_when_broken():
-            try:
-                async with asyncio.timeout(left):
-                    return answer_of(await self._http.request(**sent, timeout=left))
-            except TimeoutError:
-                raise httpx.ReadTimeout("there is no time left") from None
+            async with in_time(left):
+                return answer_of(await self._http.request(**sent, timeout=left))
+
+    @asynccontextmanager
+    async def _open(self, request: Request) -> AsyncIterator[httpx.Response]:
+        """Yield an answer whose body is still to come; raises what any other answer stands for."""
+        sent = self._as_sent(request, accept="text/event-stream")
+        asked = self._http.build_request(**sent, timeout=self._timeout)
+        async with in_time(self._timeout):
+            response = await self._http.send(asked, stream=True)
+            if response.status_code != httpx.codes.OK:
+                await response.aread()
+        async with aclosing(response):
+            if response.status_code != httpx.codes.OK:
+                await self._run(self._flows.fail(answer_of(response)))
+            yield response
 
     def _later(self, flow: Flow[None]) -> None:
         task = asyncio.get_running_loop().create_task(self._run(flow))

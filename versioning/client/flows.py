@@ -32,9 +32,6 @@ T = TypeVar("T")
 
 OK, CREATED, NOT_MODIFIED = 200, 201, 304
 
-PROBE_SECONDS = 1.0
-"""How long a server that is down is waited for, when there is an answer to give instead."""
-
 REWRITE_SECONDS = 3600.0
 """After which an answer that still holds is written to the disk again, so that it counts as used."""
 
@@ -147,20 +144,20 @@ class Flows:
         finally:
             self._cache.end_refresh(key)
 
-    def _revalidate(self, call: Call[Any], key: Key, held: Entry | None) -> Flow[Any]:
+    def _revalidate(self, call: Call[T], key: Key, held: Entry | None) -> Flow[Any]:
         if held is None or not self._exchange.down:
-            return (yield from self._ask_again(call, key, held, self._policy.timeout))
+            return (yield from self._ask_again(call, key, held))
         with self._exchange.probe() as mine:
-            if not mine:
-                return _stale(held)
-            timeout = min(self._policy.timeout, PROBE_SECONDS)
-            return (yield from self._ask_again(call, key, held, timeout))
+            return (yield from self._ask_again(call, key, held)) if mine else _stale(held)
 
-    def _ask_again(self, call: Call[Any], key: Key, held: Entry | None, timeout: float) -> Flow[Any]:
+    def _ask_again(self, call: Call[Any], key: Key, held: Entry | None) -> Flow[Any]:
         ticket = self._cache.ticket()
         try:
             answer = yield from self._exchange.ask(
-                call.request, timeout, etag=held.answer.etag if held else None, wait=held is None
+                call.request,
+                self._policy.timeout,
+                etag=held.answer.etag if held else None,
+                wait=held is None,
             )
             if held is not None and answer.status == NOT_MODIFIED:
                 return (yield from self._keep(key, replace(held, ticket=ticket)))

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from functools import wraps
 from threading import Lock
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
@@ -188,11 +189,7 @@ class Client(BaseClient):
     def events(self, request: Request) -> Iterator[Event]:
         """Send a request whose answer is a stream of events, and yield them."""
         reader = EventReader()
-        sent = self._as_sent(request, accept="text/event-stream")
-        with unreachable_when_broken(), self._http.stream(**sent, timeout=self._timeout) as response:
-            if response.status_code != httpx.codes.OK:
-                response.read()
-                self._run(self._flows.fail(answer_of(response)))
+        with unreachable_when_broken(), self._open(request) as response:
             for piece in response.iter_bytes():
                 yield from reader.feed(piece)
                 if reader.done:
@@ -252,6 +249,20 @@ class Client(BaseClient):
         left = send.deadline - self._clock()
         with lost_when_broken(), self._deadline.at(send.deadline):
             return answer_of(self._http.request(**sent, timeout=left))
+
+    @contextmanager
+    def _open(self, request: Request) -> Iterator[httpx.Response]:
+        """Yield an answer whose body is still to come; raises what any other answer stands for."""
+        sent = self._as_sent(request, accept="text/event-stream")
+        asked = self._http.build_request(**sent, timeout=self._timeout)
+        with self._deadline.at(self._clock() + self._timeout):
+            response = self._http.send(asked, stream=True)
+            if response.status_code != httpx.codes.OK:
+                response.read()
+        with closing(response):
+            if response.status_code != httpx.codes.OK:
+                self._run(self._flows.fail(answer_of(response)))
+            yield response
 
     def _later(self, flow: Flow[None]) -> None:
         with self._lock:
