@@ -228,6 +228,25 @@ class TestRoundTrip:
         assert desk.does("push", "--publish").code == DONE
         assert desk.everything() == before
 
+    def test_an_override_of_an_agent_in_code_is_a_file_like_others(
+        self, live_service: Service, run: Callable[..., Outcome], tmp_path: Path
+    ) -> None:
+        path = tmp_path / "agents" / "supervisor.json"
+        path.parent.mkdir()
+        options = [str(tmp_path), "--workspace", "default"]
+        with Client(live_service.url, api_key=live_service.key) as client:
+            override = client.get_stored_agent("supervisor")
+            try:
+                for text, tools in (("first", {"order_status": {}}), ("second", None)):
+                    config = {"instructions": text, **({"tools": tools} if tools else {})}
+                    path.write_text(json.dumps(config))
+                    assert run("push", *options, "--publish").code == DONE
+                    assert client.get_agent("supervisor").details().instructions == text
+                    assert override.export().config == config
+                    assert "supervisor" not in run("diff", *options).out
+            finally:
+                override.delete()
+
     def test_a_folder_without_a_memory_is_taken_at_its_word(self, desk: Desk, writer: Any) -> None:
         desk.does("pull")
         (desk.folder / ".editor.json").unlink()
@@ -388,6 +407,12 @@ class TestFiles:
         (desk.folder / "notes.json").write_text("hello")
         assert desk.does("diff").code == DONE
 
+    @pytest.mark.parametrize("command", ["push", "diff"])
+    def test_a_folder_that_is_not_there_is_not_made(self, desk: Desk, command: str) -> None:
+        outcome = desk.does(command)
+        assert outcome.code == FAILED and "is not a folder" in outcome.err
+        assert not desk.folder.exists()
+
     def test_a_broken_memory_is_said_and_not_guessed(self, desk: Desk) -> None:
         desk.does("pull")
         (desk.folder / ".editor.json").write_text("{")
@@ -453,7 +478,15 @@ class TestTheCommand:
 
     @pytest.mark.parametrize(
         "arguments",
-        [[], ["bogus"], ["get", "agent"], ["get", "tool", "x"], ["push"], ["get", "agent", "x"]],
+        [
+            [],
+            ["bogus"],
+            ["get", "agent"],
+            ["get", "tool", "x"],
+            ["push"],
+            ["get", "agent", "x"],
+            ["get", "agent", "x", "--url", "127.0.0.1", "--api-key", "ek_x"],
+        ],
         ids=repr,
     )
     def test_a_command_that_makes_no_sense_is_explained(self, arguments: list[str]) -> None:

@@ -42,9 +42,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         missing = "--url or EDITOR_URL" if not given.url else "--api-key or EDITOR_API_KEY"
         parser.error(f"{missing} is required")
     try:
-        with Client(given.url, api_key=given.api_key, timeout=given.timeout) as client:
+        client = Client(given.url, api_key=given.api_key, timeout=given.timeout)
+    except ValueError as fault:
+        parser.error(str(fault))
+    try:
+        with client:
             return int(given.command(client, given))
-    except (EditorError, FolderFault, OSError, ValueError) as fault:
+    except (EditorError, FolderFault, OSError) as fault:
         sys.stderr.write(f"error: {fault}\n")
         return FAILED
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from versioning import canonical
+from versioning.client.arguments import Status
 from versioning.client.errors import NotFound
 from versioning.client.folder import Agreement, Config, Folder, Place
 from versioning.client.records import Record
@@ -35,8 +36,8 @@ class Remote:
 
     record: Record
     published: Config | None
-    latest: Config | None
-    """None also when the key may not read drafts."""
+    draft: Config | None
+    """The latest version, when it is not the published one and the key may read it."""
 
     @property
     def pointers(self) -> tuple[str | None, str | None]:
@@ -46,13 +47,13 @@ class Remote:
     @property
     def newest(self) -> Config:
         """What an edit starts from."""
-        return self.latest if self.latest is not None else self.published or {}
+        return self.draft or self.published or {}
 
     def has_other_draft(self, agreement: Agreement | None) -> bool:
         """Say whether there is a draft that the file has never held."""
-        if self.latest is None or _same(self.latest, self.published):
+        if self.draft is None or _same(self.draft, self.published):
             return False
-        return agreement is None or agreement.digest != canonical.digest(self.latest)
+        return agreement is None or agreement.digest != canonical.digest(self.draft)
 
     def agreement(self, config: Config) -> Agreement:
         """Return the note that a file with this content is what the server has now."""
@@ -72,15 +73,15 @@ def fetch(client: Client, place: Place) -> Remote | None:
         record: Record = client.perform(resource.details())
     except NotFound:
         return None
-    versions = {record.active_version_id, record.latest_version_id} - {None}
-    exported = {
-        version_id: dict(client.perform(resource.export(version_id=version_id)).config)
-        for version_id in versions
-    }
+
+    def exported(status: Status) -> Config:
+        return dict(client.perform(resource.export(status=status)).config)
+
+    active, latest = record.active_version_id, record.latest_version_id
     return Remote(
         record=record,
-        published=exported.get(record.active_version_id),
-        latest=exported.get(record.latest_version_id),
+        published=exported("published") if active else None,
+        draft=exported("draft") if latest and latest != active else None,
     )
 
 
@@ -95,7 +96,7 @@ def compare(folder: Folder, place: Place, here: Config | None, there: Remote | N
         return State.NEW if agreement is None else untouched
     if _same(here, there.published):
         return State.SAME
-    if _same(here, there.latest):
+    if _same(here, there.draft):
         return State.DRAFT
     moved = agreement is not None and (agreement.active, agreement.latest) != there.pointers
     if edited:

@@ -44,8 +44,9 @@ class Deadline(threading.local):
         """Make the connections of an httpx client keep to the deadline, those through proxies too."""
         for transport in (client._transport, *client._mounts.values()):  # noqa: SLF001
             pool = getattr(transport, "_pool", None)
-            if pool is not None:
-                pool._network_backend = _Backend(pool._network_backend, self)  # noqa: SLF001
+            backend = getattr(pool, "_network_backend", None)
+            if pool is not None and backend is not None:
+                pool._network_backend = _Backend(backend, self)  # noqa: SLF001
 
 
 class _Backend(httpcore.NetworkBackend):

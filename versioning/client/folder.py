@@ -81,6 +81,8 @@ class Folder:
 
     def places(self) -> Iterator[Place]:
         """Yield what there are files of; raises `FolderFault` for a name that is not that of an id."""
+        if not self.root.is_dir():
+            raise FolderFault(f"{self.root} is not a folder")
         for kind in KINDS:
             for path in sorted((self.root / kind).glob("*.json")):
                 yield _place(f"{kind}/{path.name}")
