@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.support.relay import relay_to
 from tests.support.service import ROOT, Service
 from versioning.client import Client, NotFound
 from versioning.client.__main__ import main
@@ -292,6 +293,24 @@ class TestMeanwhile:
         assert desk.does("push").code == FAILED
         lead = desk.client.get_stored_agent(f"{desk.workspace}-lead")
         assert lead.details(status="draft").name == "mine"
+
+    def test_what_was_done_before_the_server_went_is_said_and_remembered(
+        self, desk: Desk, writer: Any, live_service: Service, key: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        with relay_to(live_service.url) as relay:
+            options = ["--url", relay.url, "--api-key", key, "--workspace", desk.workspace]
+            assert main(["pull", str(desk.folder), *options]) == DONE
+            desk.edit(f"{desk.workspace}-tone", "prompt-blocks", content="mine")
+            desk.edit(writer.id, instructions="mine")
+            relay.cut_before(b"GET /api/stored/agents/")
+            capsys.readouterr()
+            assert main(["push", str(desk.folder), *options]) == FAILED
+            said = capsys.readouterr()
+        assert f"saved: prompt-blocks/{desk.workspace}-tone.json" in said.out and "error:" in said.err
+        assert (
+            desk.client.get_stored_prompt_block(f"{desk.workspace}-tone").details(status="draft").content
+            == "mine"
+        )
 
     def test_force_saves_the_file_and_keeps_the_history(self, desk: Desk, writer: Any) -> None:
         desk.does("pull")

@@ -269,8 +269,11 @@ def test_a_busy_server_that_wants_to_be_left_alone_for_long_is(connect: Clients,
     assert len(server.asked) == 1
 
 
-def test_a_busy_server_is_not_waited_for_where_an_answer_is_held(warm: Any, server: Misbehaving) -> None:
-    server.does(says(429, Retry_After="0"))
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_server_that_wants_to_be_left_alone_is_where_an_answer_is_held(
+    warm: Any, server: Misbehaving, status: int
+) -> None:
+    server.does(says(status, Retry_After="1"))
     assert warm.get_stored_agent("writer").details().stale
     assert len(server.asked) == 1
 

@@ -130,6 +130,7 @@ def test_the_key_is_sent_and_not_shown(connect: Clients, server: Misbehaving) ->
 SENSELESS: list[dict[str, Any]] = [
     {"url": "127.0.0.1:8000"},
     {"url": "ftp://127.0.0.1"},
+    {"api_key": ""},
     {"api_key": "ek_ü"},
     {"api_key": "ek\n"},
     {"timeout": 0},

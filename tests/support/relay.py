@@ -21,6 +21,7 @@ class Relay:
         self._target = (parts.hostname, parts.port)
         self._open: set[socket.socket] = set()
         self._is_cut = False
+        self._last: bytes | None = None
         relay = self
 
         class Handler(BaseRequestHandler):
@@ -39,9 +40,9 @@ class Relay:
             return
         with socket.create_connection(self._target) as far:
             self._open |= {near, far}
-            back = threading.Thread(target=_pump, args=(far, near), daemon=True)
+            back = threading.Thread(target=self._pump, args=(far, near), daemon=True)
             back.start()
-            _pump(near, far)
+            self._pump(near, far)
             back.join()
             self._open -= {near, far}
 
@@ -52,6 +53,10 @@ class Relay:
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
 
+    def cut_before(self, beginning: bytes) -> None:
+        """Cut when a request begins so."""
+        self._last = beginning
+
     def close(self) -> None:
         """Stop listening."""
         self.cut()
@@ -59,14 +64,15 @@ class Relay:
         self._server.server_close()
         self._thread.join()
 
-
-def _pump(source: socket.socket, sink: socket.socket) -> None:
-    with suppress(OSError):
-        while piece := source.recv(PIECE):
-            sink.sendall(piece)
-    for end in (source, sink):
+    def _pump(self, source: socket.socket, sink: socket.socket) -> None:
         with suppress(OSError):
-            end.shutdown(socket.SHUT_RDWR)
+            while piece := source.recv(PIECE):
+                if self._last is not None and piece.startswith(self._last):
+                    self.cut()
+                sink.sendall(piece)
+        for end in (source, sink):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
 
 
 @contextmanager

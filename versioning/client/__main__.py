@@ -9,7 +9,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -68,20 +69,23 @@ def _get(client: Client, given: argparse.Namespace) -> int:
 
 def _pull(client: Client, given: argparse.Namespace) -> int:
     transfer = _transfer(client, given)
-    transfer.pull()
-    return _told(transfer)
+    with _telling(transfer):
+        transfer.pull()
+    return _code(transfer)
 
 
 def _push(client: Client, given: argparse.Namespace) -> int:
     transfer = _transfer(client, given)
-    transfer.push(message=given.message, publish=given.publish)
-    return _told(transfer)
+    with _telling(transfer):
+        transfer.push(message=given.message, publish=given.publish)
+    return _code(transfer)
 
 
 def _diff(client: Client, given: argparse.Namespace) -> int:
     transfer = _transfer(client, given)
-    differ = transfer.diff()
-    return max(_told(transfer), DIFFERENT if differ else DONE)
+    with _telling(transfer):
+        differ = transfer.diff()
+    return DIFFERENT if differ else _code(transfer)
 
 
 def _transfer(client: Client, given: argparse.Namespace) -> Transfer:
@@ -89,11 +93,19 @@ def _transfer(client: Client, given: argparse.Namespace) -> Transfer:
     return Transfer(client=client, folder=folder, workspace=given.workspace, force=given.force)
 
 
-def _told(transfer: Transfer) -> int:
-    for line in transfer.report.lines:
-        sys.stdout.write(f"{line}\n")
-    for fault in transfer.report.faults:
-        sys.stderr.write(f"error: {fault}\n")
+@contextmanager
+def _telling(transfer: Transfer) -> Iterator[None]:
+    """Say what was done, however far it went."""
+    try:
+        yield
+    finally:
+        for line in transfer.report.lines:
+            sys.stdout.write(f"{line}\n")
+        for fault in transfer.report.faults:
+            sys.stderr.write(f"error: {fault}\n")
+
+
+def _code(transfer: Transfer) -> int:
     return FAILED if transfer.report.faults else DONE
 
 

@@ -47,14 +47,14 @@ class BaseClient:
         cache_dir: str | Path | None = None,
         api_prefix: str = "/api",
     ) -> None:
-        numbers = {
-            "timeout": timeout,
-            "run_timeout": run_timeout,
-            "retries": retries,
-            "max_age": max_age,
-            "stale_while_revalidate": stale_while_revalidate,
-        }
-        _check(url, api_key, numbers)
+        policy = Policy(
+            timeout=timeout,
+            run_timeout=run_timeout,
+            retries=retries,
+            max_age=max_age,
+            stale_while_revalidate=stale_while_revalidate,
+        )
+        _check(url, api_key, policy)
         self._root = "/".join(part.strip("/") for part in (url, api_prefix) if part.strip("/"))
         self._headers = {"Authorization": f"Bearer {api_key}", "Accept": "application/json"}
         self._timeout = timeout
@@ -62,7 +62,7 @@ class BaseClient:
         scope = Scope.of(self._root, api_key)
         disk = None if cache_dir is None else Disk(Path(cache_dir), scope)
         self._clock = clock
-        self._flows = Flows(scope, Policy(**numbers), disk, clock)  # type: ignore[arg-type]
+        self._flows = Flows(scope, policy, disk, clock)
         self._start()
 
     @property
@@ -93,12 +93,12 @@ class BaseClient:
         }
 
 
-def _check(url: str, api_key: str, numbers: dict[str, float]) -> None:
+def _check(url: str, api_key: str, policy: Policy) -> None:
     if not url.startswith(("http://", "https://")):
         raise ValueError(f"url must begin with http:// or https://, not be {url!r}")
-    if not api_key.isascii() or not api_key.isprintable():
-        raise ValueError("api_key holds characters that no key has")
-    for name, number in numbers.items():
+    if not api_key or not api_key.isascii() or not api_key.isprintable():
+        raise ValueError("api_key is empty, or holds characters that no key has")
+    for name, number in vars(policy).items():
         if not number >= 0 or (number == 0 and name.endswith("timeout")):
             raise ValueError(f"{name} must not be {number!r}")
 

@@ -18,6 +18,7 @@ from versioning.client.result import Held, Result
 T_co = TypeVar("T_co", covariant=True)
 R = TypeVar("R", bound=Result)
 Query = tuple[tuple[str, str], ...]
+CONTEXT = "requestContext"
 
 
 class Resource(NamedTuple):
@@ -121,7 +122,7 @@ def context_query(request_context: Mapping[str, Any] | None) -> Query:
     """Return the values for templates and rules as reads take them: equal ones give the same text."""
     if request_context is None:
         return ()
-    return (("requestContext", base64.b64encode(encoded(request_context, "requestContext")).decode()),)
+    return ((CONTEXT, base64.b64encode(encoded(request_context, CONTEXT)).decode()),)
 
 
 def reading(result: type[R], **expected: Any) -> Callable[[Answer], R]:
@@ -145,10 +146,12 @@ def kept(
     result: type[R], about: Resource, path: str, query: Query, *expected: tuple[str, str | None]
 ) -> Call[R]:
     """Return the call that reads a resource for the cache."""
-    return cast("Call[R]", _kept(result, about, path, query, expected))
+    # An application makes the same few reads all the time, so that describing one is remembered.
+    # With a context there may be as many as there are users.
+    describe = _kept.__wrapped__ if CONTEXT in dict(query) else _kept
+    return cast("Call[R]", describe(result, about, path, query, expected))
 
 
-# An application makes the same few reads all the time, and a read from the cache costs little more than this.
 @lru_cache(maxsize=4096)
 def _kept(
     result: type[Result],

@@ -51,16 +51,17 @@ class Exchange:
     ) -> Flow[Answer]:
         """Send a request and return the answer, whatever its status; only reads are sent again.
 
-        All attempts together take `timeout` seconds at most. Without `wait` the caller has no use for
-        an answer that comes after the pause that a busy server asks for. Raises `Unreachable`.
+        All attempts together take `timeout` seconds at most. A caller that has an answer to give
+        instead does not `wait` for as long as the server wants. Raises `Unreachable`.
         """
         is_read = request.method == "GET"
         deadline = self._clock() + timeout
         retries = self._retries if is_read and not self.down else 0
         for attempt in count():
             outcome = yield from _attempt(Send(request, deadline, etag))
-            pause = _pause(attempt, outcome)
-            again = _is_down(outcome) or (wait and _is_busy(outcome))
+            wanted = _wanted_pause(outcome)
+            pause = wanted or _back_off(attempt)
+            again = (_is_down(outcome) or _is_busy(outcome)) and (wait or wanted is None)
             if not again or attempt >= retries or self._clock() + pause >= deadline:
                 break
             yield Sleep(pause)
@@ -97,10 +98,14 @@ def _is_busy(outcome: Answer | Lost) -> bool:
     return isinstance(outcome, Answer) and outcome.status == TOO_MANY
 
 
-def _pause(attempt: int, outcome: Answer | Lost) -> float:
-    asked_for = _retry_after(outcome) if isinstance(outcome, Answer) else None
+def _wanted_pause(outcome: Answer | Lost) -> float | None:
+    """Return the seconds for which the server wants to be left alone, where it says so."""
+    return _retry_after(outcome) if isinstance(outcome, Answer) else None
+
+
+def _back_off(attempt: int) -> float:
     # Drawn by lot, so that many clients that lost the server at once do not come back at once.
-    return asked_for or BACK_OFF_SECONDS * 2**attempt * random.uniform(0.5, 1)  # noqa: S311  no secret
+    return BACK_OFF_SECONDS * 2.0**attempt * random.uniform(0.5, 1)  # noqa: S311  no secret
 
 
 def _unreachable(request: Request, lost: Lost) -> Unreachable:
