@@ -26,7 +26,9 @@ ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[:
 # What the editor itself reads.
 EDITOR_API_PREFIX = env.str("EDITOR_API_PREFIX", default="/api").strip("/")
 EDITOR_CODE_WORKSPACE = env.str("EDITOR_CODE_WORKSPACE", default="default")
-EDITOR_SOURCE = env.str("EDITOR_SOURCE", default="database")
+EDITOR_SOURCE = env.str("EDITOR_SOURCE", default="database")  # or `code`: override files under Git
+EDITOR_CODE_PATH = env.str("EDITOR_CODE_PATH", default="./service/editor")
+EDITOR_GIT_HISTORY_DEPTH = env.int("EDITOR_GIT_HISTORY_DEPTH", default=50)  # commits of a file
 EDITOR_FRAMEWORK = env.str("EDITOR_FRAMEWORK", default="editor_project.framework.framework")
 EDITOR_KEEP_VERSIONS = env.int("EDITOR_KEEP_VERSIONS", default=0)  # 0 keeps all of them
 EDITOR_MAX_BODY = env.int("EDITOR_MAX_BODY", default=1024 * 1024)  # bytes

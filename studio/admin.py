@@ -40,7 +40,7 @@ class ResourceAdmin(ReadOnlyAdmin):
     @admin.display(description="State")
     def state(self, resource: VersionedResource) -> str:
         """Say in one word what an editor wants to know."""
-        if resource.active_version_id is None:
+        if resource.active_id is None:
             return "Draft"
         return "Changed" if resource.has_draft else "Published"
 
@@ -49,7 +49,7 @@ class ResourceAdmin(ReadOnlyAdmin):
         """List the newest versions, a line each."""
         rows = resource.versions.select_related("author")[:50]
         return "\n".join(
-            f"{row.number}  {row.state_in(resource)}  {row.author_name or '-'}  {row.change_message}"
+            f"{row.number}  {resource.state_of(row)}  {row.author_name or '-'}  {row.change_message}"
             for row in rows
         )
 

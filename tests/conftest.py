@@ -15,6 +15,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
+from tests.support.override_files import Folder, define
 from tests.support.service import Service, running_service
 from versioning.access import Role
 from versioning.models import ApiKey, Membership, Workspace
@@ -58,6 +59,13 @@ def cast(db: None) -> Cast:
 def alice(cast: Cast) -> Api:
     """The admin of acme, who may do everything there."""
     return cast.alice
+
+
+@pytest.fixture
+def folder(tmp_path: Path, settings: Any) -> Folder:
+    """A folder for overrides of `answers` and `team/lead`, in no repository."""
+    define(settings, tmp_path / "overrides")
+    return Folder(tmp_path / "overrides")
 
 
 @pytest.fixture(params=[AGENTS, PROMPT_BLOCKS], ids=["agents", "prompt-blocks"])

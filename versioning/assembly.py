@@ -66,14 +66,14 @@ class Candidate:
             id=agent.pk,
             config=resolved.version.config,
             source="stored",
-            status=Status.PUBLISHED if agent.active_version_id else Status.DRAFT,
+            status=Status.PUBLISHED if agent.active_id else Status.DRAFT,
             metadata=agent.metadata,
             version_id=resolved.version.version_id,
-            active_version_id=_text(agent.active_version_id),
+            active_version_id=agent.active_id,
             selector=resolved.selector,
             policy=_policy(resolved),
             workspace_id=agent.workspace_id,
-            published_at=agent.published_at,
+            published_at=agent.published_since,
             fallback=resolved.fallback,
         )
 
@@ -89,11 +89,11 @@ class Candidate:
             status=Status.PUBLISHED,
             metadata={**agent.metadata, **(row.metadata if row else {})},
             version_id=override.version.version_id if override else None,
-            active_version_id=_text(row.active_version_id if row else None),
+            active_version_id=row.active_id if row else None,
             selector=selector,
             policy=_policy(override) if override else Blocks.LIVE,
             workspace_id=row.workspace_id if row else None,
-            published_at=row.published_at if override and row else None,
+            published_at=row.published_since if override and row else None,
         )
 
     def trusts(self, block: FoundBlock) -> bool:
@@ -148,7 +148,8 @@ def _found(block: PromptBlock, policy: Blocks, caller: Caller) -> FoundBlock:
 def _policy(resolved: Resolved[Agent]) -> Blocks:
     if resolved.selector.status is Status.DRAFT or resolved.selector.label == "latest":
         return Blocks.DRAFTS
-    return Blocks.LIVE if resolved.version.pk == resolved.resource.active_version_id else Blocks.READABLE
+    is_active = resolved.version.version_id == resolved.resource.active_id
+    return Blocks.LIVE if is_active else Blocks.READABLE
 
 
 def _build(candidate: Candidate, context: Mapping[str, Any], found: Found) -> ResolvedAgent:
@@ -175,10 +176,6 @@ def _build(candidate: Candidate, context: Mapping[str, Any], found: Found) -> Re
         warnings=tuple(_left_out(report) for report in absent),
         blocks=tuple(report for report in reports if report.id is not None),
     )
-
-
-def _text(version_id: object) -> str | None:
-    return None if version_id is None else str(version_id)
 
 
 def _offered(value: Any, context: Mapping[str, Any]) -> dict[str, Any]:

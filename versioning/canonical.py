@@ -78,9 +78,9 @@ def dump(value: Any, *, indent: int | None = None) -> str:
     )
 
 
-def file_text(config: Any) -> str:
-    """Return the text of an export or override file: indented by two, with a final newline."""
-    return dump(config, indent=2) + "\n"
+def file_text(value: Any) -> str:
+    """Return the text of an export or override file: canonical, indented by two, a final newline."""
+    return dump(value, indent=2) + "\n"
 
 
 def digest(value: Any) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.models import Q
 
-from versioning.access import Caller
+from versioning.access import Caller, Right
 from versioning.config import Config, referenced_agents, referenced_tools
 from versioning.errors import Invalid, Issue
 from versioning.instructions import referenced_blocks
@@ -27,27 +28,42 @@ class Dependents:
 
 
 def dependents_of(
-    target: Agent | PromptBlock, code: Registry, *, status: Status, caller: Caller
+    target: Agent | PromptBlock,
+    code: Registry,
+    *,
+    status: Status,
+    caller: Caller,
+    beside: Sequence[Agent] = (),
 ) -> Dependents:
     """Return the agents whose published (or latest) version refers directly to the target.
 
     Whoever may not read a draft learns nothing of what it refers to; hidden ones are counted
-    only for a public target. Of agents that code defines, the code says whom they delegate to.
+    only for a public target. Of agents that code defines, the code says whom they delegate to;
+    `beside` are their overrides of which something other than a row says what they refer to.
     """
     pointer = "active_version" if status is Status.PUBLISHED else "latest_version"
     relation = "sub_agents" if isinstance(target, Agent) else "blocks"
     agents = Agent.objects.filter(**{f"{pointer}__{relation}__target_id": target.pk})
     if isinstance(target, Agent):
         agents = agents.exclude(pk=target.pk).exclude(pk__in=code.agents)
+    agents = agents.exclude(pk__in=[agent.pk for agent in beside])
     readable = agents.readable_by(caller) if status is Status.PUBLISHED else agents.drafts_readable_by(caller)
     in_code = _code_dependents(target, code)
     named = dict(readable.values_list("id", f"{pointer}__name"))
     named |= dict.fromkeys(in_code & code.readable_by(caller).keys(), "")
+    if status is Status.PUBLISHED or caller.may(Right.READ_DRAFTS, code.workspace_id):
+        overriding = {agent.pk for agent in beside if _refers(agent, target, status)}
+        named |= dict.fromkeys(overriding & code.readable_by(caller).keys(), "")
     named |= {agent_id: agent.name for agent_id, agent in code.agents.items() if agent_id in named}
     hidden = 0
     if isinstance(target, Agent) and target.visibility == Visibility.PUBLIC:
         hidden = agents.count() + len(in_code) - len(named)
     return Dependents(readable=sorted(named.items()), hidden_count=hidden)
+
+
+def _refers(override: Agent, target: Agent | PromptBlock, status: Status) -> bool:
+    version = override.active if status is Status.PUBLISHED else override.latest
+    return version is not None and any(target.pk == found for _, found in referenced_blocks(version.config))
 
 
 def _code_dependents(target: Agent | PromptBlock, code: Registry) -> set[str]:

@@ -133,6 +133,15 @@ def not_applied(override: Config) -> list[str]:
     return [field for field in override if field not in APPLIED_FIELDS]
 
 
+def withheld(agent: CodeAgent, override: Config) -> list[str]:
+    """Return the fields that an override file of this agent may not hold."""
+    return [
+        field
+        for field, value in override.items()
+        if field not in APPLIED_FIELDS or _allowed(agent, field, value) is None
+    ]
+
+
 def refused(agent: CodeAgent, changes: Mapping[str, Any]) -> list[Issue]:
     """Return a fault for every changed field that the code's ownership withholds.
 

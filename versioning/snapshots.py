@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 
@@ -47,8 +49,35 @@ class Snapshot(Protocol):
 
     @property
     def source(self) -> str:
-        """Where it is kept: `database` or `git`."""
+        """Where it is kept: `database`, `git`, or `file` for a file that is not committed."""
+
+    @property
+    def commit(self) -> str | None:
+        """The commit that holds it, where one does."""
 
     @property
     def read_only(self) -> bool:
         """Whether it can be neither deleted nor labelled here."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """Where the pointers of a resource point when something beside its row decides: a file."""
+
+    active: Snapshot | None
+    """What is published."""
+    latest: Snapshot
+    base: Snapshot
+    """What the next edit starts from: the latest, or a richer version of the same configuration."""
+    history: Sequence[Snapshot] = ()
+    """The versions that no row holds, newest first."""
+    file: Snapshot | None = None
+    """What the file itself holds, whatever version that is."""
+    gone: bool = False
+    """Whether nothing but history is left: neither a file nor a row."""
+
+    def find(self, version_id: str) -> Snapshot | None:
+        """Return the version with this id, of those that no row holds."""
+        if self.file is not None and self.file.version_id == version_id:
+            return self.active
+        return next((one for one in self.history if one.version_id == version_id), None)

@@ -86,12 +86,14 @@ class VersionRecord(Shape):
     """A version, with its configuration at top level."""
 
     id: str
-    version_number: Annotated[int, Field(ge=1)]
+    version_number: Annotated[int, Field(ge=0, description="0 for an override file that is not committed.")]
     changed_fields: list[str]
     change_message: str
     author_id: str | None
     created_at: Time
-    source: Literal["database", "git"]
+    source: Literal["database", "git", "file"]
+    author_name: Annotated[str, Field(description="Of versions that Git holds.")] = ""
+    commit: Annotated[str, Field(description="Of versions that Git holds.")] = ""
     read_only: bool
     state: Literal["published", "draft", "historical"]
     labels: list[str]

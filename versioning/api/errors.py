@@ -17,6 +17,7 @@ from rest_framework.views import set_rollback
 from versioning import errors
 from versioning.api import wire
 from versioning.runtime import errors as runtime
+from versioning.sources.files import OverrideNotWritten, OverrideUnreadable
 
 logger = logging.getLogger(__name__)
 
@@ -28,6 +29,8 @@ STATUS: dict[type[errors.VersioningError], int] = {
     errors.IdTaken: 409,
     errors.InUse: 409,
     errors.EditConflict: 412,
+    OverrideNotWritten: 503,
+    OverrideUnreadable: 503,
     runtime.NoModel: 422,
     runtime.ProviderUnavailable: 422,
     runtime.DelegationStopped: 422,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, cast
 
 import django_filters
@@ -14,8 +15,9 @@ from rest_framework.request import Request
 from versioning import canonical
 from versioning.access import Caller, Right
 from versioning.api.parameters import query
+from versioning.config import searchable_text
 from versioning.errors import Invalid, Issue
-from versioning.models import Agent, PromptBlock, Visibility
+from versioning.models import Agent, PromptBlock, VersionedResource, Visibility
 from versioning.models.versioned import within
 
 _METADATA_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -89,6 +91,15 @@ class ResourceFilter(django_filters.FilterSet):
         rows: Rows = self.qs
         return rows if "status" in (self.data or {}) else self.by_status(rows, "status", self.default_status)
 
+    def keeps(self, resource: VersionedResource) -> bool:
+        """Say whether a record of which no row decides passes the filters, which are valid by now.
+
+        Each of these is the condition of the same name below, for a record at hand.
+        """
+        given = {name: value for name, value in self.form.cleaned_data.items() if value not in {None, ""}}
+        given.setdefault("status", self.default_status)
+        return all(_KEEPS[name](resource, value, self.caller) for name, value in given.items())
+
     @property
     def caller(self) -> Caller:
         """Who is asking."""
@@ -107,14 +118,7 @@ class ResourceFilter(django_filters.FilterSet):
 
     def by_metadata(self, rows: Rows, name: str, value: str) -> Rows:
         """Keep those whose metadata has these members, equal in type and value."""
-        wanted = canonical.sorted_by_key(canonical.parse(value, field=name))
-        if not isinstance(wanted, dict):
-            raise Invalid.field(name, "must be a JSON object")
-        if len(wanted) > MAX_METADATA_KEYS:
-            raise Invalid.field(name, f"must not ask for more than {MAX_METADATA_KEYS} keys")
-        for position, (key, member) in enumerate(wanted.items()):
-            if not _METADATA_KEY.fullmatch(key):
-                raise Invalid.field(f"{name}.{key}", "must begin with a letter or _, then letters, digits, _")
+        for position, (key, member) in enumerate(_wanted_metadata(name, value).items()):
             rows = self._with_member(rows, f"_metadata_{position}", key, member)
         return rows
 
@@ -154,6 +158,48 @@ class AgentFilter(ResourceFilter):
     class Meta:
         model = Agent
         fields: list[str] = []
+
+
+def _wanted_metadata(name: str, value: str) -> dict[str, Any]:
+    """Return the members that the metadata must have; raises `Invalid` for anything else."""
+    wanted = canonical.sorted_by_key(canonical.parse(value, field=name))
+    if not isinstance(wanted, dict):
+        raise Invalid.field(name, "must be a JSON object")
+    if len(wanted) > MAX_METADATA_KEYS:
+        raise Invalid.field(name, f"must not ask for more than {MAX_METADATA_KEYS} keys")
+    for key in wanted:
+        if not _METADATA_KEY.fullmatch(key):
+            raise Invalid.field(f"{name}.{key}", "must begin with a letter or _, then letters, digits, _")
+    return wanted
+
+
+def _has_metadata(resource: VersionedResource, value: str, _caller: Caller) -> bool:
+    held = resource.metadata
+    wanted = _wanted_metadata("metadata", value)
+    return all(key in held and canonical.same(held[key], member) for key, member in wanted.items())
+
+
+def _has_text(resource: VersionedResource, value: str, caller: Caller) -> bool:
+    drafts = caller.may(Right.READ_DRAFTS, resource.workspace_id)
+    shown = [resource.active, resource.latest if drafts else None]
+    texts = (f"{resource.pk.casefold()}\n{searchable_text(one.config)}" for one in shown if one is not None)
+    return any(value.casefold() in text for text in texts)
+
+
+def _has_draft(resource: VersionedResource, value: str, caller: Caller) -> bool:
+    drafts = caller.may(Right.READ_DRAFTS, resource.workspace_id)
+    return drafts and resource.has_draft == (value == "true")
+
+
+_KEEPS: dict[str, Callable[[Any, str, Caller], bool]] = {
+    "status": lambda found, value, _: value == "all" or (found.active is None) == (value == "draft"),
+    "authorId": lambda found, value, _: found.author is not None and found.author.get_username() == value,
+    "workspaceId": lambda found, value, _: found.workspace_id == value,
+    "visibility": lambda found, value, _: found.visibility == value,
+    "metadata": _has_metadata,
+    "search": _has_text,
+    "hasDraft": _has_draft,
+}
 
 
 def _type_names(value: Any) -> list[str]:

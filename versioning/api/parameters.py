@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import unquote_plus, unquote_to_bytes
 
-from django.db.models import QuerySet
 from django.http import QueryDict
 from drf_spectacular.utils import OpenApiParameter
 
@@ -19,7 +16,6 @@ from versioning.errors import Invalid, Issue
 from versioning.selectors import Selector, Status
 
 MAX_PER_PAGE = 1000
-_NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 def query(name: str, description: str, *, type: Any = str, **schema: Any) -> OpenApiParameter:  # noqa: A002
@@ -112,52 +108,3 @@ def context(given: QueryDict) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise Invalid.field("requestContext", "must be a JSON object")
     return value
-
-
-@dataclass(frozen=True, kw_only=True)
-class Page:
-    """Which part of a list is asked for, in which order."""
-
-    number: int
-    size: int
-    order: tuple[str, ...]
-
-    @classmethod
-    def read(cls, given: QueryDict, *, size: int, fields: Mapping[str, str], then: str) -> Page:
-        """Return the page; `fields` maps wire names to columns, the first of them is the default.
-
-        `then` is the column that decides between equals.
-        """
-        field = given.get("orderBy[field]", next(iter(fields)))
-        sign = "" if given.get("orderBy[direction]") == "ASC" else "-"
-        number = _number(given, "page", 0)
-        size = _number(given, "perPage", size)
-        if size > MAX_PER_PAGE:
-            raise Invalid.field("perPage", f"must not be larger than {MAX_PER_PAGE}")
-        return cls(number=number, size=size, order=(f"{sign}{fields[field]}", then))
-
-    def answer(
-        self, key: str, rows: QuerySet[Any], render: Callable[[list[Any]], list[dict[str, Any]]]
-    ) -> dict[str, Any]:
-        """Return the wire form of the page; two queries, and those of `render`."""
-        total = rows.count()
-        first = self.number * self.size
-        items = (
-            list(rows.order_by(*self.order)[first : first + self.size]) if self.size and first < total else []
-        )
-        return {
-            key: render(items),
-            "total": total,
-            "page": self.number,
-            "perPage": self.size,
-            "hasMore": bool(items) and first + len(items) < total,
-        }
-
-
-def _number(given: QueryDict, name: str, default: int) -> int:
-    text = given.get(name)
-    if text is None:
-        return default
-    if not _NUMBER.fullmatch(text):
-        raise Invalid.field(name, "must be a whole number from 0 on")
-    return int(text)

@@ -13,10 +13,10 @@ from versioning import ids, installed
 from versioning.api import bodies, parameters, wire
 from versioning.api.base import EditorViewSet, Parameters, expected_tags, record_tag, tagged
 from versioning.api.filters import ResourceFilter
-from versioning.api.parameters import Page
+from versioning.api.paging import Page
 from versioning.editor import Collection
 from versioning.fields import Shape
-from versioning.models import Version, VersionedResource
+from versioning.models import VersionedResource
 from versioning.resolution import Resolved
 from versioning.selectors import Status
 
@@ -67,7 +67,9 @@ class ResourceViewSet(EditorViewSet):
             request.query_params, self.collection.list(by=self.caller), request=self.request
         )
         page = Page.read(request.query_params, size=100, fields=RECORD_ORDERS, then="id")
-        return Response(page.answer(self.kind.list_key, filtered.chosen, self._records))
+        rows = filtered.chosen
+        beside = [found for found in self.collection.beside(by=self.caller) if filtered.keeps(found)]
+        return Response(page.answer(self.kind.list_key, rows, self._records, beside=beside))
 
     def create(self, request: Request) -> Response:
         """Make a resource with its first version."""
@@ -124,11 +126,17 @@ class ResourceViewSet(EditorViewSet):
     def versions(self, request: Request, id: str) -> Response:  # noqa: A002
         """List the versions, newest first."""
         history = self.collection.versions(id, by=self.caller)
-        rows = history.versions
-        if request.query_params.get("source") == "git":
-            rows = rows.none()
+        source = request.query_params.get("source")
+        rows = history.versions.none() if source == "git" else history.versions
+        commits = () if source == "database" else history.commits
         page = Page.read(request.query_params, size=20, fields=VERSION_ORDERS, then="-number")
-        return Response(page.answer("versions", rows, lambda found: self._versions(history.resource, found)))
+        if source is None and commits:
+            page = page.ordered_by("created_at", "number")  # two counts of their own say nothing together
+        return Response(
+            page.answer(
+                "versions", rows, lambda found: self._versions(history.resource, found), beside=commits
+            )
+        )
 
     def add_version(self, request: Request, id: str) -> Response:  # noqa: A002
         """Save a copy of what is published as a new draft."""
@@ -211,15 +219,16 @@ class ResourceViewSet(EditorViewSet):
         return record_tag(resource, self.caller)
 
     def _records(self, rows: Any) -> Any:
-        return [wire.record(row, row.active_version or row.latest_version, self.caller) for row in rows]
+        return [wire.record(row, row.active or row.latest, self.caller) for row in rows]
 
     def _versions(self, resource: VersionedResource | None, rows: Any) -> Any:
         if resource is None:
             return []
-        labels: dict[Any, Any] = {row.pk: [] for row in rows}
-        for label in resource.labels.filter(version_id__in=labels):
-            labels[label.version_id].append(label.name)
-        return [wire.version(self.kind, resource, row, labels[row.pk]) for row in rows]
+        labels: dict[str, list[str]] = {row.version_id: [] for row in rows}
+        own = [row.version_id for row in rows if not row.read_only]
+        for label in resource.labels.filter(version_id__in=own):
+            labels[str(label.version_id)].append(label.name)
+        return [wire.version(self.kind, resource, row, labels[row.version_id]) for row in rows]
 
     def _made(self, made: Resolved[Any]) -> Response:
         headers = {"Location": self._address(made.resource)}
@@ -227,9 +236,8 @@ class ResourceViewSet(EditorViewSet):
         return tagged(self.request, data, tag=self._tag(made.resource), status=201, headers=headers)
 
     def _made_version(self, made: Resolved[Any]) -> Response:
-        version: Version = made.version
-        headers = {"Location": f"{self._address(made.resource)}/versions/{version.version_id}"}
-        data = self._versions(made.resource, [version])[0]
+        headers = {"Location": f"{self._address(made.resource)}/versions/{made.version.version_id}"}
+        data = self._versions(made.resource, [made.version])[0]
         return tagged(self.request, data, status=201, headers=headers)
 
     def _address(self, resource: VersionedResource) -> str:

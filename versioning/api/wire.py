@@ -12,10 +12,11 @@ from versioning.config import Config
 from versioning.dependents import Dependents
 from versioning.editor.reading import Difference, Label
 from versioning.instructions import BlockReport
-from versioning.models import Version, VersionedResource
+from versioning.models import VersionedResource
 from versioning.resolution import Resolved
 from versioning.selectors import Status
 from versioning.served import Notice, ResolvedAgent
+from versioning.snapshots import Snapshot
 
 Wire = dict[str, Any]
 
@@ -56,16 +57,15 @@ def time(moment: datetime.datetime) -> str:
     return f"{moment.astimezone(datetime.UTC):%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
 
 
-def record(resource: VersionedResource, version: Version, caller: Caller) -> Wire:
+def record(resource: VersionedResource, version: Snapshot, caller: Caller) -> Wire:
     """Return a resource, flat, with the fields of one of its versions."""
     drafts = caller.may(Right.READ_DRAFTS, resource.workspace_id)
-    active = resource.active_version_id
     answer = {
         "id": resource.pk,
         "workspaceId": resource.workspace_id,
-        "status": (Status.PUBLISHED if active else Status.DRAFT).value,
-        "activeVersionId": str(active) if active else None,
-        "latestVersionId": str(resource.latest_version_id) if drafts else None,
+        "status": (Status.PUBLISHED if resource.active_id else Status.DRAFT).value,
+        "activeVersionId": resource.active_id,
+        "latestVersionId": resource.latest_id if drafts else None,
         "resolvedVersionId": version.version_id,
         "hasDraft": resource.has_draft if drafts else None,
         "authorId": resource.author.get_username() if resource.author else None,
@@ -96,7 +96,7 @@ def activated(resolved: Resolved[Any]) -> Wire:
     }
 
 
-def version(kind: Kind, resource: VersionedResource, row: Version, labels: list[str]) -> Wire:
+def version(kind: Kind, resource: VersionedResource, row: Snapshot, labels: list[str]) -> Wire:
     """Return a version with its configuration at top level."""
     return {
         "id": row.version_id,
@@ -105,13 +105,20 @@ def version(kind: Kind, resource: VersionedResource, row: Version, labels: list[
         **row.config,
         "changedFields": row.changed_fields,
         "changeMessage": row.change_message,
-        "authorId": row.author_name,
+        **_author(row),
         "createdAt": time(row.created_at),
         "source": row.source,
         "readOnly": row.read_only,
-        "state": row.state_in(resource).value,
+        "state": resource.state_of(row).value,
         "labels": labels,
     }
+
+
+def _author(row: Snapshot) -> Wire:
+    """Return who saved a version: a user of this service, or the author of a commit."""
+    if row.commit is None:
+        return {"authorId": row.author_name}
+    return {"authorId": None, "authorName": row.author_name, "commit": row.commit}
 
 
 def difference(found: Difference) -> Wire:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from threading import current_thread
 from typing import Any
 
@@ -24,11 +25,13 @@ from django.db import connections
 from versioning.access import Caller
 from versioning.editor.agents import Agents
 from versioning.editor.collection import Collection
+from versioning.editor.file_agents import FileAgents
 from versioning.editor.prompts import Prompts
 from versioning.overrides import CodeAgent
 from versioning.registry import Registry
 from versioning.selectors import Selector
 from versioning.served import ResolvedAgent
+from versioning.sources.overrides import OverrideSource
 
 __all__ = ["Agents", "Collection", "Editor", "Prompts"]
 
@@ -36,16 +39,20 @@ __all__ = ["Agents", "Collection", "Editor", "Prompts"]
 class Editor:
     """Two collections, one for each kind, that know the agents which the framework defines in code.
 
-    `source` says where overrides of code-defined agents live: in the database, so far the only place.
+    `source` says where overrides of code-defined agents live: in the `database`, or with the `code`
+    as files; the default is the setting `EDITOR_SOURCE`.
     """
 
     def __init__(self, *, source: str | None = None) -> None:
         source = settings.EDITOR_SOURCE if source is None else source
-        if source != "database":
-            raise ImproperlyConfigured(f"EDITOR_SOURCE must be 'database', not {source!r}")
+        if source not in {"database", "code"}:
+            raise ImproperlyConfigured(f"EDITOR_SOURCE must be 'database' or 'code', not {source!r}")
+        if settings.EDITOR_GIT_HISTORY_DEPTH < 0:
+            raise ImproperlyConfigured("EDITOR_GIT_HISTORY_DEPTH must not be negative")
         self.code = Registry(workspace_id=settings.EDITOR_CODE_WORKSPACE)
-        self.agent = Agents(self.code)
-        self.prompt = Prompts(self.code)
+        self.files = OverrideSource(Path(settings.EDITOR_CODE_PATH), settings.EDITOR_GIT_HISTORY_DEPTH)
+        self.agent = Agents(self.code) if source == "database" else FileAgents(self.code, self.files)
+        self.prompt = Prompts(self.code, self.agent)
 
     # What the runtime asks of an editor: `versioning.runtime.store.AgentStore`
 

@@ -63,7 +63,7 @@ class Agents(Collection[Agent]):
         The number of queries does not depend on the number of agents.
         """
         by = caller_of(by)
-        rows = list(self.list(by=by))
+        rows = [*self.list(by=by), *self.beside(by=by)]
         candidates = [
             Candidate.stored(select(row, PUBLISHED, by)) for row in rows if not self.code.get(row.pk)
         ]
@@ -71,7 +71,7 @@ class Agents(Collection[Agent]):
         overrides = {row.pk: row for row in rows if row.workspace_id == self.code.workspace_id}
         for agent_id, agent in self.code.readable_by(by).items():
             row = overrides.get(agent_id)
-            override = select(row, PUBLISHED, by) if row and row.active_version_id else None
+            override = select(row, PUBLISHED, by) if row and row.active_id else None
             candidates.append(Candidate.code(agent, PUBLISHED, row=row, override=override))
         candidates.sort(key=lambda candidate: candidate.id)
         return tuple(all_assembled(candidates, context or {}, by))
@@ -87,7 +87,7 @@ class Agents(Collection[Agent]):
         if not as_part:
             return Candidate.stored(self.get(agent_id, selector, by=by))
         row = self._with_versions.filter(pk=agent_id).first()
-        if row is None or (selector.status is Status.PUBLISHED and row.active_version_id is None):
+        if row is None or (selector.status is Status.PUBLISHED and row.active_id is None):
             raise NotFound
         return Candidate.stored(select(row, selector, by))
 
@@ -106,7 +106,8 @@ class Agents(Collection[Agent]):
 
         The first update of an agent that is defined in code makes its override.
         """
-        is_first = self.code.get(resource_id) is not None and self._override_row(resource_id) is None
+        row = self._override_row(resource_id) if self.code.get(resource_id) else None
+        is_first = self.code.get(resource_id) is not None and (row is None or row.gone)
         if is_first and more.get("expect") is None:
             first = {name: value for name, value in more.items() if name != "expect"}
             # Somebody may make the override at this very moment; then this is the second update.
@@ -169,9 +170,11 @@ class Agents(Collection[Agent]):
         """Return the version of an override that the selector names; None when the code itself serves."""
         if selector.status is Status.DRAFT or selector.label == "latest":
             by.require(Right.READ_DRAFTS, self.code.workspace_id)
+        if row is not None and row.gone and selector.version_id is None:
+            row = None
         if row is None and selector.status is None:
             raise NotFound
-        if row is None or (selector.status is Status.PUBLISHED and row.active_version_id is None):
+        if row is None or (selector.status is Status.PUBLISHED and row.active_id is None):
             return None
         return select(row, selector, by)
 

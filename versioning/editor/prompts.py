@@ -7,18 +7,30 @@ from typing import Any
 
 from versioning.access import APPLICATION
 from versioning.assembly import Blocks, find_blocks
+from versioning.dependents import Dependents, dependents_of
+from versioning.editor.agents import Agents
 from versioning.editor.collection import Collection
 from versioning.editor.reading import Who, caller_of
 from versioning.instructions import BlockReport, assemble
 from versioning.models import PromptBlock, PromptBlockLabel
 from versioning.registry import Registry
+from versioning.selectors import Status
 
 
 class Prompts(Collection[PromptBlock]):
     """Prompt blocks."""
 
-    def __init__(self, code: Registry) -> None:
+    def __init__(self, code: Registry, agents: Agents) -> None:
         super().__init__(PromptBlock, PromptBlockLabel, code, publishes_at_once=False)
+        self._agents = agents
+
+    def dependents(
+        self, resource_id: str, *, status: Status = Status.PUBLISHED, by: Who = APPLICATION
+    ) -> Dependents:
+        """Return the agents that refer directly to a block which the caller may read."""
+        by = caller_of(by)
+        target = self.find(resource_id, by=by)
+        return dependents_of(target, self.code, status=status, caller=by, beside=self._agents.beside())
 
     def preview(
         self,

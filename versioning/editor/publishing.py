@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 from django.conf import settings
 from django.db import transaction
@@ -17,9 +17,10 @@ from versioning.dependents import refuse_unpublished_blocks, warnings_for
 from versioning.editor.reading import Label, Reading, Who, caller_of, custom_label
 from versioning.errors import EditConflict, InUse, Invalid, NotFound
 from versioning.models import Action, Agent, AuditEntry, Version, VersionedResource, Visibility
-from versioning.resolution import Resolved
+from versioning.resolution import Resolved, find_version
 from versioning.selectors import State, Status
 from versioning.served import Notice
+from versioning.snapshots import Snapshot
 
 R = TypeVar("R", bound=VersionedResource)
 
@@ -46,8 +47,8 @@ class Publishing(Reading[R]):
         Raises `Invalid` naming every prompt block that the version refers to and that is not published.
         """
         by = caller_of(by)
-        with self._changing(resource_id, Right.PUBLISH, by, expect) as resource:
-            version = self.find_version(resource, version_id)
+        with self._changing(resource_id, Right.PUBLISH, by, expect, even_gone=True) as resource:
+            version = find_version(resource, version_id)
             self._activate(resource, version, by)
             return Resolved(
                 resource=resource, version=version, warnings=self._warnings(resource, version, by)
@@ -59,10 +60,10 @@ class Publishing(Reading[R]):
         """Serve no version; nothing is deleted."""
         by = caller_of(by)
         with self._changing(resource_id, Right.PUBLISH, by, expect) as resource:
-            if resource.active_version_id is not None:
-                self._note(Action.UNPUBLISH, resource, by, from_version=resource.active_version_id)
-                resource.activate(None, by_id=by.user_id)
-            return Resolved(resource=resource, version=resource.version(resource.latest_version_id))
+            if resource.active_id is not None:
+                self._note(Action.UNPUBLISH, resource, by, from_version=resource.active_id)
+                self._point(resource, None, by)
+            return Resolved(resource=resource, version=resource.latest)
 
     def label(
         self,
@@ -79,7 +80,7 @@ class Publishing(Reading[R]):
         with self._changing(resource_id, Right.PUBLISH, by, expect) as resource:
             if fault is not None:
                 raise Invalid.field("name", fault)
-            version = self.find_version(resource, version_id)
+            version = self._own_version(resource, version_id)
             row = resource.labels.select_related("updated_by").filter(name=name).first()
             if row is None or row.version_id != version.pk:
                 before = row.version_id if row else None
@@ -127,7 +128,7 @@ class Publishing(Reading[R]):
         with self._changing(resource_id, Right.PUBLISH, by, expect) as resource:
             if if_unused:
                 self._refuse_in_use(resource_id, by)
-            self._note(Action.DELETE, resource, by, from_version=resource.active_version_id)
+            self._note(Action.DELETE, resource, by, from_version=resource.active_id)
             resource.delete()
 
     def delete_version(
@@ -144,14 +145,14 @@ class Publishing(Reading[R]):
         """
         by = caller_of(by)
         with self._changing(resource_id, Right.SAVE, by, expect) as resource:
-            version = self.find_version(resource, version_id)
-            if version.state_in(resource) is not State.DRAFT:
+            version = self._own_version(resource, version_id)
+            if resource.state_of(version) is not State.DRAFT:
                 by.require(Right.PUBLISH, resource.workspace_id)
             obstacle = self._obstacle_to_deleting(resource, version)
             if obstacle is not None:
                 raise Invalid.field("versionId", obstacle, code="version_in_use")
             self._note(Action.DELETE_VERSION, resource, by, from_version=version.pk, number=version.number)
-            resource.forget(version)
+            self._forget(resource, version)
             return resource
 
     def prune(self, resource_id: str, keep: int, *, by: Who = APPLICATION) -> int:
@@ -165,6 +166,8 @@ class Publishing(Reading[R]):
 
     def _prune(self, resource: R, keep: int, by: Caller) -> int:
         kept = {resource.active_version_id, resource.latest_version_id}
+        if resource.active is not None and not resource.active.read_only:
+            kept.add(cast("Version", resource.active).pk)
         kept.update(resource.labels.values_list("version_id", flat=True))
         kept.update(resource.versions.values_list("pk", flat=True)[:keep])
         doomed = resource.versions.exclude(pk__in=[pk for pk in kept if pk is not None])
@@ -176,17 +179,21 @@ class Publishing(Reading[R]):
 
     @contextmanager
     def _changing(
-        self, resource_id: str, right: Right, by: Caller, expect: Collection[str] | None = None
+        self,
+        resource_id: str,
+        right: Right,
+        by: Caller,
+        expect: Collection[str] | None = None,
+        *,
+        even_gone: bool = False,
     ) -> Iterator[R]:
         """Give out a resource in a transaction with its row locked, and store what was changed.
 
         Raises `NotFound`, `Forbidden` without the right, `EditConflict` when no expected tag holds.
         """
         with transaction.atomic():
-            resource = None
-            if not ids.fault(resource_id):
-                resource = self.all.readable_by(by).locked().filter(pk=resource_id).first()
-            if resource is None:
+            resource = self._locked(resource_id, by)
+            if resource.gone and not even_gone:
                 raise NotFound
             by.require(right, resource.workspace_id)
             if expect is not None and ANY_TAG not in expect and resource.tag not in expect:
@@ -194,21 +201,47 @@ class Publishing(Reading[R]):
             before, last_number = resource.revision, resource.last_number
             yield resource
             if resource.revision != before:
-                resource.save()
+                self._store(resource)
             if resource.last_number != last_number and settings.EDITOR_KEEP_VERSIONS:
                 self._prune(resource, settings.EDITOR_KEEP_VERSIONS, by)
 
-    def _activate(self, resource: R, version: Version, by: Caller) -> None:
+    def _locked(self, resource_id: str, by: Caller) -> R:
+        """Return a resource with its row locked; raises `NotFound`."""
+        return self._one(self.all.readable_by(by).locked(), resource_id)
+
+    def _store(self, resource: R) -> None:
+        """Store what was changed of the row."""
+        resource.save()
+
+    def _forget(self, resource: R, version: Version) -> None:
+        """Delete a version that nothing points at."""
+        resource.forget(version)
+
+    def _is_only_version(self, resource: R) -> bool:
+        return resource.versions.count() == 1
+
+    def _activate(self, resource: R, version: Snapshot, by: Caller) -> None:
         """Move the pointer that serves, once what the version needs is published too."""
-        if version.pk == resource.active_version_id:
+        if version.version_id == resource.active_id:
             return
         refuse_unpublished_blocks(version.config, by)
         self._note(
-            Action.PUBLISH, resource, by, from_version=resource.active_version_id, to_version=version.pk
+            Action.PUBLISH, resource, by, from_version=resource.active_id, to_version=version.version_id
         )
-        resource.activate(version.pk, by_id=by.user_id)
+        self._point(resource, version, by)
 
-    def _warnings(self, resource: R, version: Version, by: Caller) -> tuple[Notice, ...]:
+    def _point(self, resource: R, version: Snapshot | None, by: Caller) -> None:
+        """Serve this version from now on, or none."""
+        resource.activate(cast("Version", version).pk if version else None, by_id=by.user_id)
+
+    def _own_version(self, resource: R, version_id: str) -> Version:
+        """Return a version that a row holds; raises `Invalid` for one that cannot be changed here."""
+        version = find_version(resource, version_id)
+        if version.read_only:
+            raise Invalid.field("versionId", "is kept outside of the database", code="read_only")
+        return cast("Version", version)
+
+    def _warnings(self, resource: R, version: Snapshot, by: Caller) -> tuple[Notice, ...]:
         return warnings_for(resource.pk, version.config, by, self.code)
 
     def _set_visibility(self, resource: VersionedResource, visibility: str, by: Caller) -> None:
@@ -223,12 +256,14 @@ class Publishing(Reading[R]):
             self._note(Action.VISIBILITY, resource, by, before=before, after=visibility)
 
     def _obstacle_to_deleting(self, resource: R, version: Version) -> str | None:
-        if version.pk == resource.active_version_id:
+        if version.version_id == resource.active_id:
             return "is published: publish another one or unpublish it first"
+        if version.pk == resource.active_version_id:
+            return "was published last from here: publish another one first"
         label = resource.labels.filter(version_id=version.pk).first()
         if label is not None:
             return f"carries the label {label.name!r}: move or remove the label first"
-        if resource.versions.count() == 1:
+        if self._is_only_version(resource):
             return "is the only version: delete the whole resource instead"
         return None
 
@@ -252,8 +287,8 @@ class Publishing(Reading[R]):
         resource: VersionedResource,
         by: Caller,
         *,
-        from_version: uuid.UUID | None = None,
-        to_version: uuid.UUID | None = None,
+        from_version: uuid.UUID | str | None = None,
+        to_version: uuid.UUID | str | None = None,
         **detail: Any,
     ) -> None:
         AuditEntry.objects.record(
@@ -268,10 +303,10 @@ class Publishing(Reading[R]):
 
 
 def _current_state(resource: VersionedResource) -> dict[str, Any]:
-    latest = resource.version(resource.latest_version_id)
+    latest = resource.latest
     return {
         "latestVersionId": latest.version_id,
-        "activeVersionId": str(resource.active_version_id) if resource.active_version_id else None,
+        "activeVersionId": resource.active_id,
         "savedBy": latest.author_name,
         "savedAt": latest.created_at,
         "changedFields": latest.changed_fields,

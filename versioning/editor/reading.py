@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
@@ -15,11 +15,12 @@ from versioning.access import APPLICATION, Caller, Right
 from versioning.config import Config, ConfigSchema, raise_for_faults
 from versioning.dependents import Dependents, dependents_of
 from versioning.errors import NotFound
-from versioning.models import Agent, PromptBlock, Version, VersionedResource, VersionLabel, caller_for
+from versioning.models import Agent, PromptBlock, VersionedResource, VersionLabel, caller_for
 from versioning.models.versioned import VersionedQuerySet
 from versioning.registry import Registry
-from versioning.resolution import Resolved, parse_version_id, select
+from versioning.resolution import Resolved, select
 from versioning.selectors import PUBLISHED, Selector, Status
+from versioning.snapshots import Snapshot
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -54,6 +55,9 @@ class History(Generic[R]):
 
     resource: R | None
     versions: QuerySet[Any]
+    """Those that rows hold."""
+    commits: Sequence[Snapshot] = ()
+    """Those that Git holds, newest first."""
 
 
 Who = Caller | AbstractBaseUser
@@ -92,21 +96,31 @@ class Reading(Generic[R]):
         readable = self._readable(caller_of(by))
         return readable.select_related("active_version", "latest_version")
 
+    def beside(self, *, by: Who = APPLICATION) -> Sequence[R]:
+        """Return the resources that the caller may read and that `list` cannot: no row decides of them."""
+        return ()
+
     def find(self, resource_id: str, *, by: Who = APPLICATION) -> R:
         """Return a resource; raises `NotFound` when it is missing or not the caller's to read."""
-        return self._one(self._readable(caller_of(by)), resource_id)
+        resource = self._found(resource_id, caller_of(by))
+        if resource.gone:
+            raise NotFound
+        return resource
 
     def get(self, resource_id: str, selector: Selector = PUBLISHED, *, by: Who = APPLICATION) -> Resolved[R]:
         """Return a resource with the version that the selector names; raises as `select` does."""
         by = caller_of(by)
-        return select(self._one(self._with_authors(by), resource_id), selector, by)
+        return select(self._found(resource_id, by), selector, by)
 
     def versions(self, resource_id: str, *, by: Who = APPLICATION) -> History[R]:
         """Return a resource with its versions; raises `Forbidden` without the right to drafts."""
         by = caller_of(by)
-        resource = self.find(resource_id, by=by)
+        resource = self._found(resource_id, by)
         by.require(Right.READ_DRAFTS, resource.workspace_id)
-        return History(resource=resource, versions=resource.versions.select_related("author"))
+        commits = resource.standing.history if resource.standing else ()
+        return History(
+            resource=resource, versions=resource.versions.select_related("author"), commits=commits
+        )
 
     def schema_of(self, resource_id: str) -> ConfigSchema:
         """Return what the snapshots of this resource hold."""
@@ -121,7 +135,7 @@ class Reading(Generic[R]):
     ) -> tuple[Resolved[R], Resolved[R], Differences]:
         """Return two versions, by id, and the top-level fields in which they differ."""
         by = caller_of(by)
-        resource = self.find(resource_id, by=by)
+        resource = self._found(resource_id, by)
         old, new = (select(resource, Selector(version_id=version_id), by) for version_id in (before, after))
         differences = [
             Difference(
@@ -136,8 +150,8 @@ class Reading(Generic[R]):
     ) -> Dependents:
         """Return the agents that refer directly to a resource which the caller may read."""
         by = caller_of(by)
-        target = self.find(resource_id, by=by)
-        return dependents_of(cast("Agent | PromptBlock", target), self.code, status=status, caller=by)
+        target = cast("Agent | PromptBlock", self.find(resource_id, by=by))
+        return dependents_of(target, self.code, status=status, caller=by)
 
     def export(
         self,
@@ -166,11 +180,11 @@ class Reading(Generic[R]):
     def labels(self, resource_id: str, *, by: Who = APPLICATION) -> Labels:
         """Return the labels of the versions that the caller may read, the computed ones first."""
         by = caller_of(by)
-        resource = self._one(self._with_authors(by).select_related("published_by"), resource_id)
+        resource = self.find(resource_id, by=by)
         drafts = by.may(Right.READ_DRAFTS, resource.workspace_id)
         pointers = {
-            "latest": resource.latest_version if drafts else None,
-            "production": resource.active_version,
+            "latest": resource.latest if drafts else None,
+            "production": resource.active,
         }
         rows: Any = resource.labels.select_related("version", "updated_by")
         return [
@@ -180,11 +194,17 @@ class Reading(Generic[R]):
         ] + [
             custom_label(row, row.version)
             for row in rows
-            if drafts or row.version_id == resource.active_version_id
+            if drafts or str(row.version_id) == resource.active_id
         ]
 
+    def _found(self, resource_id: str, by: Caller) -> R:
+        """Return a resource with the versions it points at and their authors; raises `NotFound`."""
+        return self._one(self._with_authors(by), resource_id)
+
     def _with_authors(self, by: Caller) -> VersionedQuerySet[R]:
-        return self.list(by=by).select_related("active_version__author", "latest_version__author")
+        return self.list(by=by).select_related(
+            "active_version__author", "latest_version__author", "published_by"
+        )
 
     def _readable(self, by: Caller) -> VersionedQuerySet[R]:
         return self.all.readable_by(by).select_related("author")
@@ -196,15 +216,8 @@ class Reading(Generic[R]):
             raise NotFound
         return found
 
-    def find_version(self, resource: R, version_id: str) -> Version:
-        """Return a version of this resource; raises `NotFound` for any other."""
-        found = resource.versions.select_related("author").filter(pk=parse_version_id(version_id)).first()
-        if found is None:
-            raise NotFound
-        return found
 
-
-def custom_label(row: Any, version: Version) -> Label:
+def custom_label(row: Any, version: Snapshot) -> Label:
     """Return the label that a row stores."""
     return Label(
         name=row.name,
@@ -216,15 +229,16 @@ def custom_label(row: Any, version: Version) -> Label:
     )
 
 
-def _computed_label(name: str, version: Version, resource: VersionedResource) -> Label:
-    moved_at, mover = version.created_at, version.author
-    if name == "production" and resource.published_at is not None:
-        moved_at, mover = resource.published_at, resource.published_by
+def _computed_label(name: str, version: Snapshot, resource: VersionedResource) -> Label:
+    moved_at, mover = version.created_at, version.author_name
+    if name == "production" and resource.published_since is not None:
+        moved_at = resource.published_since
+        mover = resource.published_by.get_username() if resource.published_by else None
     return Label(
         name=name,
         version_id=version.version_id,
         version_number=version.number,
         computed=True,
         updated_at=moved_at,
-        updated_by=mover.get_username() if mover else None,
+        updated_by=mover,
     )

@@ -17,8 +17,9 @@ from versioning.editor.reading import Who, caller_of
 from versioning.errors import Forbidden, IdTaken, Invalid
 from versioning.models import Action, Agent, Version, VersionedResource, Visibility, Workspace
 from versioning.models.versioned import EDIT_MESSAGE, INITIAL_MESSAGE
-from versioning.resolution import Resolved
+from versioning.resolution import Resolved, find_version
 from versioning.selectors import DRAFT, PUBLISHED, Selector
+from versioning.snapshots import Snapshot
 
 R = TypeVar("R", bound=VersionedResource)
 Fields = Mapping[str, Any]
@@ -62,6 +63,7 @@ class Saving(Publishing[R]):
         config = self.schema_of(resource_id).edited({}, changes)
         self._refuse(resource_id, changes)
         _check_id(resource_id, given=id)
+        self._refuse_taken(resource_id)
         workspace_id = self._workspace_of(resource_id, workspace, by)
         record = {"metadata": _merged_metadata({}, metadata), "workspace_id": workspace_id}
         record |= self._visibility_of(resource_id, visibility, workspace_id, by)
@@ -104,9 +106,9 @@ class Saving(Publishing[R]):
         with self._changing(resource_id, Right.SAVE, by, expect) as resource:
             if publish:
                 by.require(Right.PUBLISH, resource.workspace_id)
-            latest = resource.version(resource.latest_version_id)
+            base = resource.base
             changes = _merged(fields, named)
-            config = self.schema_of(resource_id).edited(latest.config, changes)
+            config = self.schema_of(resource_id).edited(base.config, changes)
             self._refuse(resource_id, changes)
             message = _message_or(EDIT_MESSAGE, message)
             if visibility is not None:
@@ -115,8 +117,8 @@ class Saving(Publishing[R]):
             if not canonical.same(merged_metadata, resource.metadata):
                 resource.metadata = merged_metadata
                 resource.touch()
-            changed = self.model.schema.changed(latest.config, config)
-            version = self._append(resource, config, changed, message, by) if changed else latest
+            changed = self.model.schema.changed(base.config, config)
+            version = self._append(resource, config, changed, message, by) if changed else resource.latest
             if publish:
                 self._activate(resource, version, by)
             return Resolved(
@@ -137,10 +139,10 @@ class Saving(Publishing[R]):
     ) -> Resolved[R]:
         """Save a copy of a version's whole configuration as a new draft; what is served stays."""
         by = caller_of(by)
-        with self._changing(resource_id, Right.SAVE, by, expect) as resource:
-            source = self.find_version(resource, version_id)
+        with self._changing(resource_id, Right.SAVE, by, expect, even_gone=True) as resource:
+            source = find_version(resource, version_id)
             version = self._copy(resource, source, message, by)
-            self._note(Action.RESTORE, resource, by, from_version=source.pk, to_version=version.pk)
+            self._note(Action.RESTORE, resource, by, from_version=source.version_id, to_version=version.pk)
             return Resolved(resource=resource, version=version, selector=DRAFT)
 
     def snapshot(
@@ -154,10 +156,8 @@ class Saving(Publishing[R]):
         """Save a copy of what is published (of the latest, when nothing is) as a new draft."""
         by = caller_of(by)
         with self._changing(resource_id, Right.SAVE, by, expect) as resource:
-            source = resource.version(resource.active_version_id or resource.latest_version_id)
-            return Resolved(
-                resource=resource, version=self._copy(resource, source, message, by), selector=DRAFT
-            )
+            version = self._copy(resource, resource.active or resource.latest, message, by)
+            return Resolved(resource=resource, version=version, selector=DRAFT)
 
     def clone(
         self,
@@ -185,6 +185,9 @@ class Saving(Publishing[R]):
     def _workspace_of(self, resource_id: str, asked: str | None, by: Caller) -> str:
         """Return the workspace of a new resource, in which the caller may save."""
         return _workspace_for(by, asked)
+
+    def _refuse_taken(self, resource_id: str) -> None:
+        """Raise `IdTaken` for an id that is taken although no row has it."""
 
     def _visibility_of(
         self, resource_id: str, asked: str | None, workspace_id: str, by: Caller
@@ -214,13 +217,14 @@ class Saving(Publishing[R]):
     def _refuse(self, resource_id: str, changes: Fields) -> None:
         """Raise `Invalid` for fields that are not the editor's to change."""
 
-    def _copy(self, resource: R, source: Version, message: str | None, by: Caller) -> Version:
-        latest = resource.version(resource.latest_version_id)
-        changed = self.model.schema.changed(latest.config, source.config)
+    def _copy(self, resource: R, source: Snapshot, message: str | None, by: Caller) -> Version:
+        changed = self.model.schema.changed(resource.latest.config, source.config)
         default = f"Restored from version {source.number}"
         return self._append(resource, source.config, changed, _message_or(default, message), by)
 
     def _append(self, resource: R, config: Config, changed: list[str], message: str, by: Caller) -> Version:
+        if not resource.last_number:
+            changed = self.model.schema.changed({}, config)
         version = resource.append(config, message=message, author_id=by.user_id, changed_fields=changed)
         return resource.version(version.pk)
 

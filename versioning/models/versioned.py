@@ -10,6 +10,7 @@ rights, policies and the audit log are the business of `versioning.editor`.
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import json
 import uuid
@@ -26,6 +27,7 @@ from versioning.access import Caller, Right
 from versioning.config import Config, ConfigSchema, searchable_text
 from versioning.models.workspaces import Workspace
 from versioning.selectors import State
+from versioning.snapshots import Snapshot, Standing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,6 +87,7 @@ class Version(models.Model):
 
     source = "database"
     read_only = False
+    commit = None
     reference_models: ClassVar[tuple[type[Reference], ...]] = ()
 
     if TYPE_CHECKING:
@@ -114,12 +117,6 @@ class Version(models.Model):
         """Who saved it; None for the application itself."""
         return self.author.get_username() if self.author is not None else None
 
-    def state_in(self, resource: VersionedResource) -> State:
-        """Return what this version is at the moment; the resource has the two pointers."""
-        if self.pk == resource.active_version_id:
-            return State.PUBLISHED
-        return State.DRAFT if self.pk == resource.latest_version_id else State.HISTORICAL
-
 
 class VersionedResource(models.Model):
     """A stored agent or a prompt block: its pointers, its owner, and what is not versioned."""
@@ -142,6 +139,9 @@ class VersionedResource(models.Model):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
 
+    standing: Standing | None = None
+    """Where the pointers point when a file decides; None while the row itself does."""
+
     schema: ClassVar[ConfigSchema]
     version_model: ClassVar[type[Any]]
     kind: ClassVar[str]
@@ -163,14 +163,65 @@ class VersionedResource(models.Model):
         return self.pk
 
     @property
+    def active(self) -> Snapshot | None:
+        """The published version, if there is one."""
+        active: Snapshot | None = self.standing.active if self.standing else self.active_version
+        return active
+
+    @property
+    def latest(self) -> Snapshot:
+        """The version that was created last."""
+        latest: Snapshot = self.standing.latest if self.standing else self.latest_version
+        return latest
+
+    @property
+    def base(self) -> Snapshot:
+        """The version that the next edit starts from."""
+        return self.standing.base if self.standing else self.latest
+
+    @property
+    def active_id(self) -> str | None:
+        """The id of the published version as callers write it."""
+        if self.standing is not None:
+            return self.standing.active.version_id if self.standing.active else None
+        return str(self.active_version_id) if self.active_version_id else None
+
+    @property
+    def latest_id(self) -> str:
+        """The id of the latest version as callers write it."""
+        return self.standing.latest.version_id if self.standing else str(self.latest_version_id)
+
+    @property
+    def published_since(self) -> datetime.datetime | None:
+        """When the editor published what is published; None when something else did, or nothing is."""
+        by_editor = self.active_version_id is not None and str(self.active_version_id) == self.active_id
+        return self.published_at if by_editor else None
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether there is a row of it: an override can live in its file alone."""
+        return not self._state.adding
+
+    @property
+    def gone(self) -> bool:
+        """Whether nothing but history is left of it."""
+        return self.standing is not None and self.standing.gone
+
+    @property
     def has_draft(self) -> bool:
         """Whether something newer than what is published was saved, or nothing is published."""
-        return self.latest_version_id != self.active_version_id
+        return self.latest_id != self.active_id
+
+    def state_of(self, version: Snapshot) -> State:
+        """Return what one of the versions is at the moment: the two pointers say it."""
+        if version.version_id == self.active_id:
+            return State.PUBLISHED
+        return State.DRAFT if version.version_id == self.latest_id else State.HISTORICAL
 
     @property
     def tag(self) -> str:
         """A text that changes with anything about the resource, for `ETag` and `If-Match`."""
-        state = f"{self.pk}\n{self.latest_version_id}\n{self.active_version_id}\n{self.revision}"
+        state = f"{self.pk}\n{self.latest_id}\n{self.active_id}\n{self.revision}"
         return hashlib.sha256(state.encode()).hexdigest()[:32]
 
     def version(self, version_id: uuid.UUID) -> Version:
@@ -180,43 +231,42 @@ class VersionedResource(models.Model):
     @classmethod
     def begin(cls, *, config: Config, message: str, author_id: int | None, **record: Any) -> Self:
         """Insert a resource with its first version; raises `IntegrityError` when the id is taken."""
-        resource = cls(author_id=author_id, latest_version_id=uuid.uuid4(), last_number=1, **record)
-        resource.save(force_insert=True)
+        resource = cls(author_id=author_id, **record)
         changed_fields = cls.schema.changed({}, config)
-        resource._insert(
-            resource.latest_version_id,
-            config,
-            change_message=message,
-            author_id=author_id,
-            changed_fields=changed_fields,
-        )
+        resource.append(config, message=message, author_id=author_id, changed_fields=changed_fields)
         return resource
 
     def append(
-        self, config: Config, *, message: str, author_id: int | None, changed_fields: list[str]
+        self,
+        config: Config,
+        *,
+        message: str,
+        author_id: int | None,
+        changed_fields: list[str],
+        created_at: datetime.datetime | None = None,
     ) -> Version:
-        """Add a version with the next number and make it the latest; the row must be locked."""
+        """Add a version with the next number and make it the latest; the row must be locked.
+
+        A resource that has no row yet gets one, together with its first version.
+        """
         self.last_number += 1
         self.latest_version_id = uuid.uuid4()
-        self.touch()
-        return self._insert(
-            self.latest_version_id,
-            config,
-            change_message=message,
-            author_id=author_id,
-            changed_fields=changed_fields,
-        )
-
-    def _insert(self, version_id: uuid.UUID, config: Config, **about: Any) -> Version:
+        if self.is_stored:
+            self.touch()
+        else:
+            self.save(force_insert=True)
         version: Version = self.version_model(
-            id=version_id,
+            id=self.latest_version_id,
             resource_id=self.pk,
             number=self.last_number,
             config_json=canonical.dump(config),
             digest=canonical.digest(config),
             name=config.get("name", ""),
             search_text=f"{self.pk.casefold()}\n{searchable_text(config)}",
-            **about,
+            changed_fields=changed_fields,
+            change_message=message,
+            author_id=author_id,
+            created_at=created_at or timezone.now(),
         )
         version.save(force_insert=True)
         for reference in self.version_model.reference_models:
@@ -236,6 +286,12 @@ class VersionedResource(models.Model):
             self.latest_version_id = self.versions.exclude(pk=version.pk).values_list("pk", flat=True)[0]
         version.delete()
         self.touch()
+
+    def drop_row(self) -> None:
+        """Delete the row with all it holds; the resource lives on in its file."""
+        type(self)._default_manager.filter(pk=self.pk).delete()
+        self._state.adding = True
+        self.last_number = 0
 
     def touch(self) -> None:
         """Count a change of the record and note its time; the caller stores the row once, at the end."""

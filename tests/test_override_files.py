@@ -1,0 +1,487 @@
+"""Overrides as files: the file is the truth, rows keep the drafts, and nothing anybody wrote is lost."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+import pytest
+
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api
+from tests.support.override_files import Folder, define
+from tests.support.people import key_of, person
+from tests.support.served import published_block, reference, served
+from versioning import installed
+from versioning.access import Role
+from versioning.models import AgentVersion, AuditEntry
+
+URL = AGENTS.url("answers")
+ROLES = {"ada": Role.ADMIN, "pia": Role.PUBLISHER, "ed": Role.EDITOR, "vic": Role.VIEWER}
+
+
+@pytest.fixture
+def admin(db: None) -> Api:
+    """An admin of the workspace of the code."""
+    person("ada", default=Role.ADMIN)
+    return key_of("ada")
+
+
+def made(api: Api, **body: Any) -> dict[str, Any]:
+    answer = api.post(AGENTS.path, {"id": "answers", **body})
+    assert answer.status == 201, answer.body
+    return dict(answer.body)
+
+
+def record(api: Api, **query: str) -> dict[str, Any]:
+    answer = api.get(URL, **query)
+    assert answer.status == 200, answer.body
+    return dict(answer.body)
+
+
+def texts(api: Api) -> list[str]:
+    """Return the instructions of all versions, newest first."""
+    return [version["instructions"] for version in AGENTS.versions(api, "answers")]
+
+
+def activate(api: Api, version_id: str) -> Answer:
+    return api.post(AGENTS.url("answers", "versions", version_id, "activate"))
+
+
+# Publishing and saving
+
+
+def test_the_first_publish_creates_the_file(admin: Api, folder: Folder) -> None:
+    draft = made(admin, instructions="override")
+    assert not folder.path().exists()
+    AGENTS.publish(admin, "answers", draft["resolvedVersionId"])
+    assert folder.text() == '{\n  "instructions": "override"\n}\n'
+    assert served(admin, "answers")["instructions"] == "override"
+    assert record(admin)["activeVersionId"] == draft["resolvedVersionId"]
+
+
+def test_the_file_is_what_the_export_says(admin: Api, folder: Folder) -> None:
+    made(
+        admin,
+        instructions="été 🎉",
+        tools={"b": {}, "a": {"description": "1"}},
+        name="Kept",
+        autoPublish=True,
+    )
+    export = admin.post(f"{URL}/export").body
+    assert (export["fileName"], export["content"]) == ("agents/answers.json", folder.text())
+    assert folder.config() == {"instructions": "été 🎉", "tools": {"a": {"description": "1"}, "b": {}}}
+
+
+def test_a_draft_is_exported_as_the_file_that_it_would_be(admin: Api, folder: Folder) -> None:
+    made(admin, instructions="one", autoPublish=True)
+    draft = AGENTS.save(admin, "answers", "two")
+    content = admin.post(f"{URL}/export?status=draft").body["content"]
+    AGENTS.publish(admin, "answers", draft["resolvedVersionId"])
+    assert folder.text() == content
+
+
+def test_an_id_with_a_slash_names_one_file(admin: Api, folder: Folder) -> None:
+    answer = admin.post(AGENTS.path, {"id": "team/lead", "instructions": "mine", "autoPublish": True})
+    assert answer.status == 201
+    assert [path.name for path in (folder.root / "agents").iterdir()] == ["team%2Flead.json"]
+    assert served(admin, "team/lead")["instructions"] == "mine"
+
+
+def test_a_later_save_is_a_draft_and_leaves_the_file(admin: Api, folder: Folder) -> None:
+    made(admin, instructions="one", autoPublish=True)
+    saved = AGENTS.save(admin, "answers", "two")
+    assert (saved["status"], saved["hasDraft"]) == ("published", True)
+    assert folder.config() == {"instructions": "one"}
+    assert served(admin, "answers")["instructions"] == "one"
+    assert served(admin, "answers", status="draft")["instructions"] == "two"
+
+
+def test_a_save_that_publishes_writes_the_file(admin: Api, folder: Folder) -> None:
+    made(admin, instructions="one", autoPublish=True)
+    saved = AGENTS.save(admin, "answers", "two", autoPublish=True)
+    assert folder.config() == {"instructions": "two"}
+    assert (saved["activeVersionId"], saved["hasDraft"]) == (saved["resolvedVersionId"], False)
+
+
+def test_a_published_older_version_is_what_the_file_holds(admin: Api, folder: Folder) -> None:
+    first = made(admin, instructions="one", autoPublish=True)["activeVersionId"]
+    AGENTS.save(admin, "answers", "two", autoPublish=True)
+    assert activate(admin, first).body["activeVersionId"] == first
+    assert folder.config() == {"instructions": "one"}
+    assert (record(admin)["activeVersionId"], record(admin)["hasDraft"]) == (first, True)
+
+
+def test_unpublishing_removes_the_file(admin: Api, folder: Folder) -> None:
+    made(admin, instructions="one", autoPublish=True)
+    assert admin.post(f"{URL}/unpublish").body["activeVersionId"] is None
+    assert not folder.path().exists()
+    assert served(admin, "answers")["instructions"] == "code"
+    assert texts(admin) == ["one"]
+
+
+def test_deleting_the_override_removes_the_file(admin: Api, folder: Folder) -> None:
+    made(admin, instructions="one", autoPublish=True)
+    assert admin.delete(URL).status == 200
+    assert not folder.path().exists()
+    assert admin.get(URL).status == 404
+
+
+def test_every_move_leaves_an_audit_entry(admin: Api, folder: Folder) -> None:
+    version_id = made(admin, instructions="one", autoPublish=True)["activeVersionId"]
+    admin.post(f"{URL}/unpublish")
+    entries = AuditEntry.objects.filter(target="agent answers").order_by("at", "id")
+    assert [(entry.action, entry.from_version, entry.to_version) for entry in entries] == [
+        ("publish", "", version_id),
+        ("unpublish", version_id, ""),
+    ]
+
+
+def test_a_publish_needs_its_prompt_blocks(admin: Api, folder: Folder) -> None:
+    PROMPT_BLOCKS.make(admin, "tone")
+    answer = admin.post(
+        AGENTS.path, {"id": "answers", "instructions": [reference("tone")], "autoPublish": True}
+    )
+    assert (answer.status, answer.code) == (400, "unpublished_blocks")
+    assert not folder.path().exists()
+    assert admin.get(URL).status == 404
+
+
+# The file changed by hand
+
+
+def test_an_edit_by_hand_is_served_by_the_next_read(admin: Api, folder: Folder) -> None:
+    made(admin, instructions="one", autoPublish=True)
+    folder.put({"instructions": "by hand"})
+    agent = served(admin, "answers")
+    assert (agent["instructions"], agent["status"]) == ("by hand", "published")
+    found = record(admin)
+    assert found["activeVersionId"] == agent["resolvedVersionId"]
+    assert found["activeVersionId"].startswith("file-")
+    assert len(found["activeVersionId"]) == len("file-") + 12
+    assert served(admin, "answers", versionId=found["activeVersionId"])["instructions"] == "by hand"
+
+
+def test_a_file_in_another_form_is_the_same_version(admin: Api, folder: Folder) -> None:
+    version_id = made(admin, instructions="one", tools={"a": {}}, autoPublish=True)["activeVersionId"]
+    folder.put(b'\n{"tools":  {"a": {}},\r\n "instructions":"\\u006fne"}')
+    assert record(admin)["activeVersionId"] == version_id
+
+
+def test_a_file_that_goes_back_is_the_older_version(admin: Api, folder: Folder) -> None:
+    first = made(admin, instructions="one", autoPublish=True)["activeVersionId"]
+    AGENTS.save(admin, "answers", "two", autoPublish=True)
+    folder.put({"instructions": "one"})
+    assert record(admin)["activeVersionId"] == first
+
+
+def test_a_deleted_file_leaves_the_code_to_serve(admin: Api, folder: Folder) -> None:
+    made(admin, instructions="one", autoPublish=True)
+    folder.path().unlink()
+    assert served(admin, "answers")["instructions"] == "code"
+    found = record(admin)
+    assert (found["status"], found["activeVersionId"], found["hasDraft"]) == ("draft", None, True)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'"text"',
+        b'{"instructions": "\xff"}',
+        b'{"instructions": 5}',
+        b'{"instructions": " "}',
+        b'{"instructions": "x", "name": "Renamed"}',
+        b'{"unknown": 1}',
+        b'{"instructions": "a", "instructions": "b"}',
+        b'{"instructions": [{"type": "text"}]}',
+        b'{"tools": {"a": 1e999}}',
+    ],
+)
+def test_a_file_that_cannot_count_is_an_error_and_the_code_serves(
+    admin: Api, folder: Folder, caplog: pytest.LogCaptureFixture, content: bytes
+) -> None:
+    made(admin, instructions="one", autoPublish=True)
+    folder.put(content)
+    with caplog.at_level(logging.ERROR, "versioning"):
+        assert served(admin, "answers")["instructions"] == "code"
+    assert "the override file of 'answers' is ignored" in caplog.text
+    assert record(admin)["activeVersionId"] is None
+    AGENTS.save(admin, "answers", "two")
+    admin.post(f"{URL}/unpublish")
+    assert folder.path().read_bytes() == content
+    AGENTS.save(admin, "answers", "three", autoPublish=True)
+    assert folder.config() == {"instructions": "three"}
+
+
+def test_what_the_code_owns_is_another_field(admin: Api, tmp_path: Any, settings: Any) -> None:
+    define(settings, tmp_path, editor={"tools": True})
+    folder = Folder(tmp_path)
+    folder.put({"instructions": "not mine to say", "tools": {"a": {}}})
+    assert served(admin, "answers")["instructions"] == "code"
+    folder.put({"tools": {"a": {}}})
+    assert set(served(admin, "answers")["tools"]) == {"a", "look_up"}
+
+
+def test_the_next_edit_starts_from_what_was_written_by_hand(admin: Api, folder: Folder) -> None:
+    made(admin, instructions="one", tools={"a": {}}, autoPublish=True)
+    folder.put({"instructions": "by hand", "tools": {"a": {}, "b": {}}})
+    admin.patch(URL, {"tools": {"c": {}}, "autoPublish": True})
+    assert folder.config() == {"instructions": "by hand", "tools": {"c": {}}}
+
+
+def test_a_draft_survives_an_edit_by_hand(admin: Api, folder: Folder) -> None:
+    made(admin, instructions="one", autoPublish=True)
+    draft = AGENTS.save(admin, "answers", "draft")["resolvedVersionId"]
+    folder.put({"instructions": "by hand"})
+    assert served(admin, "answers", status="draft")["instructions"] == "draft"
+    found = record(admin)
+    assert (found["latestVersionId"], found["hasDraft"]) == (draft, True)
+
+
+def test_what_was_published_before_an_edit_by_hand_is_no_draft(admin: Api, folder: Folder) -> None:
+    made(admin, instructions="one", autoPublish=True)
+    folder.put({"instructions": "by hand"})
+    assert record(admin)["hasDraft"] is False
+    assert served(admin, "answers", status="draft")["instructions"] == "by hand"
+    assert [version["state"] for version in AGENTS.versions(admin, "answers")] == ["historical"]
+
+
+@pytest.mark.parametrize("move", ["publish", "unpublish"])
+def test_what_only_the_file_held_is_kept_as_a_version(admin: Api, folder: Folder, move: str) -> None:
+    made(admin, instructions="one", autoPublish=True)
+    draft = AGENTS.save(admin, "answers", "draft")["resolvedVersionId"]
+    folder.put({"instructions": "by hand"})
+    if move == "publish":
+        AGENTS.publish(admin, "answers", draft)
+    else:
+        assert admin.post(f"{URL}/unpublish").status == 200
+    assert "by hand" in texts(admin)
+    assert record(admin, status="draft")["latestVersionId"] == draft
+    assert served(admin, "answers")["instructions"] == ("draft" if move == "publish" else "code")
+
+
+def test_the_tag_changes_with_the_file(admin: Api, folder: Folder) -> None:
+    made(admin, instructions="one", autoPublish=True)
+    tag = admin.get(URL).tag
+    assert admin.get(URL).tag == tag
+    folder.put({"instructions": "by hand"})
+    assert admin.get(URL).tag != tag
+    refused = admin.patch(URL, {"instructions": "stale"}, if_match=tag)
+    assert (refused.status, refused.code) == (412, "edit_conflict")
+    assert refused.body["current"]["activeVersionId"].startswith("file-")
+
+
+# A file without a row
+
+
+@pytest.fixture
+def by_hand(admin: Api, folder: Folder) -> Folder:
+    """A file that somebody wrote; nothing is stored."""
+    folder.put({"instructions": "by hand", "tools": {"a": {}}})
+    return folder
+
+
+def test_a_file_alone_is_a_record(admin: Api, by_hand: Folder) -> None:
+    found = record(admin)
+    assert (found["status"], found["instructions"], found["hasDraft"]) == ("published", "by hand", False)
+    assert (found["workspaceId"], found["visibility"], found["authorId"]) == ("default", "public", None)
+    assert found["activeVersionId"] == found["latestVersionId"] == found["resolvedVersionId"]
+    assert admin.get(AGENTS.path).body["agents"] == [found]
+    assert admin.get(f"{URL}/versions").body["total"] == 0
+    assert admin.get(f"{URL}/dependents").body == {
+        "dependents": [{"id": "team/lead", "name": "Lead"}],
+        "hiddenCount": 0,
+    }
+    assert [label["name"] for label in admin.get(f"{URL}/labels").body["labels"]] == ["latest", "production"]
+
+
+def test_an_edit_of_a_file_alone_makes_the_first_draft(admin: Api, by_hand: Folder) -> None:
+    saved = AGENTS.save(admin, "answers", "draft")
+    assert (saved["status"], saved["hasDraft"], saved["tools"]) == ("published", True, {"a": {}})
+    (version,) = AGENTS.versions(admin, "answers")
+    assert (version["versionNumber"], version["state"]) == (1, "draft")
+    assert sorted(version["changedFields"]) == ["instructions", "tools"]
+    assert served(admin, "answers")["instructions"] == "by hand"
+
+
+def test_saving_what_the_file_says_makes_no_version(admin: Api, by_hand: Folder) -> None:
+    saved = AGENTS.save(admin, "answers", "by hand")
+    assert saved["hasDraft"] is False
+    assert not AgentVersion.objects.exists()
+
+
+def test_metadata_of_a_file_alone_is_kept(admin: Api, by_hand: Folder) -> None:
+    saved = admin.patch(URL, {"metadata": {"team": "blue"}}).body
+    assert (saved["metadata"], saved["hasDraft"]) == ({"team": "blue"}, False)
+    assert record(admin)["metadata"] == {"team": "blue"}
+    assert by_hand.config() == {"instructions": "by hand", "tools": {"a": {}}}
+
+
+def test_unpublishing_a_file_alone_keeps_what_it_held(admin: Api, by_hand: Folder) -> None:
+    assert admin.post(f"{URL}/unpublish").body["status"] == "draft"
+    assert not by_hand.path().exists()
+    assert texts(admin) == ["by hand"]
+
+
+def test_the_only_draft_beside_a_file_can_be_discarded(admin: Api, by_hand: Folder) -> None:
+    draft = AGENTS.save(admin, "answers", "draft")["resolvedVersionId"]
+    assert admin.delete(AGENTS.url("answers", "versions", draft)).status == 200
+    assert (record(admin)["hasDraft"], record(admin)["instructions"]) == (False, "by hand")
+
+
+def test_the_id_of_a_file_alone_is_taken(admin: Api, by_hand: Folder) -> None:
+    answer = admin.post(AGENTS.path, {"id": "answers", "instructions": "mine"})
+    assert (answer.status, answer.code) == (409, "id_taken")
+
+
+def test_an_update_in_python_publishes_over_a_file_alone(admin: Api, by_hand: Folder) -> None:
+    installed.editor().agent.update("answers", instructions="from python")
+    assert by_hand.config() == {"instructions": "from python", "tools": {"a": {}}}
+    assert sorted(texts(admin)) == ["by hand", "from python"]
+
+
+def test_a_label_cannot_name_a_file(admin: Api, by_hand: Folder) -> None:
+    version_id = record(admin)["activeVersionId"]
+    answer = admin.put(AGENTS.url("answers", "labels", "stable"), {"versionId": version_id})
+    assert (answer.status, answer.code) == (400, "read_only")
+
+
+# Lists, references, rights
+
+
+def test_lists_hold_overrides_in_their_place(admin: Api, folder: Folder) -> None:
+    for number in range(5):
+        AGENTS.make(admin, f"stored-{number}", autoPublish=True)
+    folder.put({"instructions": "by hand"})
+    AGENTS.make(admin, "last", autoPublish=True)
+    whole = [agent["id"] for agent in admin.get(AGENTS.path).body["agents"]]
+    assert whole == ["last", "answers", *(f"stored-{number}" for number in reversed(range(5)))]
+    pages = [admin.get(AGENTS.path, page=page, perPage=2).body for page in range(4)]
+    assert [agent["id"] for page in pages for agent in page["agents"]] == whole
+    assert {page["total"] for page in pages} == {7}
+    ascending = admin.get(AGENTS.path, **{"orderBy[direction]": "ASC"}).body["agents"]
+    assert [agent["id"] for agent in ascending] == whole[::-1]
+
+
+@pytest.mark.parametrize(
+    ("query", "kept"),
+    [
+        ({"status": "published"}, True),
+        ({"status": "draft"}, False),
+        ({"status": "all"}, True),
+        ({"search": "BY HAND"}, True),
+        ({"search": "answers"}, True),
+        ({"search": "elsewhere"}, False),
+        ({"visibility": "public"}, True),
+        ({"visibility": "private"}, False),
+        ({"workspaceId": "default"}, True),
+        ({"workspaceId": "other"}, False),
+        ({"hasDraft": "false"}, True),
+        ({"hasDraft": "true"}, False),
+        ({"metadata": "{}"}, True),
+        ({"metadata": '{"team": "red"}'}, False),
+        ({"authorId": "ada"}, False),
+    ],
+)
+def test_filters_hold_for_files(admin: Api, by_hand: Folder, query: dict[str, str], kept: bool) -> None:
+    agents = admin.get(AGENTS.path, **query).body["agents"]
+    assert [agent["id"] for agent in agents] == (["answers"] if kept else [])
+
+
+def test_search_finds_a_draft_beside_a_file(admin: Api, by_hand: Folder) -> None:
+    AGENTS.save(admin, "answers", "a rare word")
+    assert admin.get(AGENTS.path, search="RARE").body["total"] == 1
+    assert admin.get(AGENTS.path, hasDraft="true").body["total"] == 1
+
+
+def test_all_served_agents_are_what_their_files_say(admin: Api, by_hand: Folder) -> None:
+    agents = admin.get("/agents").body
+    assert {agent_id: agent["instructions"] for agent_id, agent in agents.items()} == {
+        "answers": "by hand",
+        "team/lead": "lead",
+    }
+
+
+def test_a_block_knows_the_files_that_refer_to_it(admin: Api, folder: Folder) -> None:
+    published_block(admin, "tone", "Be kind.")
+    folder.put({"instructions": [reference("tone")]})
+    assert served(admin, "answers")["instructions"] == "Be kind."
+    url = f"{PROMPT_BLOCKS.url('tone')}/dependents"
+    assert admin.get(url).body["dependents"] == [{"id": "answers", "name": "Answers"}]
+    AGENTS.save(admin, "answers", "no more")
+    assert admin.get(url).body["dependents"] == [{"id": "answers", "name": "Answers"}]
+    assert admin.get(url, status="draft").body["dependents"] == []
+    assert admin.delete(f"{PROMPT_BLOCKS.url('tone')}?ifUnused=true").code == "in_use"
+
+
+@pytest.mark.parametrize("visibility", ["public", "private"])
+def test_who_may_read_a_file(db: None, tmp_path: Any, settings: Any, visibility: str) -> None:
+    define(settings, tmp_path, visibility=visibility)
+    Folder(tmp_path).put({"instructions": "by hand"})
+    person("vic", default=Role.VIEWER)
+    person("stranger")
+    viewer, stranger = key_of("vic"), key_of("stranger")
+    assert record(viewer)["hasDraft"] is None
+    assert viewer.get(URL, status="draft").status == 403
+    assert viewer.get(f"{URL}/versions").status == 403
+    assert viewer.patch(URL, {"instructions": "mine"}).status == 403
+    assert viewer.get(AGENTS.path).body["total"] == 1
+    seen = 200 if visibility == "public" else 404
+    assert stranger.get(URL).status == seen
+    assert stranger.get(AGENTS.path).body["total"] == (seen == 200)
+    assert stranger.patch(URL, {"instructions": "mine"}).status == (403 if seen == 200 else 404)
+
+
+def test_a_viewer_does_not_see_a_record_without_a_file(admin: Api, folder: Folder) -> None:
+    made(admin, instructions="draft")
+    person("vic", default=Role.VIEWER)
+    viewer = key_of("vic")
+    assert viewer.get(URL).status == 404
+    assert viewer.get(AGENTS.path, status="all").body["total"] == 0
+    assert served(viewer, "answers")["instructions"] == "code"
+
+
+def test_an_editor_drafts_and_a_publisher_publishes(db: None, folder: Folder) -> None:
+    for name, role in ROLES.items():
+        person(name, default=role)
+    editor, publisher = key_of("ed"), key_of("pia")
+    folder.put({"instructions": "by hand"})
+    assert editor.patch(URL, {"instructions": "x", "autoPublish": True}).status == 403
+    draft = AGENTS.save(editor, "answers", "draft")["resolvedVersionId"]
+    assert activate(editor, draft).status == 403
+    assert folder.config() == {"instructions": "by hand"}
+    assert activate(publisher, draft).status == 200
+    assert folder.config() == {"instructions": "draft"}
+
+
+# Running, and other places
+
+
+def test_runs_use_the_file(admin: Api, by_hand: Folder) -> None:
+    answer = admin.post("/agents/answers/generate", {"messages": "hello"}).body
+    assert answer["text"].startswith("by hand")
+    assert answer["resolvedVersions"] == {"answers": record(admin)["activeVersionId"]}
+    framework = installed.framework()
+    assert framework.get_agent_by_id("answers", status="published").instructions == "by hand"
+    assert framework.get_agent_by_id("answers").instructions == "code"
+
+
+def test_stored_agents_and_blocks_stay_in_the_database(admin: Api, folder: Folder) -> None:
+    AGENTS.make(admin, "stored", autoPublish=True)
+    PROMPT_BLOCKS.make(admin, "tone", autoPublish=True)
+    assert not folder.root.exists()
+    assert admin.get(AGENTS.url("stored", "versions")).body["total"] == 1
+
+
+def test_the_bytes_do_not_depend_on_the_order_of_keys(admin: Api, folder: Folder) -> None:
+    tools = {"b": {"description": "2"}, "a": {"description": "1"}, "é": {}, "Z": {}}
+    made(admin, tools=tools, instructions="one", autoPublish=True)
+    first = folder.path().read_bytes()
+    admin.delete(URL)
+    made(admin, instructions="one", tools=dict(reversed(tools.items())), autoPublish=True)
+    assert folder.path().read_bytes() == first
+    assert first.endswith(b"}\n")
+    assert list(json.loads(first)["tools"]) == ["Z", "a", "b", "é"]

@@ -1,0 +1,289 @@
+"""Overrides under Git: commits are versions beside those of the database, and can only be read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.api import AGENTS, Answer, Api
+from tests.support.override_files import Repository, define, repository
+from tests.support.people import key_of, person
+from tests.support.served import served
+from versioning import installed
+from versioning.access import Role
+from versioning.models import AgentVersion, AuditEntry
+
+URL = AGENTS.url("answers")
+
+
+@pytest.fixture
+def admin(db: None) -> Api:
+    """An admin of the workspace of the code."""
+    person("ada", default=Role.ADMIN)
+    return key_of("ada")
+
+
+@pytest.fixture
+def repo(tmp_path: Path, settings: Any) -> Repository:
+    """A repository with nothing in it."""
+    made = repository(tmp_path / "project")
+    define(settings, made.root)
+    return made
+
+
+def committed(repo: Repository, text: str, second: int) -> str:
+    """Write the file by hand, commit it, and return the version's id."""
+    repo.put({"instructions": text})
+    return repo.commit(f"Say {text}", at=f"2026-01-01T12:00:{second:02d}Z")
+
+
+@pytest.fixture
+def history(admin: Api, repo: Repository) -> list[str]:
+    """Three commits of the file, as version ids, oldest first."""
+    return [committed(repo, text, second) for second, text in enumerate(["one", "two", "three"])]
+
+
+def record(api: Api, **query: str) -> dict[str, Any]:
+    answer = api.get(URL, **query)
+    assert answer.status == 200, answer.body
+    return dict(answer.body)
+
+
+def ids(api: Api, **query: Any) -> list[str]:
+    answer = api.get(f"{URL}/versions", **query)
+    assert answer.status == 200, answer.body
+    return [version["id"] for version in answer.body["versions"]]
+
+
+def version(api: Api, version_id: str, *rest: str, method: str = "GET", body: Any = None) -> Answer:
+    return api.request(method, AGENTS.url("answers", "versions", version_id, *rest), body)
+
+
+def test_commits_are_versions(admin: Api, repo: Repository, history: list[str]) -> None:
+    versions = AGENTS.versions(admin, "answers")
+    assert [found["id"] for found in versions] == history[::-1]
+    assert versions[0] == {
+        "id": history[2],
+        "agentId": "answers",
+        "versionNumber": 3,
+        "instructions": "three",
+        "changedFields": ["instructions"],
+        "changeMessage": "Say three",
+        "authorId": None,
+        "authorName": "Ann Author",
+        "commit": repo.git("rev-parse", "HEAD"),
+        "createdAt": "2026-01-01T12:00:02.000Z",
+        "source": "git",
+        "readOnly": True,
+        "state": "published",
+        "labels": [],
+    }
+    assert [found["state"] for found in versions] == ["published", "historical", "historical"]
+    assert not AgentVersion.objects.exists()
+
+
+def test_what_is_committed_is_active_under_its_commit(admin: Api, history: list[str]) -> None:
+    found = record(admin)
+    assert (found["activeVersionId"], found["latestVersionId"], found["hasDraft"]) == (
+        history[2],
+        history[2],
+        False,
+    )
+    assert served(admin, "answers")["resolvedVersionId"] == history[2]
+
+
+def test_a_checkout_is_served_by_the_next_read(admin: Api, repo: Repository, history: list[str]) -> None:
+    assert served(admin, "answers")["instructions"] == "three"
+    repo.git("checkout", "--quiet", "HEAD~2")
+    agent = served(admin, "answers")
+    assert (agent["instructions"], agent["activeVersionId"]) == ("one", history[0])
+    assert ids(admin) == history[:1]
+    repo.git("checkout", "--quiet", "main")
+    assert served(admin, "answers")["instructions"] == "three"
+
+
+def test_what_the_editor_published_and_git_committed_is_the_commit(admin: Api, repo: Repository) -> None:
+    made = admin.post(AGENTS.path, {"id": "answers", "instructions": "one", "autoPublish": True}).body
+    assert ids(admin) == [made["activeVersionId"]]
+    commit = repo.commit("Publish", at="2099-01-01T00:00:00Z")
+    assert record(admin)["activeVersionId"] == commit
+    assert ids(admin) == [commit, made["activeVersionId"]]
+    assert record(admin)["hasDraft"] is False
+
+
+def test_of_equal_configurations_the_newest_is_active(admin: Api, history: list[str]) -> None:
+    restored = version(admin, history[0], "restore", method="POST").body["id"]
+    assert version(admin, restored, "activate", method="POST").status == 200
+    assert record(admin)["activeVersionId"] == restored
+
+
+def test_both_kinds_of_versions_are_listed_in_order_of_time(admin: Api, repo: Repository) -> None:
+    first = committed(repo, "one", 1)
+    draft = AGENTS.save(admin, "answers", "draft")["resolvedVersionId"]
+    repo.put({"instructions": "future"})
+    last = repo.commit("Later", at="2099-01-01T00:00:00Z")
+    assert ids(admin) == [last, draft, first]
+    assert ids(admin, **{"orderBy[direction]": "ASC"}) == [first, draft, last]
+    assert ids(admin, source="git") == [last, first]
+    assert ids(admin, source="database") == [draft]
+    assert [ids(admin, page=page, perPage=1) for page in range(4)] == [[last], [draft], [first], []]
+
+
+def test_a_commit_can_be_read_selected_and_compared(admin: Api, history: list[str]) -> None:
+    assert version(admin, history[0]).body["instructions"] == "one"
+    assert record(admin, versionId=history[0])["instructions"] == "one"
+    assert served(admin, "answers", versionId=history[0])["instructions"] == "one"
+    compared = version(admin, f"compare?from={history[0]}&to={history[1]}").body
+    assert compared["diffs"] == [{"field": "instructions", "previousValue": "one", "currentValue": "two"}]
+    run = admin.post(
+        "/agents/answers/generate", {"messages": "hi", "versions": {"self": {"versionId": history[1]}}}
+    ).body
+    assert (run["text"].split("\n")[0], run["resolvedVersions"]) == ("two", {"answers": history[1]})
+
+
+def test_restoring_a_commit_makes_a_draft(admin: Api, repo: Repository, history: list[str]) -> None:
+    restored = version(admin, history[0], "restore", method="POST")
+    assert (restored.status, restored.body["instructions"], restored.body["state"]) == (201, "one", "draft")
+    assert restored.body["changeMessage"] == "Restored from version 1"
+    assert repo.config() == {"instructions": "three"}
+    assert served(admin, "answers")["instructions"] == "three"
+    entry = AuditEntry.objects.get(action="restore")
+    assert (entry.from_version, entry.to_version) == (history[0], restored.body["id"])
+
+
+def test_activating_a_commit_gives_the_file_its_configuration(
+    admin: Api, repo: Repository, history: list[str]
+) -> None:
+    answer = version(admin, history[0], "activate", method="POST")
+    assert (answer.status, answer.body["activeVersionId"]) == (200, history[0])
+    assert repo.text() == '{\n  "instructions": "one"\n}\n'
+    assert record(admin)["activeVersionId"] == history[0]
+    assert not AgentVersion.objects.exists()
+    entry = AuditEntry.objects.get(action="publish")
+    assert (entry.from_version, entry.to_version) == (history[2], history[0])
+
+
+def test_activating_a_commit_keeps_a_draft_and_what_was_not_committed(
+    admin: Api, repo: Repository, history: list[str]
+) -> None:
+    draft = AGENTS.save(admin, "answers", "draft")["resolvedVersionId"]
+    repo.put({"instructions": "not committed"})
+    assert version(admin, history[0], "activate", method="POST").status == 200
+    assert record(admin)["latestVersionId"] == draft
+    kept = [found["instructions"] for found in AGENTS.versions(admin, "answers")]
+    assert {"draft", "not committed"} < set(kept)
+
+
+def test_a_commit_is_neither_deleted_nor_labelled(admin: Api, history: list[str]) -> None:
+    for answer in (
+        version(admin, history[0], method="DELETE"),
+        version(admin, history[2], method="DELETE"),
+        admin.put(AGENTS.url("answers", "labels", "stable"), {"versionId": history[0]}),
+    ):
+        assert (answer.status, answer.code) == (400, "read_only")
+    assert ids(admin) == history[::-1]
+
+
+def test_an_unknown_commit_is_missing(admin: Api, history: list[str]) -> None:
+    for version_id in (f"git-{'0' * 40}", history[0][:-1], "git-", "file-000000000000"):
+        assert version(admin, version_id).status == 404
+        assert admin.get("/agents/answers", versionId=version_id).status == 404
+
+
+def test_an_edit_starts_from_the_commit(admin: Api, repo: Repository, history: list[str]) -> None:
+    saved = admin.patch(URL, {"tools": {"a": {}}}).body
+    assert (saved["instructions"], saved["hasDraft"]) == ("three", True)
+    assert version(admin, saved["resolvedVersionId"]).body["versionNumber"] == 1
+
+
+def test_history_outlives_the_file(admin: Api, repo: Repository, history: list[str]) -> None:
+    repo.path().unlink()
+    assert served(admin, "answers")["instructions"] == "code"
+    assert served(admin, "answers", status="draft")["instructions"] == "code"
+    assert admin.get(URL).status == 404
+    assert admin.patch(URL, {"instructions": "x"}).status == 404
+    assert admin.post(f"{URL}/unpublish").status == 404
+    assert admin.delete(URL).status == 404
+    assert admin.get(AGENTS.path, status="all").body["total"] == 0
+    assert ids(admin) == history[::-1]
+    assert version(admin, history[1], "activate", method="POST").status == 200
+    assert repo.config() == {"instructions": "two"}
+    assert record(admin)["activeVersionId"] == history[1]
+
+
+def test_a_removed_override_can_be_restored_or_begun_anew(
+    admin: Api, repo: Repository, history: list[str]
+) -> None:
+    repo.path().unlink()
+    assert version(admin, history[1], "restore", method="POST").status == 201
+    assert (record(admin)["status"], record(admin)["instructions"]) == ("draft", "two")
+    assert admin.delete(URL).status == 200
+    assert admin.post(AGENTS.path, {"id": "answers", "instructions": "new"}).status == 201
+
+
+def test_an_update_in_python_begins_a_removed_override_anew(
+    admin: Api, repo: Repository, history: list[str]
+) -> None:
+    repo.path().unlink()
+    installed.editor().agent.update("answers", instructions="new")
+    assert repo.config() == {"instructions": "new"}
+
+
+def test_a_prompt_in_review_is_a_branch(admin: Api, repo: Repository, history: list[str]) -> None:
+    repo.git("checkout", "--quiet", "-b", "proposal")
+    draft = AGENTS.save(admin, "answers", "proposed")["resolvedVersionId"]
+    repo.path().write_text(admin.post(f"{URL}/export?status=draft").body["content"])
+    proposed = repo.commit("Propose", at="2026-01-01T13:00:00Z")
+    repo.git("checkout", "--quiet", "main")
+    assert served(admin, "answers")["instructions"] == "three"
+    repo.git("merge", "--quiet", "--ff-only", "proposal")
+    found = record(admin)
+    assert served(admin, "answers")["instructions"] == "proposed"
+    assert found["activeVersionId"] in {proposed, draft}
+    assert found["hasDraft"] is False
+
+
+def test_only_readers_of_drafts_see_history(admin: Api, history: list[str]) -> None:
+    person("vic", default=Role.VIEWER)
+    viewer = key_of("vic")
+    assert viewer.get(f"{URL}/versions").status == 403
+    assert version(viewer, history[0]).status == 403
+    assert version(viewer, history[2]).status == 200
+    assert viewer.get("/agents/answers", versionId=history[0]).status == 403
+    assert version(viewer, history[0], "activate", method="POST").status == 403
+    stranger = key_of(person("stranger").username)
+    assert stranger.get("/agents/answers", versionId=history[0]).status == 403
+
+
+def test_a_conflict_says_who_committed(admin: Api, repo: Repository, history: list[str]) -> None:
+    tag = admin.get(URL).tag
+    newest = committed(repo, "four", 30)
+    answer = admin.patch(URL, {"instructions": "stale"}, if_match=tag)
+    assert (answer.status, answer.code) == (412, "edit_conflict")
+    assert answer.body["current"] == {
+        "latestVersionId": newest,
+        "activeVersionId": newest,
+        "savedBy": "Ann Author",
+        "savedAt": "2026-01-01T12:00:30.000Z",
+        "changedFields": ["instructions"],
+    }
+
+
+def test_the_computed_labels_name_the_commit(admin: Api, history: list[str]) -> None:
+    labels = {label["name"]: label for label in admin.get(f"{URL}/labels").body["labels"]}
+    assert labels["production"] == {
+        "name": "production",
+        "versionId": history[2],
+        "versionNumber": 3,
+        "kind": "computed",
+        "updatedAt": "2026-01-01T12:00:02.000Z",
+        "updatedBy": "Ann Author",
+    }
+    assert served(admin, "answers", label="production")["resolvedVersionId"] == history[2]
+
+
+def test_a_clone_of_a_commit_is_a_stored_agent(admin: Api, history: list[str]) -> None:
+    answer = admin.post(f"{URL}/clone?versionId={history[0]}", {"newId": "copy"})
+    assert (answer.status, answer.body["instructions"], answer.body["name"]) == (201, "one", "Answers")

@@ -1,0 +1,102 @@
+"""`export_overrides` and `import_overrides`: a team moves from one source to the other."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.management.base import CommandError
+
+from tests.support.override_files import Folder
+from tests.support.people import command
+from versioning import installed
+from versioning.editor.agents import Agents
+from versioning.models import AgentVersion
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def rows(folder: Folder) -> Agents:
+    """The overrides in the database, as the source `database` sees them."""
+    return Agents(installed.editor().code)
+
+
+def test_what_is_published_becomes_files(rows: Agents, folder: Folder) -> None:
+    rows.update("answers", instructions="one", name="Kept in the database")
+    rows.update("answers", instructions="draft", publish=False)
+    assert command("export_overrides") == "written     answers\n1 unchanged, 1 written\n"
+    assert folder.text() == '{\n  "instructions": "one"\n}\n'
+    assert command("export_overrides") == "2 unchanged\n"
+
+
+def test_a_dry_run_writes_nothing(rows: Agents, folder: Folder) -> None:
+    rows.update("answers", instructions="one")
+    assert command("export_overrides", "--dry-run") == (
+        "written     answers\n1 unchanged, 1 written; nothing was changed (dry run)\n"
+    )
+    assert not folder.path().exists()
+    folder.put({"instructions": "by hand"})
+    assert "published   answers" in command("import_overrides", "--dry-run")
+    assert AgentVersion.objects.count() == 1
+
+
+def test_a_file_that_says_something_else_is_left_alone(rows: Agents, folder: Folder) -> None:
+    rows.update("answers", instructions="one")
+    folder.put({"instructions": "by hand"})
+    with pytest.raises(CommandError, match="refused"):
+        command("export_overrides")
+    assert folder.config() == {"instructions": "by hand"}
+    command("export_overrides", "--force")
+    assert folder.config() == {"instructions": "one"}
+
+
+def test_a_file_of_what_is_not_published_is_removed_by_force_alone(rows: Agents, folder: Folder) -> None:
+    folder.put({"instructions": "by hand"})
+    with pytest.raises(CommandError, match="refused"):
+        command("export_overrides")
+    assert command("export_overrides", "--force") == "removed     answers\n1 unchanged, 1 removed\n"
+    assert not folder.path().exists()
+
+
+def test_a_file_in_another_form_is_written_anew(rows: Agents, folder: Folder) -> None:
+    rows.update("answers", instructions="one")
+    folder.put(b'{"instructions":"one"}')
+    assert command("export_overrides") == "written     answers\n1 unchanged, 1 written\n"
+    assert folder.text() == '{\n  "instructions": "one"\n}\n'
+
+
+def test_files_become_published_versions(rows: Agents, folder: Folder) -> None:
+    rows.update("answers", instructions="one", tools={"a": {}}, name="Kept")
+    folder.put({"instructions": "by hand"})
+    assert command("import_overrides") == "published   answers\n1 unchanged, 1 published\n"
+    active = rows.get("answers").version
+    assert active.config == {"instructions": "by hand", "name": "Kept"}
+    assert active.change_message == "Imported from answers.json"
+    assert command("import_overrides") == "2 unchanged\n"
+    assert AgentVersion.objects.count() == 2
+
+
+def test_an_agent_without_a_file_is_unpublished(rows: Agents, folder: Folder) -> None:
+    rows.update("answers", instructions="one")
+    assert command("import_overrides") == "unpublished answers\n1 unchanged, 1 unpublished\n"
+    assert rows.find("answers").active is None
+    assert AgentVersion.objects.count() == 1
+
+
+def test_a_file_that_does_not_count_is_refused_and_the_others_are_taken_in(
+    rows: Agents, folder: Folder
+) -> None:
+    folder.put(b"{")
+    folder.put({"instructions": "by hand"}, "team/lead")
+    with pytest.raises(CommandError, match="refused"):
+        command("import_overrides")
+    assert rows.get("team/lead").version.config == {"instructions": "by hand"}
+    assert not rows.all.filter(pk="answers").exists()
+
+
+def test_there_and_back_changes_nothing(rows: Agents, folder: Folder) -> None:
+    rows.update("answers", instructions="one", tools={"a": {"description": "1"}})
+    command("export_overrides")
+    assert command("import_overrides") == "2 unchanged\n"
+    assert command("export_overrides") == "2 unchanged\n"
+    assert installed.editor().agent.serve("answers").instructions == "one"
+    assert rows.serve("answers").instructions == "one"

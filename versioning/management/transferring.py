@@ -1,0 +1,27 @@
+"""What the two commands that move overrides say."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from django.core.management.base import CommandError, OutputWrapper
+
+from versioning.editor.transfer import Outcome, Transferred
+
+
+def report(output: OutputWrapper, results: Iterable[Transferred], *, dry_run: bool, **_options: Any) -> None:
+    """Print a line for each override that is not as it was, and a summary; raises for what was refused."""
+    counts: Counter[Outcome] = Counter()
+    for result in results:
+        counts[result.outcome] += 1
+        if result.outcome is not Outcome.UNCHANGED:
+            reason = f": {result.reason}" if result.reason else ""
+            output.write(f"{result.outcome:12}{result.agent_id}{reason}")
+    summary = (
+        ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome if counts[outcome]) or "no agents"
+    )
+    output.write(f"{summary}; nothing was changed (dry run)" if dry_run else summary)
+    if counts[Outcome.REFUSED]:
+        raise CommandError("Some overrides were refused; the lines above say why.")

@@ -1,0 +1,201 @@
+"""The folder of override files: which file is whose, whole reads, and writes that are never half done."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import shutil
+import stat
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from versioning import ids
+from versioning.errors import Invalid, VersioningError
+
+MAX_BYTES: Final = 16 * 1024 * 1024
+FOLDER: Final = "agents"
+_TEMPORARY, _ASIDE = ".tmp", ".old"
+_ABANDONED_AFTER = 3600  # seconds; a write takes far less
+
+
+class OverrideNotWritten(VersioningError):
+    """The machine did not let the file be written: a full disk, a folder that is read-only."""
+
+    code = "override_not_written"
+
+
+class OverrideUnreadable(VersioningError):
+    """There is something under the name of an override file that cannot be read as one."""
+
+    code = "override_unreadable"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredFile:
+    """What a file held at one moment."""
+
+    content: bytes
+    modified_at: datetime.datetime
+
+
+class OverrideFiles:
+    """The files `agents/<encoded id>.json` below one folder; nothing outside of it is touched."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.absolute()
+        self.folder = self.root / FOLDER
+
+    def path(self, agent_id: str) -> Path:
+        """Return the file of an agent, symbolic links resolved.
+
+        Raises `Invalid` for an id that names no file, and for a path that leaves the folder.
+        """
+        fault = ids.fault(agent_id)
+        if fault is not None:
+            raise Invalid.field("id", fault)
+        root = os.path.realpath(self.root)
+        path = os.path.realpath(os.path.join(root, FOLDER, f"{ids.encode(agent_id)}.json"))  # noqa: PTH118  quicker
+        if not path.startswith(root + os.sep):
+            raise Invalid.field("id", "the path of its override file leaves the folder", code="path_refused")
+        return Path(path)
+
+    def read(self, agent_id: str) -> StoredFile | None:
+        """Return what the file of an agent holds, or None when there is no file.
+
+        Raises `OverrideUnreadable` for a link out of the folder, a pipe, a folder or a file that is
+        too large: they are looked at, never followed and never waited for.
+        """
+        try:
+            descriptor = os.open(self.path(agent_id), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (OSError, Invalid) as fault:
+            raise OverrideUnreadable(str(fault)) from fault
+        try:
+            return _stored(descriptor)
+        except OSError as fault:
+            raise OverrideUnreadable(str(fault)) from fault
+        finally:
+            os.close(descriptor)
+
+    def write(self, agent_id: str, content: bytes) -> None:
+        """Put the content in place of whatever the file held: all of it, or nothing.
+
+        It is durable when this returns. Raises `OverrideNotWritten` for a fault of the machine and
+        `Invalid` for a path that leaves the folder or a content that is too large.
+        """
+        if len(content) > MAX_BYTES:
+            raise Invalid.field("body", f"makes an override file larger than {MAX_BYTES} bytes")
+        path = self.path(agent_id)
+        with _faults_named(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _remove_abandoned(path.parent)
+            temporary = path.with_name(_temporary_name())
+            try:
+                _write_synced(temporary, content, like=path)
+                temporary.replace(path)
+            except BaseException:
+                temporary.unlink(missing_ok=True)
+                raise
+            _sync_folder(path.parent)
+
+    @contextmanager
+    def undoable(self, agent_id: str) -> Iterator[None]:
+        """Bring the very file back when what is done inside fails, the writing or what comes after it."""
+        path = self.path(agent_id)
+        aside = path.with_name(_temporary_name(_ASIDE))
+        with _faults_named(path), suppress(FileNotFoundError, NotADirectoryError):
+            _keep_aside(path, aside)
+        was_there = aside.exists()
+        try:
+            yield
+        except BaseException:
+            if was_there:
+                aside.replace(path)
+            elif path.is_file():
+                path.unlink()
+            raise
+        finally:
+            # Two names of one file do not replace each other, so it may still be there.
+            if aside.exists():
+                aside.unlink()
+
+    def remove(self, agent_id: str) -> None:
+        """Remove the file of an agent, durably; nothing happens when there is none. Raises as `write`."""
+        path = self.path(agent_id)
+        with _faults_named(path), suppress(FileNotFoundError, NotADirectoryError):
+            path.unlink()
+            _sync_folder(path.parent)
+
+
+def _stored(descriptor: int) -> StoredFile:
+    about = os.fstat(descriptor)
+    if not stat.S_ISREG(about.st_mode):
+        raise OverrideUnreadable("it is not a regular file")
+    if about.st_size > MAX_BYTES:
+        raise OverrideUnreadable(f"it is larger than {MAX_BYTES} bytes")
+    with open(descriptor, "rb", closefd=False) as file:
+        content = file.read(MAX_BYTES + 1)
+    modified_at = datetime.datetime.fromtimestamp(about.st_mtime, datetime.UTC)
+    return StoredFile(content=content, modified_at=modified_at)
+
+
+def _temporary_name(suffix: str = _TEMPORARY) -> str:
+    return f".{uuid.uuid4().hex}{suffix}"
+
+
+def _keep_aside(path: Path, aside: Path) -> None:
+    try:
+        aside.hardlink_to(path)
+    except FileNotFoundError:
+        raise
+    except OSError:  # not every file system has second names
+        if path.is_file():
+            shutil.copy2(path, aside)
+
+
+@contextmanager
+def _faults_named(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as fault:
+        reason = fault.strerror or str(fault)
+        raise OverrideNotWritten(
+            f"The override file {path.name} could not be written: {reason}. Nothing was changed."
+        ) from fault
+
+
+def _write_synced(path: Path, content: bytes, *, like: Path) -> None:
+    """Write a new file with the permissions of the one it is to replace."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    with open(descriptor, "wb") as file:  # noqa: PTH123  a descriptor has no path
+        with suppress(FileNotFoundError):
+            os.fchmod(descriptor, stat.S_IMODE(like.stat().st_mode))
+        file.write(content)
+        file.flush()
+        os.fsync(descriptor)
+
+
+def _sync_folder(folder: Path) -> None:
+    # Without this a power failure can take the new name back, though the content is on the disk.
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """Remove what a killed process left behind; it is never read, but it would be committed."""
+    for leftover in (*folder.glob(f".*{_TEMPORARY}"), *folder.glob(f".*{_ASIDE}")):
+        with suppress(FileNotFoundError):
+            about = leftover.lstat()
+            # What is kept aside is as old as the file that it is; it got its second name later.
+            since = about.st_ctime if leftover.suffix == _ASIDE else about.st_mtime
+            if time.time() - since > _ABANDONED_AFTER:
+                leftover.unlink()

@@ -1,0 +1,291 @@
+"""The history of a file, read through the `git` command: one `log` and one `cat-file`, whatever its length.
+
+The repository may be anybody's. Nothing that its configuration names is executed, nothing is
+fetched, every process has a time limit, and whatever goes wrong makes the history shorter.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event, Timer
+from typing import IO, Final, cast
+
+from versioning.sources.files import MAX_BYTES
+
+TIME_LIMIT: Final = 5.0
+"""Seconds that one process may take."""
+
+# Each of these could otherwise start a program, ask the network, or wait for a pipe.
+_SETTINGS: Final = {
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "core.pager": "cat",
+    "core.attributesFile": os.devnull,
+    "diff.orderFile": os.devnull,
+    "diff.relative": "false",
+    "log.showSignature": "false",
+    "log.mailmap": "false",
+    "log.showRoot": "true",
+    "protocol.allow": "never",
+    # A folder inside the working tree that looks like a bare repository is not one.
+    "safe.bareRepository": "explicit",
+}
+_FORMAT = "--format=%x00%H%x00%P%x00%an%x00%at%x00%s"
+_LOG = ("log", "--follow", "--diff-merges=first-parent", "--raw", "--no-abbrev", "-z", _FORMAT)
+_QUIET = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-show-signature", "--encoding=UTF-8")
+_REGULAR = (b"100644", b"100755")
+_LATEST_TIME = 253_402_300_799  # the last second that a datetime can hold
+
+
+class GitFault(Exception):
+    """The `git` command gives no history: it is missing, or it refuses."""
+
+
+class GitTooSlow(GitFault):
+    """The `git` command took longer than it may."""
+
+    def __init__(self, command: str) -> None:
+        super().__init__(f"git {command} took longer than {TIME_LIMIT:g} seconds")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Commit:
+    """A commit that touched the file."""
+
+    sha: str
+    author_name: str
+    authored_at: datetime.datetime
+    subject: str
+    content: bytes | None
+    """What the file held; None when the commit removed it, or made something else of it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Touch:
+    """What the log says of one commit: the object id of the file, or None."""
+
+    sha: str
+    parents: tuple[str, ...]
+    author_name: str
+    authored_at: datetime.datetime
+    subject: str
+    blob: str | None
+    path: str
+    """Where the file was after the commit, from the top of the repository."""
+    is_copy: bool
+    """Whether the commit made the file of another one that is still there."""
+
+
+def head(folder: Path) -> str | None:
+    """Return what identifies the history at this moment: the commit, and where it was cut off.
+
+    None without a repository, without a commit, or without the `git` command; raises `GitTooSlow`.
+    """
+    try:
+        answer = _run(folder, "rev-parse", "HEAD", "--git-path", "shallow")
+    except GitTooSlow:
+        raise
+    except GitFault:
+        return None
+    commit, _, shallow = answer.decode("utf-8", "replace").strip().partition("\n")
+    # Fetching more of a shallow history leaves its head where it is, but changes this file.
+    cut = _nearest(folder) / shallow
+    return f"{commit} {cut.stat().st_mtime_ns if cut.is_file() else 0}"
+
+
+def history(path: Path, depth: int) -> tuple[Commit, ...]:
+    """Return the newest `depth` commits that touched the file, renames followed, newest first.
+
+    A merge counts when the file differs from its first parent. Raises `GitFault`.
+    """
+    folder = _nearest(path.parent)
+    touches = _followed(folder, os.path.relpath(path, folder), depth)
+    contents = _contents(folder, {touch.blob for touch in touches if touch.blob})
+    return tuple(
+        Commit(
+            sha=touch.sha,
+            author_name=touch.author_name,
+            authored_at=touch.authored_at,
+            subject=touch.subject,
+            content=contents.get(touch.blob) if touch.blob else None,
+        )
+        for touch in touches
+    )
+
+
+def _followed(folder: Path, path: str, depth: int) -> list[_Touch]:
+    """Return the newest commits that touched a file, newest first.
+
+    `--follow` goes on to whatever the file was made of, a copy as well as a rename. What it was
+    copied of has a life of its own: there the file's own earlier life is asked for instead.
+    """
+    found: list[_Touch] = []
+    starts: tuple[str, ...] = ("HEAD",)
+    while starts and len(found) < depth:
+        count = f"--max-count={depth - len(found)}"
+        touches = list(_touches(_run(folder, *_LOG, *_QUIET, count, *starts, "--", path)))
+        copy = next((position for position, touch in enumerate(touches) if touch.is_copy), None)
+        if copy is None:
+            return found + touches
+        found += touches[: copy + 1]
+        starts, path = touches[copy].parents, os.path.join(_top(folder), touches[copy].path)  # noqa: PTH118
+    return found
+
+
+def _top(folder: Path) -> str:
+    return os.fsdecode(_run(folder, "rev-parse", "--show-toplevel").removesuffix(b"\n"))
+
+
+def _touches(log: bytes) -> Iterator[_Touch]:
+    """Read the log: an empty token, five of the commit, what it did to the file, one or two paths.
+
+    Everything is separated by NUL, which neither a name nor a subject nor a path can hold.
+    """
+    tokens = iter(log.split(b"\0"))
+    for token in tokens:
+        if token:
+            continue
+        fields = [next(tokens, b"") for _ in range(5)]
+        change = next(tokens, b"").strip().lstrip(b":").split(b" ")
+        if len(change) != 5:  # noqa: PLR2004  two modes, two objects, what was done
+            continue
+        sha, parents, author_name, seconds, subject = (field.decode("utf-8", "replace") for field in fields)
+        done = change[4][:1]
+        paths = [next(tokens, b"") for _ in range(2 if done in {b"R", b"C"} else 1)]
+        yield _Touch(
+            sha=sha,
+            parents=tuple(parents.split()),
+            author_name=author_name,
+            authored_at=_time(seconds),
+            subject=subject,
+            blob=change[3].decode() if change[1] in _REGULAR else None,
+            path=os.fsdecode(paths[-1]),
+            is_copy=done == b"C",
+        )
+
+
+def _time(seconds: str) -> datetime.datetime:
+    is_sane = len(seconds) <= len(str(_LATEST_TIME))
+    moment = min(max(int(seconds or 0), 0), _LATEST_TIME) if is_sane else _LATEST_TIME
+    return datetime.datetime.fromtimestamp(moment, datetime.UTC)
+
+
+def _contents(folder: Path, blobs: set[str]) -> dict[str, bytes]:
+    """Return the contents of objects by id; those that are too large are left out unread."""
+    if not blobs:
+        return {}
+    with _process(folder, "cat-file", "--batch-command") as process:
+        ask, answer = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
+        contents = {}
+        for blob in blobs:
+            _, kind, size = _asked(ask, answer, f"info {blob}")
+            if kind == b"blob" and size <= MAX_BYTES:
+                _asked(ask, answer, f"contents {blob}")
+                contents[blob] = answer.read(size + 1)[:-1]  # a line's end comes after it
+                if len(contents[blob]) != size:
+                    raise GitFault("an object ended early")
+        return contents
+
+
+def _asked(ask: IO[bytes], answer: IO[bytes], question: str) -> tuple[bytes, bytes, int]:
+    ask.write(f"{question}\n".encode())
+    ask.flush()
+    match answer.readline().split():
+        case [name, kind, size]:
+            return name, kind, int(size)
+        case [name, reason]:
+            return name, reason, 0
+        case _:
+            raise GitFault("the objects cannot be read")
+
+
+def _run(folder: Path, *arguments: str) -> bytes:
+    """Return what a git command prints; raises `GitFault` when it fails or takes too long."""
+    with _process(folder, *arguments) as process:
+        printed, said = process.communicate()
+        if process.returncode != 0:
+            raise GitFault(said.decode("utf-8", "replace").strip())
+        return printed
+
+
+@contextmanager
+def _process(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Give out a git process; when the time is over it is ended, with whatever it started."""
+    too_slow = Event()
+
+    def stop() -> None:
+        too_slow.set()
+        _end(process)
+
+    try:
+        with subprocess.Popen(  # noqa: S603  the arguments are ours, the path comes after `--`
+            _command(folder, *arguments), env=_environment(folder), start_new_session=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        ) as process:  # fmt: skip
+            limit = Timer(TIME_LIMIT, stop)
+            limit.start()
+            try:
+                yield process
+            finally:
+                limit.cancel()
+                _end(process)
+    except (GitFault, OSError) as fault:
+        raise GitTooSlow(arguments[0]) if too_slow.is_set() else GitFault(str(fault)) from fault
+    if too_slow.is_set():  # and yet there is an answer: of a child, or of what was ended half-way
+        raise GitTooSlow(arguments[0])
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _command(folder: Path, *arguments: str) -> list[str]:
+    program = shutil.which("git")
+    if program is None:
+        raise GitFault("there is no git command")
+    settings = [part for name, value in _SETTINGS.items() for part in ("-c", f"{name}={value}")]
+    return [program, "--no-pager", *settings, "-C", str(_nearest(folder)), *arguments]
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """Return an environment in which neither the machine's nor the caller's settings count."""
+    # Another user's repository is trusted here, but only the one that holds the configured folder.
+    trusted = {
+        f"GIT_CONFIG_VALUE_{position}": str(parent) for position, parent in enumerate(_with_parents(folder))
+    }
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "LC_ALL": "C",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_CONFIG_COUNT": str(len(trusted)),
+        **{f"GIT_CONFIG_KEY_{position}": "safe.directory" for position in range(len(trusted))},
+        **trusted,
+        "GIT_LITERAL_PATHSPECS": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_ALLOW_PROTOCOL": "none",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+    }
+
+
+def _with_parents(folder: Path) -> list[Path]:
+    nearest = _nearest(folder)
+    return [nearest, *nearest.parents]
+
+
+def _nearest(folder: Path) -> Path:
+    """Return the folder, or the nearest one above it that is there."""
+    found = next(parent for parent in (folder, *folder.parents) if parent.is_dir())
+    return found.resolve()

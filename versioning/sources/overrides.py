@@ -1,0 +1,225 @@
+"""Overrides as files with a history: what is published of a code-defined agent, and what was."""
+
+from __future__ import annotations
+
+import datetime
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final
+
+from versioning import canonical
+from versioning.config import AGENT_OVERRIDE, Config
+from versioning.errors import Invalid
+from versioning.overrides import CodeAgent, applied, withheld
+from versioning.sources import git
+from versioning.sources.files import OverrideFiles, OverrideUnreadable, StoredFile
+from versioning.sources.git import Commit
+
+logger = logging.getLogger(__name__)
+
+_REMEMBERED: Final = 256
+"""How many files' histories are kept in memory."""
+_REST: Final = 60
+"""Seconds for which git is left alone after it was too slow, so that not every request waits."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileVersion:
+    """A snapshot that an override file holds and that is saved nowhere else."""
+
+    config: Config
+    created_at: datetime.datetime
+    digest: str
+    changed_fields: list[str]
+    number: int = 0
+    change_message: str = "The override file as it is; not committed"
+    author_name: str | None = None
+    source: str = "file"
+    read_only: bool = True
+    commit: str | None = None
+
+    @property
+    def version_id(self) -> str:
+        """The id by which callers name it."""
+        return f"file-{self.digest[:12]}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GitVersion:
+    """A snapshot that a commit holds."""
+
+    commit: str
+    number: int
+    config: Config
+    digest: str
+    changed_fields: list[str]
+    change_message: str
+    author_name: str
+    created_at: datetime.datetime
+    source: str = "git"
+    read_only: bool = True
+
+    @property
+    def version_id(self) -> str:
+        """The id by which callers name it."""
+        return f"git-{self.commit}"
+
+
+class OverrideSource:
+    """The override files below one folder. Every answer is of this moment.
+
+    What is immutable is kept: a history under the commit that it ends in, a parsed file under its
+    content. `depth` says how many commits of a file are looked at.
+    """
+
+    def __init__(self, root: Path, depth: int) -> None:
+        self.files = OverrideFiles(root)
+        self.depth = depth
+        self._histories: OrderedDict[tuple[str, Path], tuple[GitVersion, ...]] = OrderedDict()
+        self._parsed: dict[str, tuple[object, FileVersion | None]] = {}
+        self._rest_until = 0.0
+        self._lock = Lock()
+
+    def current(self, agent: CodeAgent) -> FileVersion | None:
+        """Return what the agent's file holds; None without a file, and for one that cannot count.
+
+        A file that does not parse, or that holds what an override of this agent may not, is a
+        logged error, once for each content.
+        """
+        try:
+            stored = self.files.read(agent.id)
+        except OverrideUnreadable as fault:
+            logger.error("the override file of %r is ignored: %s", agent.id, fault)  # noqa: TRY400
+            return None
+        if stored is None:
+            return None
+        key = (stored, agent.ownership)
+        held = self._parsed.get(agent.id)
+        if held is None or held[0] != key:
+            held = self._parsed[agent.id] = (key, _file_version(agent, stored))
+        return held[1]
+
+    def at_head(self) -> Callable[[CodeAgent], Sequence[GitVersion]]:
+        """Return what gives the versions that Git has of an agent's file, newest first.
+
+        Git is asked once where it stands, for however many agents. No history is no error.
+        """
+        try:
+            if time.monotonic() >= self._rest_until:
+                head = git.head(self.files.folder)
+                if head is not None:
+                    return partial(self._versions, head)
+        except git.GitTooSlow as fault:
+            self._rest(fault)
+        return lambda _agent: ()
+
+    def versions(self, agent: CodeAgent) -> Sequence[GitVersion]:
+        """Return the versions that Git has of one agent's file, newest first."""
+        return self.at_head()(agent)
+
+    def write(self, agent: CodeAgent, config: Config) -> None:
+        """Make the file hold what counts of a configuration; raises as `OverrideFiles.write`."""
+        self.files.write(agent.id, file_content(agent, config))
+
+    def _versions(self, head: str, agent: CodeAgent) -> tuple[GitVersion, ...]:
+        try:
+            path = self.files.path(agent.id)
+        except Invalid:
+            return ()
+        with self._lock:
+            if (head, path) in self._histories:
+                self._histories.move_to_end((head, path))
+                return self._histories[head, path]
+        try:
+            found = git_versions(git.history(path, self.depth))
+        except git.GitTooSlow as fault:
+            self._rest(fault)
+            return ()
+        except git.GitFault as fault:
+            logger.warning("no history of %s: %s", path.name, fault)
+            return ()
+        with self._lock:
+            self._histories[head, path] = found
+            while len(self._histories) > _REMEMBERED:
+                self._histories.popitem(last=False)
+        return found
+
+    def _rest(self, fault: git.GitTooSlow) -> None:
+        logger.warning("no history for %d seconds: %s", _REST, fault)
+        self._rest_until = time.monotonic() + _REST
+
+
+def file_content(agent: CodeAgent, config: Config) -> bytes:
+    """Return the bytes of the file for a configuration: only what an override of this agent may hold."""
+    return canonical.file_text(applied(agent, config)).encode()
+
+
+def git_versions(commits: Sequence[Commit]) -> tuple[GitVersion, ...]:
+    """Return the snapshots of a file's commits (both newest first).
+
+    Of commits in a row with equal configurations the oldest stays; a commit that does not parse is
+    skipped; one that removed the file ends such a row. The number is the position among all the
+    commits, the oldest being 1.
+    """
+    found: list[GitVersion] = []
+    previous: Config = {}
+    digest = ""
+    for number, commit in enumerate(reversed(commits), start=1):
+        if commit.content is None:
+            digest, previous = "", {}
+            continue
+        config = _parsed_config(commit.content)
+        if config is None or canonical.digest(config) == digest:
+            continue
+        digest = canonical.digest(config)
+        found.append(
+            GitVersion(
+                commit=commit.sha,
+                number=number,
+                config=config,
+                digest=digest,
+                changed_fields=AGENT_OVERRIDE.changed(previous, config),
+                change_message=commit.subject,
+                author_name=commit.author_name,
+                created_at=commit.authored_at,
+            )
+        )
+        previous = config
+    return tuple(reversed(found))
+
+
+def _parsed_config(content: bytes) -> Config | None:
+    """Return the configuration that a file holds, or None when it holds none."""
+    try:
+        return _config_of(canonical.parse(content, field="file"))
+    except Invalid:
+        return None
+
+
+def _config_of(value: Any) -> Config:
+    if not isinstance(value, dict):
+        raise Invalid.field("file", "must be a JSON object")
+    return AGENT_OVERRIDE.edited({}, value)
+
+
+def _file_version(agent: CodeAgent, stored: StoredFile) -> FileVersion | None:
+    try:
+        config = _config_of(canonical.parse(stored.content, field="file"))
+        others = withheld(agent, config)
+        if others:
+            raise Invalid.field(others[0], "is not a field that an override of this agent may hold")
+    except Invalid as fault:
+        logger.error("the override file of %r is ignored: %s", agent.id, fault)  # noqa: TRY400
+        return None
+    return FileVersion(
+        config=config,
+        created_at=stored.modified_at,
+        digest=canonical.digest(config),
+        changed_fields=AGENT_OVERRIDE.changed({}, config),
+    )
