@@ -12,7 +12,7 @@ import httpx
 
 from versioning.client import agents, records, stored
 from versioning.client.arguments import Run, Selector
-from versioning.client.base import BaseClient, answer_of, lost_when_broken, unreachable_when_broken
+from versioning.client.base import BaseClient, answer_of, lost, unreachable_when_broken
 from versioning.client.calls import Answer, Call, Request
 from versioning.client.effects import Effect, Flow, Later, Lost, Send, Sleep, Work
 from versioning.client.events import EventReader
@@ -217,12 +217,12 @@ class AsyncClient(BaseClient):
         try:
             effect = next(flow)
             while True:
-                done, lost = None, None
+                done, fault = None, None
                 try:
                     done = await self._do(effect)
-                except Lost as fault:
-                    lost = fault
-                effect = flow.send(done) if lost is None else flow.throw(lost)
+                except Lost as nothing:
+                    fault = nothing
+                effect = flow.send(done) if fault is None else flow.throw(fault)
         except StopIteration as end:
             result: T = end.value
             return result
@@ -243,9 +243,11 @@ class AsyncClient(BaseClient):
     async def _send(self, send: Send) -> Answer:
         sent = self._as_sent(send.request, send.etag)
         left = send.deadline - self._clock()
-        with lost_when_broken():
+        try:
             async with in_time(left):
                 return answer_of(await self._http.request(**sent, timeout=left))
+        except httpx.RequestError as fault:
+            raise lost(fault) from fault
 
     @asynccontextmanager
     async def _open(self, request: Request) -> AsyncIterator[httpx.Response]:

@@ -18,6 +18,8 @@ from versioning.client.errors import Unreachable
 from versioning.client.flows import Flows, Policy
 from versioning.client.surface import Surface
 
+NEEDED_HEADERS = {b"etag", b"retry-after"}
+
 
 class BaseClient:
     """The settings of a client.
@@ -105,27 +107,23 @@ def _check(url: str, api_key: str, policy: Policy) -> None:
 
 def answer_of(response: httpx.Response) -> Answer:
     """Return what the flows need of a response that has been read."""
-    headers = {name: response.headers[name] for name in ("etag", "retry-after") if name in response.headers}
+    names = ((name.lower(), value) for name, value in response.headers.raw)
+    headers = {name.decode(): value.decode("latin-1") for name, value in names if name in NEEDED_HEADERS}
     return Answer(response.status_code, headers, response.content)
 
 
-@contextmanager
-def lost_when_broken() -> Iterator[None]:
-    """Raise `Lost` for whatever kept an answer from coming, or from coming whole."""
-    try:
-        yield
-    except httpx.RequestError as fault:
-        late = isinstance(fault, httpx.TimeoutException)
-        reason = "it took too long" if late else str(fault) or type(fault).__name__
-        sent = not isinstance(fault, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
-        raise Lost(reason, in_time=not late, sent=sent) from fault
+def lost(fault: httpx.RequestError) -> Lost:
+    """Return what kept an answer from coming, or from coming whole."""
+    late = isinstance(fault, httpx.TimeoutException)
+    reason = "it took too long" if late else str(fault) or type(fault).__name__
+    sent = not isinstance(fault, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
+    return Lost(reason, in_time=not late, sent=sent)
 
 
 @contextmanager
 def unreachable_when_broken() -> Iterator[None]:
     """Raise `Unreachable` for a stream that does not go on."""
     try:
-        with lost_when_broken():
-            yield
-    except Lost as lost:
-        raise Unreachable(f"The stream broke off: {lost.reason}.", code="stream_broken") from lost
+        yield
+    except httpx.RequestError as fault:
+        raise Unreachable(f"The stream broke off: {lost(fault).reason}.", code="stream_broken") from fault

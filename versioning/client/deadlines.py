@@ -7,9 +7,8 @@ ever. This is the one place that reaches below httpx, to where its waits are mad
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Self
 
 import httpcore
 import httpx
@@ -22,14 +21,16 @@ class Deadline(threading.local):
         self._clock = clock
         self.time: float | None = None
 
-    @contextmanager
-    def at(self, moment: float) -> Iterator[None]:
-        """Let the requests of this thread be over at this moment of the clock."""
+    def at(self, moment: float) -> Self:
+        """Let the requests of this thread be over at this moment of the clock, within a `with` block."""
         self.time = moment
-        try:
-            yield
-        finally:
-            self.time = None
+        return self
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.time = None
 
     def limit(self, timeout: float | None, error: type[Exception]) -> float | None:
         """Return how long a wait may take; raises the error when there is no time left."""

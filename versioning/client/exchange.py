@@ -59,10 +59,11 @@ class Exchange:
         retries = self._retries if is_read and not self.down else 0
         for attempt in count():
             outcome = yield from _attempt(Send(request, deadline, etag))
+            if attempt >= retries or not (_is_down(outcome) or _is_busy(outcome)):
+                break
             wanted = _wanted_pause(outcome)
             pause = wanted or _back_off(attempt)
-            again = (_is_down(outcome) or _is_busy(outcome)) and (wait or wanted is None)
-            if not again or attempt >= retries or self._clock() + pause >= deadline:
+            if self._clock() + pause >= deadline or not (wait or wanted is None):
                 break
             yield Sleep(pause)
         if is_read:

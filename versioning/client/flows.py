@@ -160,9 +160,10 @@ class Flows:
                 wait=held is None,
             )
             if held is not None and answer.status == NOT_MODIFIED:
-                return (yield from self._keep(key, replace(held, ticket=ticket)))
-            value = yield from self._result(call, answer)
-            return (yield from self._keep(key, Entry(ticket=ticket, answer=answer, value=value)))
+                entry = Entry(ticket, held.answer, held.value, held.stored)
+            else:
+                entry = Entry(ticket, answer, (yield from self._result(call, answer)))
+            return (yield from self._keep(key, entry))
         except (Forbidden, NotFound):
             yield from self._refuse(key, ticket)
             raise

@@ -15,7 +15,7 @@ import httpx
 
 from versioning.client import agents, records, stored
 from versioning.client.arguments import Run, Selector
-from versioning.client.base import BaseClient, answer_of, lost_when_broken, unreachable_when_broken
+from versioning.client.base import BaseClient, answer_of, lost, unreachable_when_broken
 from versioning.client.calls import Answer, Call, Request
 from versioning.client.deadlines import Deadline
 from versioning.client.effects import Effect, Flow, Later, Lost, Send, Sleep, Work
@@ -221,12 +221,12 @@ class Client(BaseClient):
         try:
             effect = next(flow)
             while True:
-                done, lost = None, None
+                done, fault = None, None
                 try:
                     done = self._do(effect)
-                except Lost as fault:
-                    lost = fault
-                effect = flow.send(done) if lost is None else flow.throw(lost)
+                except Lost as nothing:
+                    fault = nothing
+                effect = flow.send(done) if fault is None else flow.throw(fault)
         except StopIteration as end:
             result: T = end.value
             return result
@@ -247,8 +247,11 @@ class Client(BaseClient):
     def _send(self, send: Send) -> Answer:
         sent = self._as_sent(send.request, send.etag)
         left = send.deadline - self._clock()
-        with lost_when_broken(), self._deadline.at(send.deadline):
-            return answer_of(self._http.request(**sent, timeout=left))
+        try:
+            with self._deadline.at(send.deadline):
+                return answer_of(self._http.request(**sent, timeout=left))
+        except httpx.RequestError as fault:
+            raise lost(fault) from fault
 
     @contextmanager
     def _open(self, request: Request) -> Iterator[httpx.Response]:
