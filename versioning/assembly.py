@@ -10,8 +10,8 @@ from typing import Any
 
 from versioning.access import Caller, Right
 from versioning.conditions import choose, holds
-from versioning.config import Config, referenced_blocks
-from versioning.instructions import BlockReport, BlockText, assemble
+from versioning.config import Config
+from versioning.instructions import BlockReport, BlockText, assemble, referenced_blocks
 from versioning.models import Agent, PromptBlock
 from versioning.overrides import CodeAgent, laid_over
 from versioning.resolution import Resolved
