@@ -251,6 +251,14 @@ def test_what_comes_back_has_its_own_history_though_another_file_resembles_it(re
     assert subjects(repo) == ["minute 4", "minute 1"]
 
 
+def test_a_rename_is_followed_though_another_file_resembles_the_new_one_more(repo: Repository) -> None:
+    save(repo, 1, LONG, "before")
+    save(repo, 2, f"{LONG} more", "team/lead")
+    repo.path("before").rename(repo.path())
+    save(repo, 3, f"{LONG} more")
+    assert subjects(repo) == ["minute 3", "minute 1"]
+
+
 # Merges
 
 

@@ -123,11 +123,14 @@ class FileAgents(Agents):
         deleted = resource.pk is None
         active = None if deleted else resource.active
         if (active and active.version_id) != before:
-            undo.enter_context(self.source.files.undoable(agent_id))
-            if active is None:
-                self.source.files.remove(agent_id)
-            else:
-                self.source.write(agent, active.config)
+            # A write that fails is undone while the row is still locked, before anybody else can write.
+            with ExitStack() as written:
+                written.enter_context(self.source.files.undoable(agent_id))
+                if active is None:
+                    self.source.files.remove(agent_id)
+                else:
+                    self.source.write(agent, active.config)
+                undo.push(written.pop_all())
         if not deleted:
             self.records.record(agent, resource)
 

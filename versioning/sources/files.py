@@ -58,9 +58,9 @@ class OverrideFiles:
         fault = ids.fault(agent_id)
         if fault is not None:
             raise Invalid.field("id", fault)
-        root = os.path.realpath(self.root)
-        path = os.path.realpath(os.path.join(root, FOLDER, f"{ids.encode(agent_id)}.json"))  # noqa: PTH118  quicker
-        if not path.startswith(root + os.sep):
+        folder = os.path.join(os.path.realpath(self.root), FOLDER)  # noqa: PTH118  quicker
+        path = os.path.realpath(os.path.join(folder, f"{ids.encode(agent_id)}.json"))  # noqa: PTH118
+        if not path.startswith(folder + os.sep):
             raise Invalid.field("id", "the path of its override file leaves the folder", code="path_refused")
         return Path(path)
 
@@ -115,10 +115,11 @@ class OverrideFiles:
         try:
             yield
         except BaseException:
-            if was_there:
-                aside.replace(path)
-            elif path.is_file():
-                path.unlink()
+            with _faults_named(path):
+                if was_there:
+                    aside.replace(path)
+                elif path.is_file():
+                    path.unlink()
             raise
         finally:
             # Two names of one file do not replace each other, so it may still be there.
@@ -156,7 +157,11 @@ def _keep_aside(path: Path, aside: Path) -> None:
         raise
     except OSError:  # not every file system has second names
         if path.is_file():
-            shutil.copy2(path, aside)
+            try:
+                shutil.copy2(path, aside)
+            except OSError:
+                aside.unlink(missing_ok=True)
+                raise
 
 
 @contextmanager

@@ -39,7 +39,14 @@ _SETTINGS: Final = {
     "safe.bareRepository": "explicit",
 }
 _FORMAT = "--format=%x00%H%x00%P%x00%an%x00%at%x00%s"
-_LOG = ("log", "--follow", "--diff-merges=first-parent", "--raw", "--no-abbrev", "-z", _FORMAT)
+_LOG = (
+    "log", "--full-history", "--diff-merges=first-parent", "--no-renames", "--diff-filter=ADMT",
+    "--raw", "--no-abbrev", "-z", _FORMAT,
+)  # fmt: skip
+_RENAMES = (
+    "diff-tree", "-r", "-z", "--no-commit-id", "--diff-merges=first-parent", "--name-status",
+    "--find-renames", "--diff-filter=R", "--no-ext-diff", "--no-textconv",
+)  # fmt: skip
 _QUIET = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-show-signature", "--encoding=UTF-8")
 _REGULAR = (b"100644", b"100755")
 _LATEST_TIME = 253_402_300_799  # the last second that a datetime can hold
@@ -83,8 +90,8 @@ class _Touch:
     """Whether that is the content of a regular file, and not a link or another repository."""
     path: str
     """Where the file was after the commit, from the top of the repository."""
-    is_copy: bool
-    """Whether the commit made the file of another one that is still there."""
+    is_new: bool
+    """Whether the commit made the file."""
 
 
 def head(folder: Path) -> str | None:
@@ -127,20 +134,26 @@ def history(path: Path, depth: int) -> tuple[Commit, ...]:
 def _followed(folder: Path, path: str, depth: int) -> list[_Touch]:
     """Return the newest commits that touched a file, newest first.
 
-    `--follow` goes on to whatever the file was made of, a copy as well as a rename. What it was
-    copied of has a life of its own: there the file's own earlier life is asked for instead.
+    Not by `--follow`: to that, what a file resembles is what it was, also when it is still there.
     """
     found: list[_Touch] = []
     starts: tuple[str, ...] = ("HEAD",)
     while starts and len(found) < depth:
         count = f"--max-count={depth - len(found)}"
         touches = list(_touches(_run(folder, *_LOG, *_QUIET, count, *starts, "--", path)))
-        copy = next((position for position, touch in enumerate(touches) if touch.is_copy), None)
-        if copy is None:
-            return found + touches
-        found += touches[: copy + 1]
-        starts, path = touches[copy].parents, os.path.join(_top(folder), touches[copy].path)  # noqa: PTH118
+        found += touches
+        former = _former(folder, touches[-1]) if touches and touches[-1].is_new else None
+        if former is None:
+            break
+        starts, path = touches[-1].parents, os.path.join(_top(folder), former)  # noqa: PTH118
     return found
+
+
+def _former(folder: Path, touch: _Touch) -> str | None:
+    """Return the path of the file that a commit renamed to the one it made, or None."""
+    words = iter(_run(folder, *_RENAMES, touch.sha).split(b"\0"))
+    renamed = ((os.fsdecode(old), os.fsdecode(new)) for _, old, new in zip(words, words, words, strict=False))
+    return next((old for old, new in renamed if new == touch.path), None)
 
 
 def _top(folder: Path) -> str:
@@ -161,8 +174,6 @@ def _touches(log: bytes) -> Iterator[_Touch]:
         if len(change) != 5:  # noqa: PLR2004  two modes, two objects, what was done
             continue
         sha, parents, author_name, seconds, subject = (field.decode("utf-8", "replace") for field in fields)
-        done = change[4][:1]
-        paths = [next(tokens, b"") for _ in range(2 if done in {b"R", b"C"} else 1)]
         yield _Touch(
             sha=sha,
             parents=tuple(parents.split()),
@@ -171,8 +182,8 @@ def _touches(log: bytes) -> Iterator[_Touch]:
             subject=subject,
             blob=change[3].decode(),
             is_file=change[1] in _REGULAR,
-            path=os.fsdecode(paths[-1]),
-            is_copy=done == b"C",
+            path=os.fsdecode(next(tokens, b"")),
+            is_new=change[4] == b"A",
         )
 
 
@@ -248,8 +259,9 @@ def _process(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+    if process.returncode is None:  # its id may be somebody else's by now
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _command(folder: Path, *arguments: str) -> list[str]:
