@@ -118,7 +118,8 @@ class WorkspaceAuditPage(WorkspacePage, AuditPage):
 
     def entries(self) -> QuerySet[AuditEntry]:
         """Return the entries of this workspace."""
-        return super().entries().filter(workspace_id=self.workspace_id)
+        workspace = self.verbs.find(self.workspace_id, by=self.caller)
+        return super().entries().filter(workspace_id=workspace.pk)
 
 
 def lines_of(entries: Sequence[AuditEntry], caller: Caller) -> list[Line]:
