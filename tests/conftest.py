@@ -34,7 +34,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def asks_a_database(item: pytest.Item) -> bool:
-    """Say whether a test has a database, in this process or behind a server of its own."""
+    """Say whether a test has a database, in this process or behind a server of its own.
+
+    The client's tests have a server, but what the client knows is HTTP.
+    """
+    if "client" in item.path.parts:
+        return False
     fixtures: list[str] = getattr(item, "fixturenames", [])
     return item.get_closest_marker("django_db") is not None or any(
         name in {"db", "transactional_db"} or "service" in name for name in fixtures
