@@ -19,8 +19,8 @@ from tests.support.people import key_of, person
 from tests.test_ids import ALLOWED, REFUSED
 from versioning import canonical, ids
 from versioning.access import Role
-from versioning.config import referenced_blocks
 from versioning.errors import Invalid
+from versioning.instructions import referenced_blocks
 from versioning.overrides import APPLIED_FIELDS
 from versioning.runtime import Agent
 from versioning.sources.files import FOLDER, OverrideFiles, OverrideUnreadable
