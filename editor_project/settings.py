@@ -33,6 +33,11 @@ EDITOR_FRAMEWORK = env.str("EDITOR_FRAMEWORK", default="editor_project.framework
 EDITOR_KEEP_VERSIONS = env.int("EDITOR_KEEP_VERSIONS", default=0)  # 0 keeps all of them
 EDITOR_MAX_BODY = env.int("EDITOR_MAX_BODY", default=1024 * 1024)  # bytes
 EDITOR_THROTTLE = env.str("EDITOR_THROTTLE", default="")  # such as 600/min; empty is off
+EDITOR_HTTPS = env.bool("EDITOR_HTTPS", default=False)  # a proxy in front takes https
+
+# Without a proxy that writes it the header is anybody's to send, so then it is not believed.
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if EDITOR_HTTPS else None
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = EDITOR_HTTPS
 
 INSTALLED_APPS = [
     "studio.apps.StudioConfig",  # before the admin, whose frame it replaces

@@ -2,68 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from http.client import HTTPException
-from itertools import count
-from threading import Condition
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
 from tests.support.api import Kind
 from tests.support.remote import RemoteApi, connected
 from tests.support.service import Service, running_service
+from tests.support.writing import DELICATE, Job, Record, history, writing
 
-WRITERS = 6
 SAVES_BEFORE_THE_CRASH = 40
-SECONDS = 60
-# Text that a careless path through files, encodings or forms would change.
-DELICATE = "été 日本 🎉 \u2028 \ttab\r\n two lines  and spaces at the end   \n"
-
-Record = dict[str, Any]
-Job = Callable[[RemoteApi, int, int], Record]
-
-
-class Acknowledged:
-    """What the server has said is saved, collected by all writers."""
-
-    def __init__(self) -> None:
-        self.records: list[Record] = []
-        self._changed = Condition()
-
-    def add(self, record: Record) -> None:
-        """Note an answer."""
-        with self._changed:
-            self.records.append(record)
-            self._changed.notify()
-
-    def wait_for(self, how_many: int) -> None:
-        """Return as soon as there are so many answers."""
-        with self._changed:
-            assert self._changed.wait_for(lambda: len(self.records) >= how_many, SECONDS)
-
-
-@contextmanager
-def writing(service: Service, job: Job) -> Iterator[Acknowledged]:
-    """Let writers repeat the job, each on its own connection, until the server is gone."""
-    acknowledged = Acknowledged()
-
-    def write(writer: int) -> None:
-        with connected(service) as api:
-            for turn in count():
-                try:
-                    record = job(api, writer, turn)
-                except (OSError, HTTPException):
-                    return
-                acknowledged.add(record)
-
-    with ThreadPoolExecutor(WRITERS) as threads:
-        writers: list[Future[None]] = [threads.submit(write, writer) for writer in range(WRITERS)]
-        yield acknowledged
-        for finished in writers:
-            finished.result(SECONDS)
 
 
 def crash_while(service: Service, job: Job) -> list[Record]:
@@ -80,22 +28,6 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A server with two worker processes; every test kills it and leaves it running again."""
     with running_service(tmp_path_factory.mktemp("crash"), "--workers", "2") as running:
         yield running
-
-
-def history(api: RemoteApi, kind: Kind, resource_id: str) -> list[Record]:
-    """Return every version, oldest first, over as many pages as it takes."""
-    versions: list[Record] = []
-    for page in count():
-        found = api.get(
-            kind.url(resource_id, "versions"),
-            page=page,
-            perPage=1000,
-            **{"orderBy[direction]": "ASC"},
-        ).body
-        versions += found["versions"]
-        if not found["hasMore"]:
-            return versions
-    raise AssertionError
 
 
 def texts(kind: Kind, versions: list[Record]) -> dict[str, str]:
