@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.apps import AppConfig, apps
+from django.apps import AppConfig
+from django.apps import apps as global_apps
+from django.apps.registry import Apps
 from django.conf import settings
 from django.db.models.signals import post_migrate
 
@@ -21,8 +23,14 @@ class VersioningConfig(AppConfig):
         post_migrate.connect(make_code_workspace, sender=self)
 
 
-def make_code_workspace(**_signal: Any) -> None:
-    """Make the workspace that owns code-defined agents, when it is missing."""
+def make_code_workspace(*, apps: Apps = global_apps, **_signal: Any) -> None:
+    """Make the workspace that owns code-defined agents, when it is missing.
+
+    `apps` has the models as the migrations have left the tables, which may be older ones, or none.
+    """
+    try:
+        workspaces = apps.get_model("versioning", "Workspace")._default_manager
+    except LookupError:
+        return
     code_workspace = settings.EDITOR_CODE_WORKSPACE
-    workspaces = apps.get_model("versioning", "Workspace")._default_manager
     workspaces.get_or_create(id=code_workspace, defaults={"name": code_workspace.capitalize()})

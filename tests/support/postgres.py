@@ -32,7 +32,7 @@ SECONDS_TO_END = 30
 @contextmanager
 def throwaway_postgres() -> Iterator[str]:
     """Start a server with an empty cluster on a free loopback port and yield its DATABASE_URL."""
-    programs = _programs()
+    found = programs()
     owner = _owner()
     folder = Path(tempfile.mkdtemp(prefix="editor-postgres-"))
     log = folder / "log"
@@ -44,7 +44,7 @@ def throwaway_postgres() -> Iterator[str]:
         """
         with log.open("ab") as output:
             process = subprocess.Popen(
-                [programs / program, *arguments],
+                [found / program, *arguments],
                 cwd=folder,
                 env={**os.environ, "PGDATA": str(folder / "data")},
                 user=owner and owner.pw_uid,
@@ -85,7 +85,7 @@ def throwaway_postgres() -> Iterator[str]:
         shutil.rmtree(folder)
 
 
-def _programs() -> Path:
+def programs() -> Path:
     """Find the folder of the newest PostgreSQL; Debian keeps it off the PATH."""
     found = Path("/usr/lib/postgresql").glob("*/bin/initdb")
     versions = {int(path.parts[-3]): path.parent for path in found if path.parts[-3].isdecimal()}

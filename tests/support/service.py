@@ -92,7 +92,7 @@ def running_service(folder: Path, *options: str, **environment: str) -> Iterator
 
     The database is of the kind that the tests themselves run on.
     """
-    with _new_database(folder) as database_url:
+    with new_database(folder / "live.sqlite3") as database_url:
         service = Service(
             url=f"http://127.0.0.1:{_free_port()}",
             environment={**os.environ, "DATABASE_URL": database_url, **environment},
@@ -109,11 +109,11 @@ def running_service(folder: Path, *options: str, **environment: str) -> Iterator
 
 
 @contextmanager
-def _new_database(folder: Path) -> Iterator[str]:
-    """Make an empty database beside the one of the tests and return its URL."""
+def new_database(sqlite_file: Path) -> Iterator[str]:
+    """Make an empty database beside the one of the tests and return its URL; SQLite's is this file."""
     database = settings.DATABASES["default"]
     if "sqlite" in database["ENGINE"]:
-        yield f"sqlite:///{folder / 'live.sqlite3'}"
+        yield f"sqlite:///{sqlite_file}"
         return
     host, port, user, password = (database[part] for part in ("HOST", "PORT", "USER", "PASSWORD"))
     server = {"host": host, "port": port, "user": user, "password": password, "dbname": "postgres"}

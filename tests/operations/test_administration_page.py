@@ -1,0 +1,83 @@
+"""What the page about administration says and shows, done as it stands there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.api import AGENTS
+from tests.support.browsing import is_signed_in, sign_in, visiting
+from tests.support.installation import Installation, installation
+from tests.support.pages import ADMINISTRATION, commands, section
+from tests.support.remote import connected
+from versioning.models import Action
+
+PASSWORD = "a long password"
+
+
+@pytest.fixture(scope="module")
+def administered_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """A service in which there is nobody yet but the program that watches it."""
+    with installation(tmp_path_factory.mktemp("administration") / "editor") as installed:
+        service = installed.service
+        service.manage("migrate", "--verbosity", "0")
+        service.key = service.manage("create_api_key", "watcher", "--workspace", "default", "--role", "admin")
+        service.start()
+        yield installed
+
+
+def signed_up(installed: Installation, username: str) -> None:
+    """Make a superuser as the page says."""
+    installed.run(commands(ADMINISTRATION, "Workspaces and roles")[0], USERNAME=username, PASSWORD=PASSWORD)
+
+
+def test_the_first_superuser_signs_in(administered_service: Installation) -> None:
+    signed_up(administered_service, "ada")
+    with visiting(administered_service.service.url) as ada:
+        assert sign_in(ada, "ada", PASSWORD)
+        assert is_signed_in(ada)
+
+
+def test_who_is_switched_off_is_out_at_once_and_so_are_their_keys(administered_service: Installation) -> None:
+    signed_up(administered_service, "lena")
+    service = administered_service.service
+    key = service.manage("create_api_key", "lena")
+    with visiting(service.url) as lena, connected(service, key) as api:
+        assert sign_in(lena, "lena", PASSWORD)
+        AGENTS.make(api, "by-lena", workspaceId="default")
+        administered_service.run(commands(ADMINISTRATION, "People")[0], USERNAME="lena")
+        assert not is_signed_in(lena)
+        assert not sign_in(lena, "lena", PASSWORD)
+        assert api.get("/stored/agents").status == 401
+    with connected(service) as watcher:
+        assert watcher.get(AGENTS.url("by-lena"), status="draft").body["authorId"] == "lena"
+
+
+def test_a_key_is_issued_and_revoked(administered_service: Installation) -> None:
+    issue, revoke = commands(ADMINISTRATION, "API keys")
+    key = administered_service.run(issue, USERNAME="shop", WORKSPACE="default").strip()
+    with connected(administered_service.service, key) as shop:
+        assert shop.get("/agents").status == 200
+        assert shop.post(AGENTS.path, AGENTS.body(id="new")).status == 403
+        administered_service.run(revoke, KEY=key[:11])
+        assert shop.get("/agents").status == 401
+
+
+def test_old_versions_go_and_what_matters_stays(administered_service: Installation) -> None:
+    with connected(administered_service.service) as api:
+        first = AGENTS.make(api, "long", autoPublish=True)["activeVersionId"]
+        for turn in range(3):
+            AGENTS.save(api, "long", f"edit {turn}")
+        [block] = commands(ADMINISTRATION, "Old versions")
+        assert "Removed 0 versions." in administered_service.run(block)
+        assert "Removed 2 versions." in administered_service.run(block.replace("--keep 100", "--keep 1"))
+        left = AGENTS.versions(api, "long")
+        assert [version["versionNumber"] for version in left] == [4, 1]
+        assert left[-1]["id"] == first
+
+
+def test_every_action_of_the_audit_log_is_explained() -> None:
+    rows = re.findall(r"^\| `(\w+)` \|", section(ADMINISTRATION, "The audit log"), re.MULTILINE)
+    assert sorted(rows) == sorted(Action.values)

@@ -1,0 +1,114 @@
+"""From SQLite to PostgreSQL, by the commands of the page: every row, and work goes on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.calls import PUBLISHED_WORDS, make_history
+from tests.support.installation import SQLITE, Installation, installation
+from tests.support.pages import ADMINISTRATION, commands
+from tests.support.remote import RemoteApi, connected
+from tests.support.writing import DELICATE
+
+pytestmark = pytest.mark.skipif(SQLITE, reason="it needs a PostgreSQL: make test-postgres")
+
+HEADING = "From SQLite to PostgreSQL"
+KINDS = (AGENTS, PROMPT_BLOCKS)
+
+
+@pytest.fixture
+def old_service(tmp_path: Path) -> Iterator[Installation]:
+    """An installation on SQLite that has been in use."""
+    with installation(tmp_path / "old", DATABASE_URL=f"sqlite:///{tmp_path}/old/var/editor.sqlite3") as old:
+        service = old.service
+        service.manage("migrate", "--verbosity", "0")
+        service.key = service.manage("create_api_key", "ada", "--workspace", "default", "--role", "admin")
+        service.start()
+        with connected(service) as api:
+            metadata = {"n": 1.5, "big": 2**60, "text": DELICATE, "list": [None, True]}
+            for kind in KINDS:
+                make_history(kind, api, "writer", metadata=metadata)
+                kind.make(api, "away", DELICATE)
+            instructions = [{"type": "prompt_block_ref", "id": "writer"}]
+            AGENTS.make(api, "lead", instructions, agents={"writer": {}}, autoPublish=True)
+            assert api.get("/agents/lead").status == 200
+        yield old
+
+
+@pytest.fixture
+def new_service(tmp_path: Path) -> Iterator[Installation]:
+    """An empty PostgreSQL."""
+    with installation(tmp_path / "new") as new:
+        yield new
+
+
+def answers(api: RemoteApi) -> dict[str, Any]:
+    """Return what is served, and the history of it."""
+    paths = ["/agents", f"{AGENTS.path}?status=all", PROMPT_BLOCKS.path, "/agents/lead", "/agents/writer"]
+    for kind in KINDS:
+        for resource_id in ("writer", "away"):
+            rest = ("versions", "labels", "dependents")
+            paths += [kind.url(resource_id), f"{kind.url(resource_id)}?status=draft"]
+            paths += [kind.url(resource_id, part) for part in rest]
+    found = {path: api.get(path) for path in paths}
+    return {path: (answer.status, answer.body, answer.headers["ETag"]) for path, answer in found.items()}
+
+
+def lines(file: Path) -> list[Any]:
+    """Return the rows of a dump."""
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def test_everything_moves_and_work_goes_on(old_service: Installation, new_service: Installation) -> None:
+    dump, load = commands(ADMINISTRATION, HEADING)
+    with connected(old_service.service) as api:
+        before = answers(api)
+    old_service.service.stop()
+    old_service.run(dump)
+    moved = old_service.folder / "editor.jsonl"
+    (new_service.folder / moved.name).write_bytes(moved.read_bytes())
+    new_service.run(load)
+
+    (new_service.folder / moved.name).unlink()
+    new_service.run(dump)
+    assert lines(new_service.folder / moved.name) == lines(moved)
+
+    new_service.service.key = old_service.service.key
+    new_service.service.start()
+    with connected(new_service.service) as api:
+        assert answers(api) == before
+        for kind in KINDS:
+            go_on(api, kind)
+    key = new_service.service.manage("create_api_key", "new", "--workspace", "default", "--role", "viewer")
+    with connected(new_service.service, key) as api:
+        assert api.get(AGENTS.url("writer")).body["instructions"] == "after the move"
+
+
+def go_on(api: RemoteApi, kind: Kind) -> None:
+    """Do what needs a new number, a new row and an old pointer."""
+    assert api.get(kind.url("writer")).body[kind.text] == PUBLISHED_WORDS
+    newest = kind.versions(api)[0]["versionNumber"]
+    saved = kind.save(api, "writer", "after the move", autoPublish=True)["latestVersionId"]
+    assert kind.versions(api)[0]["versionNumber"] == newest + 1
+    assert api.put(kind.url("writer", "labels", "moved"), {"versionId": saved}).status == 200
+    # The pointers are guarded here as they were there.
+    assert api.delete(kind.url("writer", "versions", saved)).status == 400
+
+
+def test_a_move_that_breaks_off_leaves_nothing_behind(
+    old_service: Installation, new_service: Installation
+) -> None:
+    dump, load = commands(ADMINISTRATION, HEADING)
+    old_service.run(dump)
+    whole = (old_service.folder / "editor.jsonl").read_text()
+    (new_service.folder / "editor.jsonl").write_text(whole[: len(whole) // 2])
+    with pytest.raises(AssertionError, match=r"editor\.jsonl"):
+        new_service.run(load)
+    left = "from versioning.models import *; print(Agent.objects.count() + AuditEntry.objects.count())"
+    assert new_service.service.manage("shell", "--no-imports", "-c", left) == "0"

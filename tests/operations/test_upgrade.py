@@ -1,0 +1,173 @@
+"""From the first migration to the newest: what is there stays, and is served as it was."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.db.migrations.loader import MigrationLoader
+
+from tests.operations.first_release import ANSWERS, KEYS, ROWS
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.installation import SQLITE, Installation, installation
+from tests.support.remote import connected
+from tests.support.service import ROOT
+
+APP = "versioning"
+FRAMEWORK = "tests.operations.first_release.framework"
+STATEMENTS_BETWEEN_KILLS = 25
+# Ends the process before a statement that changes tables, as a machine that fails would.
+KILLED_MIGRATION = """
+import os, signal
+from django.core.management import call_command
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+execute, left = BaseDatabaseSchemaEditor.execute, [{statements}]
+def counted(self, *arguments, **options):
+    left[0] -= 1
+    if left[0] < 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return execute(self, *arguments, **options)
+BaseDatabaseSchemaEditor.execute = counted
+call_command("migrate", verbosity=0)
+"""
+
+
+def first_migration() -> str:
+    """Return the name of the migration that everything began with."""
+    [(_, name)] = MigrationLoader(None).graph.root_nodes(APP)
+    return str(name)
+
+
+def insert(installed: Installation, statements: str) -> None:
+    """Insert rows behind the back of the application, in one transaction."""
+    if SQLITE:
+        with sqlite3.connect(installed.folder / "var/editor.sqlite3") as database:
+            database.executescript(f"BEGIN; {statements} COMMIT;")
+        database.close()
+        return
+    numbering = installed.service.manage("sqlsequencereset", "auth", APP, "--no-color")
+    with psycopg.connect(installed.service.environment["DATABASE_URL"], options="-c TimeZone=UTC") as server:
+        server.execute(statements)  # type: ignore[call-overload]
+        server.execute(numbering)  # type: ignore[call-overload]
+
+
+@pytest.fixture(scope="module")
+def upgraded_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """An installation of the first release, with its data, migrated to this one and started."""
+    folder = tmp_path_factory.mktemp("upgrade") / "editor"
+    with installation(folder, EDITOR_FRAMEWORK=FRAMEWORK) as installed:
+        installed.service.manage("migrate", APP, first_migration(), "--verbosity", "0", "--skip-checks")
+        insert(installed, ROWS)
+        installed.service.manage("migrate", "--verbosity", "0", "--skip-checks")
+        installed.service.start()
+        yield installed
+
+
+def is_within(expected: Any, found: Any) -> bool:
+    """Say whether all that is expected was found; a later release may say more."""
+    if isinstance(expected, dict):
+        return isinstance(found, dict) and all(
+            name in found and is_within(value, found[name]) for name, value in expected.items()
+        )
+    if isinstance(expected, list):
+        return (
+            isinstance(found, list) and len(found) == len(expected) and all(map(is_within, expected, found))
+        )
+    return bool(expected == found)
+
+
+@pytest.mark.parametrize("who", KEYS)
+def test_every_key_is_answered_as_it_was(upgraded_service: Installation, who: str) -> None:
+    with connected(upgraded_service.service, KEYS[who]) as api:
+        for path, expected in ANSWERS[who].items():
+            found = api.get(path)
+            assert found.status == expected["status"], path
+            if found.status == 200:
+                assert is_within(expected["body"], found.body), (path, expected["body"], found.body)
+            else:
+                assert found.code == expected["body"]["code"], path
+
+
+def test_what_was_recorded_tells_readers_apart() -> None:
+    statuses = {answer["status"] for answer in ANSWERS["viewer"].values()}
+    assert statuses == {200, 403, 404}
+
+
+@pytest.mark.parametrize(
+    ("kind", "resource_id"), [(AGENTS, "team/writer"), (PROMPT_BLOCKS, "tone")], ids=["agents", "blocks"]
+)
+def test_work_goes_on_where_it_was_left(upgraded_service: Installation, kind: Kind, resource_id: str) -> None:
+    with connected(upgraded_service.service, KEYS["admin"]) as api:
+        newest = kind.versions(api, resource_id)[0]["versionNumber"]
+        saved = kind.save(api, resource_id, "after the upgrade", autoPublish=True)
+        assert kind.versions(api, resource_id)[0]["versionNumber"] == newest + 1
+        assert saved["activeVersionId"] == saved["latestVersionId"]
+        label = api.put(kind.url(resource_id, "labels", "upgraded"), {"versionId": saved["latestVersionId"]})
+        assert label.status == 200
+        assert api.get(kind.url(resource_id), label="upgraded").body[kind.text] == "after the upgrade"
+
+
+def test_the_audit_log_is_all_there(upgraded_service: Installation) -> None:
+    entries = "from versioning.models import AuditEntry; print(AuditEntry.objects.count())"
+    found = int(upgraded_service.service.manage("shell", "--no-imports", "-c", entries))
+    assert found >= ROWS.count(f"INSERT INTO {APP}_auditentry") > 0
+
+
+def test_migrating_again_changes_nothing(upgraded_service: Installation) -> None:
+    def rows() -> str:
+        return upgraded_service.service.manage("dumpdata", "--exclude", "sessions")
+
+    before = rows()
+    assert "No migrations to apply." in upgraded_service.service.manage("migrate")
+    assert rows() == before
+
+
+@pytest.fixture
+def empty_service(tmp_path: Path) -> Iterator[Installation]:
+    """An installation whose database has no tables."""
+    with installation(tmp_path / "editor") as installed:
+        yield installed
+
+
+def test_a_migration_that_is_killed_is_done_as_a_whole_the_next_time(empty_service: Installation) -> None:
+    kills = 0
+    for statements in count(0, STATEMENTS_BETWEEN_KILLS):
+        command = [sys.executable, "manage.py", "shell", "--no-imports", "-c"]
+        done = subprocess.run(
+            [*command, KILLED_MIGRATION.format(statements=statements)],
+            cwd=ROOT,
+            env=empty_service.service.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode == 0:
+            break
+        assert done.returncode == -signal.SIGKILL, done.stderr
+        kills += 1
+    assert kills > 1
+    service = empty_service.service
+    service.key = service.manage("create_api_key", "ada", "--workspace", "default", "--role", "admin")
+    service.start()
+    with connected(service) as api:
+        AGENTS.make(api, "writer", autoPublish=True)
+        assert api.get("/agents/writer").body["instructions"] == "one"
+
+
+def test_the_tables_can_go_and_come_again(empty_service: Installation) -> None:
+    manage = empty_service.service.manage
+    manage("migrate", "--verbosity", "0", "--skip-checks")
+    manage("migrate", APP, "zero", "--verbosity", "0", "--skip-checks")
+    manage("migrate", "--verbosity", "0", "--skip-checks")
+    assert re.fullmatch(
+        r"ek_\S+", manage("create_api_key", "ada", "--workspace", "default", "--role", "admin")
+    )

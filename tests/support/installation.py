@@ -1,0 +1,65 @@
+"""An installation as its administrator has it: a folder, an environment, a service."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+
+from tests.support.postgres import programs
+from tests.support.service import ROOT, Service, new_database
+from tests.support.streams import beside
+
+SQLITE = "sqlite" in settings.DATABASES["default"]["ENGINE"]
+"""Whether the tests run on SQLite; else on PostgreSQL."""
+
+
+@dataclass(frozen=True)
+class Installation:
+    """A folder with this code, this Python and a database."""
+
+    folder: Path
+    service: Service
+
+    def run(self, block: str, **environment: str) -> str:
+        """Run a block of commands there and return what it prints; one that fails fails the test."""
+        path = os.environ.get("PATH", os.defpath)
+        own = {**self.service.environment, **environment}
+        if not SQLITE:
+            own["PATH"] = f"{programs()}:{path}"
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", block],
+            cwd=self.folder,
+            env=own,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{block}\n{done.stderr}"
+        return done.stdout
+
+
+@contextmanager
+def installation(folder: Path, **environment: str) -> Iterator[Installation]:
+    """Make an installation with a database that has no tables yet, of the kind that the tests run on.
+
+    Its service is not started, and stopped in the end.
+    """
+    folder.mkdir(parents=True)
+    (folder / "manage.py").symlink_to(ROOT / "manage.py")
+    (folder / ".venv").symlink_to(sys.prefix)
+    (folder / "var").mkdir()
+    with new_database(folder / "var/editor.sqlite3") as database_url:
+        own = {**os.environ, "DATABASE_URL": database_url, **environment}
+        service = beside(Service(url="", environment=own, folder=folder), folder)
+        try:
+            yield Installation(folder, service)
+        finally:
+            if service.process is not None:
+                service.stop()

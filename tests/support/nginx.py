@@ -1,0 +1,148 @@
+"""nginx with the configuration of the example, as one's own process on loopback ports."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.support.service import ROOT
+
+EXAMPLE = ROOT / "examples/deployment"
+HOST = "editor.example.org"
+SECONDS = 30
+# What a distribution's nginx.conf has around ours, with the temporary files where anybody may write, and
+# with compression, which ours has to switch off.
+MAIN = """
+{user}
+daemon off;
+pid nginx.pid;
+worker_processes 2;
+events {{}}
+http {{
+    access_log off;
+    gzip on;
+    gzip_types *;
+    gzip_min_length 1;
+    client_body_temp_path body;
+    proxy_temp_path proxy;
+    fastcgi_temp_path fastcgi;
+    uwsgi_temp_path uwsgi;
+    scgi_temp_path scgi;
+    include conf.d/*.conf;
+}}
+"""
+SITE = """
+listen 127.0.0.1:{plain};
+listen 127.0.0.1:{tls} ssl;
+server_name {host};
+ssl_certificate certificate.pem;
+ssl_certificate_key key.pem;
+"""
+
+
+def program() -> str | None:
+    """Return where nginx is; Debian keeps it where only root looks."""
+    return shutil.which("nginx", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin")
+
+
+@dataclass(frozen=True)
+class Nginx:
+    """A running nginx."""
+
+    folder: Path
+    plain_port: int
+    tls_port: int
+    command: tuple[str, ...]
+
+    @property
+    def address(self) -> str:
+        """Where it listens without https."""
+        return f"127.0.0.1:{self.plain_port}"
+
+    @property
+    def processes(self) -> Path:
+        """The file that names the processes behind it."""
+        return self.folder / "editor/processes.conf"
+
+    @property
+    def certificate(self) -> Path:
+        """The certificate, which is its own authority."""
+        return self.folder / "certificate.pem"
+
+
+@contextmanager
+def running_nginx(folder: Path, ports: Sequence[int]) -> Iterator[Nginx]:
+    """Run the example's configuration in front of the processes on these ports; two, as in the example."""
+    plain, tls = _free_ports(2)
+    shutil.copytree(EXAMPLE / "nginx", folder / "example")
+    (folder / "conf.d").mkdir()
+    shutil.move(folder / "example/editor.conf", folder / "conf.d/editor.conf")
+    shutil.move(folder / "example/editor", folder / "editor")
+    processes = folder / "editor/processes.conf"
+    text = processes.read_text()
+    for example, port in zip((8001, 8002), ports, strict=True):
+        assert f"127.0.0.1:{example} " in text
+        text = text.replace(f":{example} ", f":{port} ")
+    processes.write_text(text)
+    (folder / "editor/site.conf").write_text(SITE.format(plain=plain, tls=tls, host=HOST))
+    _make_certificate(folder)
+    # As root its workers would be somebody who may not read a test's folder.
+    user = "user root;" if os.geteuid() == 0 else ""
+    (folder / "nginx.conf").write_text(MAIN.format(user=user))
+
+    binary = program()
+    assert binary
+    command = (binary, "-p", str(folder), "-e", "error.log", "-c", "nginx.conf")
+    process = subprocess.Popen(command)
+    try:
+        _wait_for(plain, process, folder)
+        yield Nginx(folder, plain, tls, command)
+    finally:
+        process.terminate()
+        process.wait(timeout=SECONDS)
+
+
+def _free_ports(how_many: int) -> list[int]:
+    """Return ports on loopback that nobody uses at the moment, all different."""
+    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(how_many)]
+    try:
+        return [probe.getsockname()[1] for probe in probes]
+    finally:
+        for probe in probes:
+            probe.close()
+
+
+def _make_certificate(folder: Path) -> None:
+    request = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+    ]
+    subject = ["-subj", f"/CN={HOST}", "-addext", f"subjectAltName=DNS:{HOST}", "-days", "2"]
+    files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem")]
+    subprocess.run([*request, *subject, *files], check=True, capture_output=True)
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes], folder: Path) -> None:
+    deadline = time.monotonic() + SECONDS
+    while time.monotonic() < deadline:
+        assert process.poll() is None, (folder / "error.log").read_text()
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=SECONDS).close()
+        except ConnectionRefusedError:
+            time.sleep(0.02)
+        else:
+            return
+    raise AssertionError("nginx does not listen")
