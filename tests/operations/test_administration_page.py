@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 
@@ -76,6 +77,27 @@ def test_old_versions_go_and_what_matters_stays(administered_service: Installati
         left = AGENTS.versions(api, "long")
         assert [version["versionNumber"] for version in left] == [4, 1]
         assert left[-1]["id"] == first
+
+
+def test_a_request_is_a_line_of_the_log_under_its_id_and_without_its_secrets(
+    administered_service: Installation,
+) -> None:
+    service = administered_service.service
+    with connected(service) as api:
+        answer = api.request("GET", AGENTS.path, query={"search": "hush"}, x_request_id="from-the-caller")
+        assert answer.headers["X-Request-ID"] == "from-the-caller"
+    lines = [json.loads(line) for line in service.log.splitlines()]
+    assert all(line.keys() >= {"event", "level", "logger", "timestamp"} for line in lines)
+    [line] = [line for line in lines if line.get("request_id") == "from-the-caller"]
+    logged = {name: line[name] for name in ("logger", "method", "path", "status")}
+    assert logged == {
+        "logger": "versioning.api.middleware",
+        "method": "GET",
+        "path": "/api/stored/agents",
+        "status": 200,
+    }
+    assert line["milliseconds"] >= 0
+    assert not any(secret in service.log for secret in (service.key, "hush"))
 
 
 def test_every_action_of_the_audit_log_is_explained() -> None:

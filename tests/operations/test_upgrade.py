@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import signal
 import sqlite3
 import subprocess
@@ -163,11 +162,31 @@ def test_a_migration_that_is_killed_is_done_as_a_whole_the_next_time(empty_servi
         assert api.get("/agents/writer").body["instructions"] == "one"
 
 
-def test_the_tables_can_go_and_come_again(empty_service: Installation) -> None:
-    manage = empty_service.service.manage
-    manage("migrate", "--verbosity", "0", "--skip-checks")
-    manage("migrate", APP, "zero", "--verbosity", "0", "--skip-checks")
-    manage("migrate", "--verbosity", "0", "--skip-checks")
-    assert re.fullmatch(
-        r"ek_\S+", manage("create_api_key", "ada", "--workspace", "default", "--role", "admin")
+def test_a_server_says_what_to_do_about_a_database_without_tables(empty_service: Installation) -> None:
+    done = subprocess.run(
+        [sys.executable, "manage.py", "serve", "--bind", empty_service.service.url.removeprefix("http://")],
+        cwd=ROOT,
+        env=empty_service.service.environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines() == ["CommandError: The database lacks migrations: run manage.py migrate."]
+
+
+def test_the_tables_can_go_and_come_again_while_a_server_says_whether_it_is_ready(
+    empty_service: Installation,
+) -> None:
+    service = empty_service.service
+    service.manage("migrate", "--verbosity", "0", "--skip-checks")
+    service.start()
+    with connected(service, "") as probe:
+        probe.prefix = ""
+        service.manage("migrate", APP, "zero", "--verbosity", "0", "--skip-checks")
+        assert (probe.get("/readyz").code, probe.get("/healthz").status) == ("not_migrated", 200)
+        service.manage("migrate", "--verbosity", "0", "--skip-checks")
+        assert probe.get("/readyz").status == 200
+    key = service.manage("create_api_key", "ada", "--workspace", "default", "--role", "admin")
+    with connected(service, key) as api:
+        assert api.get("/agents").status == 200

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from django.db import DatabaseError, connection
-from django.db.migrations.executor import MigrationExecutor
+from django.db import DatabaseError
 from django.http import HttpRequest, JsonResponse
 
 from versioning.api import errors
+from versioning.models import tables
 
 
 def alive(_request: HttpRequest) -> JsonResponse:
@@ -17,10 +17,9 @@ def alive(_request: HttpRequest) -> JsonResponse:
 def ready(_request: HttpRequest) -> JsonResponse:
     """Answer 200 when the database answers and is migrated, else 503."""
     try:
-        executor = MigrationExecutor(connection)
-        pending = executor.migration_plan(executor.loader.graph.leaf_nodes())
+        pending = tables.lack_migrations()
     except DatabaseError:
         return errors.plain(503, "database_unavailable", "The database does not answer.")
     if pending:
-        return errors.plain(503, "not_migrated", "The database lacks migrations: run manage.py migrate.")
+        return errors.plain(503, "not_migrated", tables.NOT_MIGRATED)
     return JsonResponse({"status": "ok"})

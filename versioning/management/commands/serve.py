@@ -8,12 +8,13 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.db import connection, connections
+from django.db import DatabaseError, connection, connections
 from granian import Granian
 from granian.constants import Interfaces
 from granian.log import LogLevels
 
 from versioning import installed
+from versioning.models import tables
 from versioning.models.throttle import parse_rate
 
 
@@ -41,6 +42,7 @@ class Command(BaseCommand):
         if workers < 1 or threads < 1:
             raise CommandError("--workers and --threads must be at least 1")
         _check_settings()
+        _check_database()
         installed.editor().agent.sync_visibility()
         _let_go_of_the_database()
         os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
@@ -69,3 +71,13 @@ def _check_settings() -> None:
     """Stop at the start over what would only show at the first request."""
     if settings.EDITOR_THROTTLE:
         parse_rate(settings.EDITOR_THROTTLE)
+
+
+def _check_database() -> None:
+    """Stop at the start over a database that no request could be answered from."""
+    try:
+        pending = tables.lack_migrations()
+    except DatabaseError as fault:
+        raise CommandError(f"The database does not answer: {fault}") from fault
+    if pending:
+        raise CommandError(tables.NOT_MIGRATED)
