@@ -4,9 +4,9 @@
 set -euo pipefail
 
 processes=${PROCESSES:-/etc/nginx/editor/processes.conf}
-nginx=${NGINX:-nginx}                        # with its options, if it has any
+nginx=${NGINX:-nginx}  # with its options, if it has any
 nginx_pid=${NGINX_PID:-/run/nginx.pid}
-restart=${RESTART:-systemctl restart editor@}   # the port comes behind it
+restart=${RESTART:-systemctl restart editor@}  # the port comes behind it
 
 workers() {
     pgrep --parent "$(cat "$nginx_pid")" --full 'worker process$' | sort
@@ -21,10 +21,10 @@ reload() {
 }
 
 for port in $(sed -nE 's/^server 127\.0\.0\.1:([0-9]+)\b.*/\1/p' "$processes"); do
-    sed -i -E "/:$port\b/ s/;/ down;/" "$processes"
+    sed -i -E "/:$port\b/ s/( down)*;/ down;/" "$processes"
     reload
     $restart"$port"
     until curl -fsS -o /dev/null "http://127.0.0.1:$port/readyz" 2>/dev/null; do sleep 0.1; done
-    sed -i -E "/:$port\b/ s/ down;/;/" "$processes"
+    sed -i -E "/:$port\b/ s/( down)+;/;/" "$processes"
     reload
 done

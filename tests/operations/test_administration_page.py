@@ -72,7 +72,6 @@ def test_old_versions_go_and_what_matters_stays(administered_service: Installati
         for turn in range(3):
             AGENTS.save(api, "long", f"edit {turn}")
         [block] = commands(ADMINISTRATION, "Old versions")
-        assert "Removed 0 versions." in administered_service.run(block)
         assert "Removed 2 versions." in administered_service.run(block.replace("--keep 100", "--keep 1"))
         left = AGENTS.versions(api, "long")
         assert [version["versionNumber"] for version in left] == [4, 1]

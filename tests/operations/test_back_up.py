@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.support.api import AGENTS, PROMPT_BLOCKS
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.browsing import is_signed_in, sign_in, visiting
 from tests.support.installation import SQLITE, Installation, installation
 from tests.support.pages import ADMINISTRATION, commands
@@ -17,6 +18,9 @@ from tests.support.writing import DELICATE, Record, history, writing
 
 DATABASE = "SQLite" if SQLITE else "PostgreSQL"
 SAVES_BEFORE, SAVES_AFTER = 30, 12
+PUBLISHING = "published-at-once"
+BUSY = [PUBLISHING, "left-as-drafts"]
+"""The agents that are saved meanwhile."""
 PASSWORD = "a long password"
 INVITE = """
 from django.contrib.auth.models import User
@@ -28,33 +32,62 @@ print(invitation_address(*installed.editor().workspace.invitation('default', 'le
 """
 
 
-@pytest.fixture
-def old_service(tmp_path: Path) -> Iterator[Installation]:
-    """The installation that is backed up; ada is its superuser."""
-    with installation(tmp_path / "old", SECRET_KEY="the old secret") as old:
-        old.service.manage("migrate", "--verbosity", "0")
-        old.run(commands(ADMINISTRATION, "Workspaces and roles")[0], USERNAME="ada", PASSWORD=PASSWORD)
-        old.service.key = old.service.manage(
-            "create_api_key", "robot", "--workspace", "default", "--role", "publisher"
-        )
-        old.service.start()
-        yield old
+@dataclass(frozen=True)
+class Restored:
+    """What was restored, and what is known of before."""
+
+    old: Installation
+    new: Installation
+    acknowledged: list[Record]
+    """What the server had said is saved when the back-up began."""
+    cookies: dict[str, str]
+    """Of somebody who was signed in."""
+    invitation: str
+    """A link that nobody had followed."""
 
 
-@pytest.fixture
-def new_service(tmp_path: Path) -> Iterator[Installation]:
-    """Another folder, another database, another secret."""
-    with installation(tmp_path / "elsewhere/new", SECRET_KEY="the new secret") as new:
-        yield new
+@pytest.fixture(scope="module")
+def restored_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Restored]:
+    """A busy server, backed up, killed, and restored in another folder under another secret."""
+    folder = tmp_path_factory.mktemp("back-up")
+    with (
+        installation(folder / "old", SECRET_KEY="the old secret") as old,
+        installation(folder / "elsewhere/new", SECRET_KEY="the new secret") as new,
+    ):
+        set_up(old)
+        invitation = old.service.manage("shell", "--no-imports", "-c", INVITE)
+        with visiting(old.service.url) as ada:
+            assert sign_in(ada, "ada", PASSWORD)
+            assert is_signed_in(ada)
+            cookies = dict(ada.cookies)
+        acknowledged = back_up_while_saving(old)
+        restore(old, new)
+        yield Restored(old, new, acknowledged, cookies, invitation)
+
+
+def set_up(old: Installation) -> None:
+    """Make the installation that is backed up: ada is its superuser, two agents and a block are published."""
+    old.service.manage("migrate", "--verbosity", "0")
+    old.run(commands(ADMINISTRATION, "Workspaces and roles")[0], USERNAME="ada", PASSWORD=PASSWORD)
+    old.service.key = old.service.manage(
+        "create_api_key", "robot", "--workspace", "default", "--role", "publisher"
+    )
+    old.service.start()
+    with connected(old.service) as api:
+        for resource_id in BUSY:
+            first = AGENTS.make(api, resource_id, "first words", autoPublish=True)["latestVersionId"]
+            label = api.put(AGENTS.url(resource_id, "labels", "first"), {"versionId": first})
+            assert label.status == 200
+        PROMPT_BLOCKS.make(api, "tone", "Be brief.", autoPublish=True)
 
 
 def back_up_while_saving(old: Installation) -> list[Record]:
     """Back up while saves go on and are acknowledged; return what was acknowledged before."""
 
     def save(api: RemoteApi, writer: int, turn: int) -> Record:
-        # Half of the writers publish what they save, the others leave drafts.
         text = f"{DELICATE}{writer}/{turn}"
-        return AGENTS.save(api, f"busy-{writer % 2}", text, autoPublish=writer % 2 == 0)
+        resource_id = BUSY[writer % 2]
+        return AGENTS.save(api, resource_id, text, autoPublish=resource_id == PUBLISHING)
 
     with writing(old.service, save) as acknowledged:
         acknowledged.wait_for(SAVES_BEFORE)
@@ -76,74 +109,61 @@ def restore(old: Installation, new: Installation) -> None:
     new.service.start()
 
 
+@pytest.mark.parametrize("resource_id", BUSY)
 def test_everything_that_was_acknowledged_before_a_back_up_is_in_it(
-    old_service: Installation, new_service: Installation
+    restored_service: Restored, resource_id: str
 ) -> None:
-    with connected(old_service.service) as api:
-        for resource_id in ("busy-0", "busy-1"):
-            first = AGENTS.make(api, resource_id, "first words", autoPublish=True)["latestVersionId"]
-            label = api.put(AGENTS.url(resource_id, "labels", "first"), {"versionId": first})
-            assert label.status == 200
-        PROMPT_BLOCKS.make(api, "tone", "Be brief.", autoPublish=True)
-    before = back_up_while_saving(old_service)
-
-    restore(old_service, new_service)
-
-    with connected(new_service.service) as api:
-        for resource_id in ("busy-0", "busy-1"):
-            versions = history(api, AGENTS, resource_id)
-            saved = {version["id"]: version["instructions"] for version in versions}
-            for record in before:
-                if record["id"] == resource_id:
-                    assert saved[record["latestVersionId"]] == record["instructions"]
-            # Of one moment: no number is missing, and the pointers are those of the last save in it.
-            assert [version["versionNumber"] for version in versions] == list(range(1, len(versions) + 1))
-            record = api.get(AGENTS.url(resource_id), status="draft").body
-            assert record["latestVersionId"] == versions[-1]["id"]
-            published = versions[-1 if resource_id == "busy-0" else 0]
-            served = api.get(f"/agents/{resource_id}").body
-            assert served["resolvedVersionId"] == record["activeVersionId"] == published["id"]
-            assert served["instructions"] == published["instructions"]
-            assert api.get(AGENTS.url(resource_id), label="first").body["instructions"] == "first words"
-            # And work goes on.
-            AGENTS.save(api, resource_id, "after the restore")
-            assert AGENTS.versions(api, resource_id)[0]["versionNumber"] == len(versions) + 1
-        assert api.get(PROMPT_BLOCKS.url("tone")).body["content"] == "Be brief."
+    with connected(restored_service.new.service) as api:
+        versions = history(api, AGENTS, resource_id)
+        record = api.get(AGENTS.url(resource_id), status="draft").body
+        served = api.get(f"/agents/{resource_id}").body
+        labelled = api.get(AGENTS.url(resource_id), label="first").body
+    saved = {version["id"]: version["instructions"] for version in versions}
+    acknowledged = [record for record in restored_service.acknowledged if record["id"] == resource_id]
+    assert acknowledged
+    assert all(saved[answer["latestVersionId"]] == answer["instructions"] for answer in acknowledged)
+    # Of one moment: no number is missing, and the pointers are those of the last save in it.
+    assert [version["versionNumber"] for version in versions] == list(range(1, len(versions) + 1))
+    assert record["latestVersionId"] == versions[-1]["id"]
+    published = versions[-1 if resource_id == PUBLISHING else 0]
+    assert served["resolvedVersionId"] == record["activeVersionId"] == published["id"]
+    assert served["instructions"] == published["instructions"]
+    assert labelled["instructions"] == "first words"
 
 
-def test_another_secret_signs_people_out_and_leaves_them_their_passwords(
-    old_service: Installation, new_service: Installation
-) -> None:
-    invitation = old_service.service.manage("shell", "--no-imports", "-c", INVITE)
-    with visiting(old_service.service.url) as ada:
-        assert sign_in(ada, "ada", PASSWORD)
-        assert is_signed_in(ada)
-        cookies = dict(ada.cookies)
-    old_service.run(*commands(ADMINISTRATION, f"Back up {DATABASE}"))
+def test_work_goes_on_after_a_restore(restored_service: Restored, kind: Kind) -> None:
+    resource_id = BUSY[0] if kind is AGENTS else "tone"
+    with connected(restored_service.new.service) as api:
+        newest = kind.versions(api, resource_id)[0]["versionNumber"]
+        kind.save(api, resource_id, "after the restore", autoPublish=True)
+        assert kind.versions(api, resource_id)[0]["versionNumber"] == newest + 1
+        assert api.get(kind.url(resource_id)).body[kind.text] == "after the restore"
 
-    restore(old_service, new_service)
 
-    new = new_service.service
-    assert remembers(new.url, cookies, invitation) == (False, False)
-    with connected(new) as api:
-        assert api.get("/stored/agents").status == 200
+def test_another_secret_signs_people_out_and_leaves_them_their_passwords(restored_service: Restored) -> None:
+    new = restored_service.new.service
+    assert remembered(restored_service) == {"key": True, "session": False, "invitation": False}
     with visiting(new.url) as ada:
         assert not sign_in(ada, "ada", "another password")
         assert sign_in(ada, "ada", PASSWORD)
 
     new.stop()
-    new.environment["SECRET_KEY"] = old_service.service.environment["SECRET_KEY"]
+    new.environment["SECRET_KEY"] = restored_service.old.service.environment["SECRET_KEY"]
     new.start()
-    assert remembers(new.url, cookies, invitation) == (True, True)
-    with connected(new) as api:
-        assert api.get("/stored/agents").status == 200
+    assert remembered(restored_service) == {"key": True, "session": True, "invitation": True}
 
 
-def remembers(url: str, cookies: dict[str, str], invitation: str) -> tuple[bool, bool]:
-    """Say whether an old session and an old invitation hold."""
-    with visiting(url) as ada, visiting(url) as lena:
-        ada.cookies.update(cookies)
-        return is_signed_in(ada), "Welcome, lena" in lena.get(invitation, follow_redirects=True).text
+def remembered(restored: Restored) -> dict[str, bool]:
+    """Say which of the secrets that people hold are good still."""
+    new = restored.new.service
+    with visiting(new.url) as ada, visiting(new.url) as lena, connected(new) as robot:
+        ada.cookies.update(restored.cookies)
+        page = lena.get(restored.invitation, follow_redirects=True).text
+        return {
+            "key": robot.get("/stored/agents").status == 200,
+            "session": is_signed_in(ada),
+            "invitation": "Welcome, lena" in page,
+        }
 
 
 @pytest.mark.skipif(not SQLITE, reason="it is about SQLite's own command")
