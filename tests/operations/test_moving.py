@@ -22,10 +22,11 @@ HEADING = "From SQLite to PostgreSQL"
 KINDS = (AGENTS, PROMPT_BLOCKS)
 
 
-@pytest.fixture
-def old_service(tmp_path: Path) -> Iterator[Installation]:
+@pytest.fixture(scope="module")
+def old_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     """An installation on SQLite that has been in use."""
-    with installation(tmp_path / "old", DATABASE_URL=f"sqlite:///{tmp_path}/old/var/editor.sqlite3") as old:
+    folder = tmp_path_factory.mktemp("moving") / "old"
+    with installation(folder, DATABASE_URL=f"sqlite:///{folder}/var/editor.sqlite3") as old:
         service = old.service
         service.manage("migrate", "--verbosity", "0")
         service.key = service.manage("create_api_key", "ada", "--workspace", "default", "--role", "admin")
@@ -62,14 +63,14 @@ def answers(api: RemoteApi) -> dict[str, Any]:
 
 def lines(file: Path) -> list[Any]:
     """Return the rows of a dump."""
-    return [json.loads(line) for line in file.read_text().splitlines()]
+    with file.open() as rows:
+        return [json.loads(row) for row in rows]
 
 
 def test_everything_moves_and_work_goes_on(old_service: Installation, new_service: Installation) -> None:
     dump, load = commands(ADMINISTRATION, HEADING)
     with connected(old_service.service) as api:
         before = answers(api)
-    old_service.service.stop()
     old_service.run(dump)
     moved = old_service.folder / "editor.jsonl"
     (new_service.folder / moved.name).write_bytes(moved.read_bytes())
