@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import httpx
 import pytest
 
-from tests.runtime.model_server import FallsSilent, ModelServer, running_model_server
+from tests.runtime.model_server import FallsSilent, ModelServer, Request, Says, running_model_server
 from tests.support import nginx as front
 from tests.support.api import AGENTS, PROMPT_BLOCKS
 from tests.support.nginx import EXAMPLE, HOST, Nginx, running_nginx
@@ -138,6 +138,31 @@ def test_a_stream_passes_while_the_model_is_at_it_and_stops_with_its_listener(
         assert said["payload"]["text"].startswith("The")
         assert not deployment.model.client_left.is_set()
     assert deployment.model.client_left.wait(SECONDS)
+
+
+def test_a_process_that_is_told_to_stop_ends_its_streams_first(deployment: Deployment) -> None:
+    asked, told = threading.Event(), threading.Event()
+
+    def thinks_until_told(request: Request) -> Says:
+        asked.set()
+        assert told.wait(SECONDS)
+        return Says("The last words")
+
+    deployment.model.model = thinks_until_told
+    service = deployment.processes[0]
+    assert service.process is not None
+    with connected(service) as api:
+        agent(api, "thinker", "think", model=OPENAI)
+        with listening(api, "thinker") as stream:
+            assert asked.wait(SECONDS)
+            service.process.terminate()
+            told.set()
+            events = list(stream.events())
+    service.process.wait(SECONDS)
+    service.start()
+    texts = [event["payload"]["text"] for event in events if event["type"] == "text-delta"]
+    assert "".join(texts).strip() == "The last words"
+    assert events[-1]["type"] == "finish"
 
 
 def test_people_sign_in_over_https_and_stay_signed_in_whichever_process_answers(
