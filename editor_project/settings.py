@@ -104,6 +104,8 @@ def _database() -> dict[str, Any]:
         # A pool does better than a connection a thread, and needs Django's own keeping turned off.
         database["OPTIONS"] = {**database.get("OPTIONS", {}), "pool": {"min_size": 1, "max_size": 16}}
         database["CONN_MAX_AGE"] = 0
+        # What the server has cut, by a restart or a fail-over, is found out before a request is lost with it.
+        database["CONN_HEALTH_CHECKS"] = True
     return database
 
 
