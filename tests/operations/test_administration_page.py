@@ -20,29 +20,21 @@ PASSWORD = "a long password"
 
 @pytest.fixture(scope="module")
 def administered_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    """A service in which there is nobody yet but the program that watches it."""
+    """A service with somebody in it, and a program that watches."""
     with installation(tmp_path_factory.mktemp("administration") / "editor") as installed:
-        service = installed.service
-        service.manage("migrate", "--verbosity", "0")
-        service.key = service.manage("create_api_key", "watcher", "--workspace", "default", "--role", "admin")
-        service.start()
+        installed.start(f"User.objects.create_superuser('lena', password={PASSWORD!r})")
         yield installed
 
 
-def signed_up(installed: Installation, username: str) -> None:
-    """Make a superuser as the page says."""
-    installed.run(commands(ADMINISTRATION, "Workspaces and roles")[0], USERNAME=username, PASSWORD=PASSWORD)
-
-
 def test_the_first_superuser_signs_in(administered_service: Installation) -> None:
-    signed_up(administered_service, "ada")
+    [command] = commands(ADMINISTRATION, "Workspaces and roles")
+    administered_service.run(command, USERNAME="ada", PASSWORD=PASSWORD)
     with visiting(administered_service.service.url) as ada:
         assert sign_in(ada, "ada", PASSWORD)
         assert is_signed_in(ada)
 
 
 def test_who_is_switched_off_is_out_at_once_and_so_are_their_keys(administered_service: Installation) -> None:
-    signed_up(administered_service, "lena")
     service = administered_service.service
     key = service.manage("create_api_key", "lena")
     with visiting(service.url) as lena, connected(service, key) as api:

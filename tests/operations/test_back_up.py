@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,6 @@ BUSY = [PUBLISHING, "left-as-drafts"]
 """The agents that are saved meanwhile."""
 PASSWORD = "a long password"
 INVITE = """
-from django.contrib.auth.models import User
 from studio.workspaces import invitation_address
 from versioning import installed
 from versioning.access import Role
@@ -55,7 +55,7 @@ def restored_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Resto
         installation(folder / "elsewhere/new", SECRET_KEY="the new secret") as new,
     ):
         set_up(old)
-        invitation = old.service.manage("shell", "--no-imports", "-c", INVITE)
+        invitation = old.python(INVITE)
         with visiting(old.service.url) as ada:
             assert sign_in(ada, "ada", PASSWORD)
             assert is_signed_in(ada)
@@ -67,12 +67,7 @@ def restored_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Resto
 
 def set_up(old: Installation) -> None:
     """Make the installation that is backed up: ada is its superuser, two agents and a block are published."""
-    old.service.manage("migrate", "--verbosity", "0")
-    old.run(commands(ADMINISTRATION, "Workspaces and roles")[0], USERNAME="ada", PASSWORD=PASSWORD)
-    old.service.key = old.service.manage(
-        "create_api_key", "robot", "--workspace", "default", "--role", "publisher"
-    )
-    old.service.start()
+    old.start(f"User.objects.create_superuser('ada', password={PASSWORD!r})")
     with connected(old.service) as api:
         for resource_id in BUSY:
             first = AGENTS.make(api, resource_id, "first words", autoPublish=True)["latestVersionId"]
@@ -172,7 +167,7 @@ def test_sqlite_is_not_backed_up_over_a_back_up_nor_out_of_nothing(tmp_path: Pat
         [command] = commands(ADMINISTRATION, "Back up SQLite")
         with pytest.raises(AssertionError, match="unable to open database file"):
             empty.run(command)
-        empty.service.manage("migrate", "--verbosity", "0")
+        sqlite3.connect(empty.folder / "var/editor.sqlite3").execute("CREATE TABLE something (id)")
         fixed = command.replace("$(date -u +%Y%m%dT%H%M%SZ)", "twice")
         assert fixed != command
         empty.run(fixed)

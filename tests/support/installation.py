@@ -16,6 +16,13 @@ from tests.support.postgres import programs
 from tests.support.service import ROOT, Service, new_database
 from tests.support.streams import beside
 
+# Starting Python costs more than what it does here, so all of it is done in one go.
+SET_UP = """
+from django.contrib.auth.models import User
+from django.core.management import call_command
+call_command("migrate", verbosity=0, skip_checks=True)
+call_command("create_api_key", "robot", workspace="default", role="admin")
+"""
 SQLITE = "sqlite" in settings.DATABASES["default"]["ENGINE"]
 """Whether the tests run on SQLite; else on PostgreSQL."""
 
@@ -26,6 +33,15 @@ class Installation:
 
     folder: Path
     service: Service
+
+    def python(self, program: str) -> str:
+        """Run a program with the application loaded and return what it prints."""
+        return self.service.manage("shell", "--no-imports", "-c", program)
+
+    def start(self, program: str = "") -> None:
+        """Make the tables and a key of an admin, run the program as well, and start the service."""
+        self.service.key = self.python(SET_UP + program)
+        self.service.start()
 
     def run(self, block: str, **environment: str) -> str:
         """Run a block of commands there and return what it prints; one that fails fails the test."""

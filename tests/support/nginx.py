@@ -80,7 +80,7 @@ class Nginx:
 @contextmanager
 def running_nginx(folder: Path, ports: Sequence[int]) -> Iterator[Nginx]:
     """Run the example's configuration in front of the processes on these ports; two, as in the example."""
-    plain, tls = _free_ports(2)
+    plain, tls = free_ports(2)
     shutil.copytree(EXAMPLE / "nginx", folder / "example")
     (folder / "conf.d").mkdir()
     shutil.move(folder / "example/editor.conf", folder / "conf.d/editor.conf")
@@ -109,7 +109,7 @@ def running_nginx(folder: Path, ports: Sequence[int]) -> Iterator[Nginx]:
         process.wait(timeout=SECONDS)
 
 
-def _free_ports(how_many: int) -> list[int]:
+def free_ports(how_many: int) -> list[int]:
     """Return ports on loopback that nobody uses at the moment, all different."""
     probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(how_many)]
     try:
