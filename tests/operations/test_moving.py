@@ -18,7 +18,7 @@ from tests.support.writing import DELICATE
 
 pytestmark = pytest.mark.skipif(SQLITE, reason="it needs a PostgreSQL: make test-postgres")
 
-HEADING = "From SQLite to PostgreSQL"
+DUMP, LOAD = commands(ADMINISTRATION, "From SQLite to PostgreSQL")
 KINDS = (AGENTS, PROMPT_BLOCKS)
 
 
@@ -37,6 +37,13 @@ def old_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installati
             AGENTS.make(api, "lead", instructions, agents={"writer": {}}, autoPublish=True)
             assert api.get("/agents/lead").status == 200
         yield old
+
+
+@pytest.fixture(scope="module")
+def moved(old_service: Installation) -> Path:
+    """The file that carries everything over."""
+    old_service.run(DUMP)
+    return old_service.folder / "editor.jsonl"
 
 
 @pytest.fixture
@@ -64,17 +71,16 @@ def lines(file: Path) -> list[Any]:
         return [json.loads(row) for row in rows]
 
 
-def test_everything_moves_and_work_goes_on(old_service: Installation, new_service: Installation) -> None:
-    dump, load = commands(ADMINISTRATION, HEADING)
+def test_everything_moves_and_work_goes_on(
+    old_service: Installation, moved: Path, new_service: Installation
+) -> None:
     with connected(old_service.service) as api:
         before = answers(api)
-    old_service.run(dump)
-    moved = old_service.folder / "editor.jsonl"
     (new_service.folder / moved.name).write_bytes(moved.read_bytes())
-    new_service.run(load)
+    new_service.run(LOAD)
 
     (new_service.folder / moved.name).unlink()
-    new_service.run(dump)
+    new_service.run(DUMP)
     assert lines(new_service.folder / moved.name) == lines(moved)
 
     new_service.service.key = old_service.service.key
@@ -96,14 +102,10 @@ def go_on(api: RemoteApi, kind: Kind) -> None:
     assert api.delete(kind.url("writer", "versions", saved)).status == 400
 
 
-def test_a_move_that_breaks_off_leaves_nothing_behind(
-    old_service: Installation, new_service: Installation
-) -> None:
-    dump, load = commands(ADMINISTRATION, HEADING)
-    old_service.run(dump)
-    whole = (old_service.folder / "editor.jsonl").read_text()
-    (new_service.folder / "editor.jsonl").write_text(whole[: len(whole) // 2])
+def test_a_move_that_breaks_off_leaves_nothing_behind(moved: Path, new_service: Installation) -> None:
+    whole = moved.read_text()
+    (new_service.folder / moved.name).write_text(whole[: len(whole) // 2])
     with pytest.raises(AssertionError, match=r"editor\.jsonl"):
-        new_service.run(load)
+        new_service.run(LOAD)
     left = "from versioning.models import *; print(Agent.objects.count() + AuditEntry.objects.count())"
     assert new_service.python(left) == "0"
