@@ -1,4 +1,3 @@
-# ruff: noqa: INP001  # a script, and no package
 """What a framework adds to a run: `generate` against pydantic-ai alone, on the echo model.
 
     python benchmarks/generate.py [REPETITIONS]
@@ -57,7 +56,7 @@ def main(repetitions: int) -> None:
             times[turn].append(milliseconds(contenders[turn]))
     for position, name in enumerate(("clock", "processor")):
         alone, framework = (median(one[position] for one in measured) for measured in times)
-        print(  # noqa: T201
+        print(
             f"{name:9}  pydantic-ai {alone:5.2f} ms   framework {framework:5.2f} ms   "
             f"factor {framework / alone:4.2f} (target: at most {TARGET})"
         )

@@ -30,6 +30,7 @@ EDITOR_SOURCE = env.str("EDITOR_SOURCE", default="database")  # or `code`: overr
 EDITOR_CODE_PATH = env.str("EDITOR_CODE_PATH", default="./service/editor")
 EDITOR_GIT_HISTORY_DEPTH = env.int("EDITOR_GIT_HISTORY_DEPTH", default=50)  # commits of a file
 EDITOR_FRAMEWORK = env.str("EDITOR_FRAMEWORK", default="editor_project.framework.framework")
+EDITOR_KEPT_BYTES = env.int("EDITOR_KEPT_BYTES", default=32 * 1024 * 1024)  # of answers, a process
 EDITOR_KEEP_VERSIONS = env.int("EDITOR_KEEP_VERSIONS", default=0)  # 0 keeps all of them
 EDITOR_MAX_BODY = env.int("EDITOR_MAX_BODY", default=1024 * 1024)  # bytes
 EDITOR_THROTTLE = env.str("EDITOR_THROTTLE", default="")  # such as 600/min; empty is off
@@ -53,6 +54,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "versioning.api.middleware.request_log",
     "django.middleware.security.SecurityMiddleware",
+    "versioning.api.keeping.kept_answers",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "versioning.api.middleware.exact_address",
     "versioning.api.middleware.body_limit",
@@ -96,7 +98,11 @@ def _database() -> dict[str, Any]:
         database["CONN_MAX_AGE"] = None
     else:
         # A pool does better than a connection a thread, and needs Django's own keeping turned off.
-        database["OPTIONS"] = {**database.get("OPTIONS", {}), "pool": {"min_size": 1, "max_size": 16}}
+        database["OPTIONS"] = {
+            **database.get("OPTIONS", {}),
+            "pool": {"min_size": 1, "max_size": 16},
+            "prepare_threshold": 0,  # of the few statements for which a cursor asks for it
+        }
         database["CONN_MAX_AGE"] = 0
     return database
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import models, transaction
@@ -82,9 +83,10 @@ class Membership(models.Model):
 
 def caller_for(user: User) -> Caller:
     """Return the caller that a signed-in person is, with the roles of this moment."""
-    return Caller(
-        username=user.get_username(),
-        user_id=user.pk,
-        roles=Membership.objects.roles_of(user),
-        everywhere=Role.ADMIN if user.is_superuser else None,
-    )
+    roles = Membership.objects.roles_of(user)
+    return caller_with(roles, is_superuser=user.is_superuser, username=user.get_username(), user_id=user.pk)
+
+
+def caller_with(roles: Mapping[str, Role], *, is_superuser: bool, **who: Any) -> Caller:
+    """Return the caller with these roles by workspace; a superuser may do everything."""
+    return Caller(roles=roles, everywhere=Role.ADMIN if is_superuser else None, **who)

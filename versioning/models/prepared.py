@@ -1,0 +1,30 @@
+"""A cursor for statements that are worth preparing: sent often, and dearer to plan than to run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+from django.db import connection
+from django.db.backends.utils import CursorWrapper
+
+
+class Preparing(psycopg.Cursor[Any]):
+    """A cursor of PostgreSQL that has every statement prepared at once."""
+
+    def execute(self, query: Any, params: Any = None, **_options: Any) -> Any:
+        """Run a statement."""
+        return super().execute(query, params, prepare=True)
+
+
+def prepared_cursor() -> CursorWrapper:
+    """Return a cursor that has its statements prepared, once for each connection.
+
+    SQLite's driver does so by itself; the cursors that Django makes for PostgreSQL never do.
+    """
+    if connection.vendor != "postgresql":
+        return connection.cursor()
+    connection.ensure_connection()
+    cursor = Preparing(connection.connection)
+    prepared: CursorWrapper = connection._prepare_cursor(cursor)  # type: ignore[attr-defined]  # noqa: SLF001
+    return prepared
