@@ -52,9 +52,9 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "versioning.api.keeping.kept_answers",
     "versioning.api.middleware.request_log",
     "django.middleware.security.SecurityMiddleware",
-    "versioning.api.keeping.kept_answers",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "versioning.api.middleware.exact_address",
     "versioning.api.middleware.body_limit",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields, replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -16,12 +17,16 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api, Kind
 from tests.support.calls import History, make_history
 from tests.support.changes import CHANGES, Change
+from tests.support.door import FrontDoor
 from tests.support.meanwhile import interrupted
 from tests.support.people import command, give_role, key_of
 from tests.support.served import reference
+from versioning import installed
 from versioning.api.keeping import kept
 from versioning.editor import Editor
-from versioning.models import ApiKey, Membership
+from versioning.errors import NotFound
+from versioning.models import ApiKey, Membership, caller_for
+from versioning.runtime.agent import SelectedAgent
 
 WATCHERS = ("alice", "vera", "charlie")
 EVERYBODY = tuple(member.name for member in fields(Cast))
@@ -40,6 +45,8 @@ def history(cast: Cast) -> History:
     AGENTS.make(cast.alice, "user", [reference("tone")], agents={"writer": {}}, autoPublish=True)
     AGENTS.make(cast.alice, "draft only", [reference("tone")], agents={"writer": {}})
     make_history(PROMPT_BLOCKS, cast.alice)
+    # However long a test takes, no key's use has to be noted anew.
+    ApiKey.objects.update(last_used_at=timezone.now() + timedelta(days=1))
     return make_history(AGENTS, cast.alice, visibility="public")
 
 
@@ -60,7 +67,9 @@ def reads(history: History) -> list[tuple[str, dict[str, Any]]]:
 
 def seen(answer: Answer) -> tuple[int, Any, dict[str, str]]:
     """Return all that there is to an answer."""
-    return answer.status, answer.body, {k: v for k, v in answer.headers.items() if k != "X-Request-ID"}
+    headers = {name: value for name, value in answer.headers.items() if name != "X-Request-ID"}
+    assert "X-Request-ID" in answer.headers
+    return answer.status, answer.body, headers
 
 
 @pytest.fixture
@@ -120,6 +129,16 @@ def test_an_answer_is_kept_for_all_who_may_do_the_same(cast: Cast, history: Hist
     assert not is_kept(cast.vera, "/agents/writer")
 
 
+@pytest.mark.parametrize("path", ["/agents/writer", "/stored/agents", "/stored/agents/writer/versions"])
+def test_the_application_gives_a_kept_answer_with_one_statement(
+    cast: Cast, history: History, path: str
+) -> None:
+    door = FrontDoor(cast.edgar.key)
+    first = door.get(path)
+    assert is_kept(door, path)
+    assert seen(door.get(path)) == seen(first)
+
+
 def test_not_modified_is_kept_too(cast: Cast, history: History) -> None:
     tag = cast.vera.get("/agents/writer").tag
     for _ in range(2):
@@ -128,11 +147,12 @@ def test_not_modified_is_kept_too(cast: Cast, history: History) -> None:
 
 
 @pytest.mark.parametrize("who", EVERYBODY)
+@pytest.mark.parametrize("door", [Api, FrontDoor], ids=["middleware", "application"])
 def test_a_kept_answer_is_the_ordinary_one_whoever_asks(
-    cast: Cast, history: History, ordinary: Callable[..., Answer], who: str
+    cast: Cast, history: History, ordinary: Callable[..., Answer], who: str, door: type[Api]
 ) -> None:
     fill(cast, history)
-    api: Api = getattr(cast, who)
+    api = door(getattr(cast, who).key)
     for path, query in reads(history):
         expected = seen(ordinary(api, path, query))
         assert seen(api.get(path, **query)) == expected, (path, query)
@@ -316,3 +336,46 @@ def test_what_changes_while_an_answer_is_made_is_not_kept(
     for _ in interrupted(prepare):
         assert seen(alice.get(paths[-1])) == seen(ordinary(alice, paths[-1], {}))
     assert len(paths) > 5
+
+
+# In Python
+
+
+def test_an_agent_is_had_in_python_with_one_statement_while_nothing_changes(
+    cast: Cast, history: History
+) -> None:
+    framework = installed.framework()
+
+    def instructions() -> tuple[int, str]:
+        with CaptureQueriesContext(connection) as queries:
+            found = framework.get_agent_by_id("user", status="published")
+        assert isinstance(found, SelectedAgent)
+        return len(queries), found.instructions
+
+    instructions()
+    assert instructions() == (1, "Be brief.")
+    publish_block(cast)
+    assert instructions()[1] == "Be kind."
+    assert instructions() == (1, "Be kind.")
+    unpublish_block(cast)
+    assert instructions()[1] == ""
+
+
+def test_what_one_caller_does_to_an_agent_in_python_is_not_seen_by_the_next(
+    cast: Cast, history: History
+) -> None:
+    framework = installed.framework()
+    for _ in range(3):
+        found = framework.get_agent_by_id("user", status="published")
+        assert isinstance(found, SelectedAgent)
+        assert found.agents == {"writer": {}}
+        found.agents["spoiled"] = {}  # type: ignore[index]
+
+
+def test_rights_decide_in_python_too(cast: Cast, history: History) -> None:
+    framework = installed.framework()
+    assert framework.get_agent_by_id("user", status="published")
+    stranger = caller_for(User.objects.get(username="charlie"))
+    for _ in range(2):
+        with pytest.raises(NotFound):
+            framework.get_agent_by_id("user", status="published", by=stranger)

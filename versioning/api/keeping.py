@@ -1,35 +1,48 @@
 """Answers that are kept, and given again for as long as what they were made of reads the same.
 
-A view says what its answer is going to be made of (`made_of`), and the answer is kept under it.
-The next request that asks the very same with the same rights costs one narrow statement, which
-reads the key, its rights and the pointers of this moment; where anything is different, or
-unusual, the request goes the ordinary way. So every answer, every refusal and every header is
-made in one place only.
+A view says what its answer is going to be made of (`made_of`), and the finished answer is kept
+under it. The next request that asks the very same with the same rights costs one narrow statement,
+which reads the key, its rights and the pointers of this moment; where anything is different, or
+unusual, the request goes the ordinary way. So every answer, every refusal and every header is made
+in one place only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+import time
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from typing import Final
+from http import HTTPStatus
+from typing import Any, Final
 
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIRequest
-from django.db import DatabaseError
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
 from django.http import HttpRequest, HttpResponse
-from django.http.response import ResponseHeaders
 
+from versioning import installed
 from versioning.access import Caller, Rights
 from versioning.api.authentication import bearer_key
-from versioning.api.middleware import Handler
+from versioning.api.middleware import Handler, id_of, log_request
 from versioning.kept import Kept
 from versioning.models.basis import MOST_ROWS, Basis, Rows
 
 Asked = tuple[Hashable, ...]
+Environ = dict[str, Any]
+Application = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
 
 # What an answer can depend on beside the caller and the database.
-_ASKED: Final = ("PATH_INFO", "QUERY_STRING", "HTTP_HOST", "HTTP_ACCEPT", "HTTP_IF_NONE_MATCH")
+_ASKED: Final = (
+    "wsgi.url_scheme",
+    "HTTP_HOST",
+    "SCRIPT_NAME",
+    "PATH_INFO",
+    "QUERY_STRING",
+    "HTTP_ACCEPT",
+    "HTTP_IF_NONE_MATCH",
+)
+_OWN: Final = "X-Request-ID"  # the one header that is each answer's own
+_LOOKED_FOR: Final = "editor.looked_for"  # in the environment of a request: what it asks, not found
 _KEPT_STATUSES: Final = frozenset({200, 304})
 _MOST_RIGHTS: Final = 16
 _OVERHEAD: Final = 1024  # bytes of the objects around an answer
@@ -40,16 +53,10 @@ class Answer:
     """A response, and what its basis read when it was made."""
 
     rows: Rows
+    path: str
     status: int
     headers: Mapping[str, str]
     content: bytes
-
-    def response(self) -> HttpResponse:
-        """Return it anew."""
-        response = HttpResponse(self.content, status=self.status)
-        # Given to the constructor, a Content-Type would be added to those that have none.
-        response.headers = ResponseHeaders(self.headers)
-        return response
 
 
 @dataclass(frozen=True)
@@ -72,14 +79,15 @@ class Keeping:
         self.rights, self.before = caller.rights, basis.read()
         self.basis = basis if len(self.before) <= MOST_ROWS else None
 
-    def end(self, response: HttpResponse) -> None:
+    def end(self, path: str, response: HttpResponse) -> None:
         """Keep the answer, unless the basis has changed while it was made."""
         if self.basis is None or response.status_code not in _KEPT_STATUSES:
             return
         if self.basis.read() != self.before:
             return
-        answer = Answer(self.before, response.status_code, dict(response.items()), response.content)
-        known = kept().get(self.asked)
+        headers = {name: value for name, value in response.items() if name != _OWN}
+        answer = Answer(self.before, path, response.status_code, headers, response.content)
+        known: Known | None = kept().get(self.asked)
         others = known.answers if known and len(known.answers) < _MOST_RIGHTS else {}
         answers = {**others, self.rights: answer}
         weight = sum(len(one.content) + _OVERHEAD for one in answers.values())
@@ -90,19 +98,47 @@ def kept_answers(get_response: Handler) -> Handler:
     """Answer from what is kept where that is right, and keep what can be."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        key = _usual_key(request)
-        if key is None:
+        if _LOOKED_FOR in request.META:
+            asked, found = request.META[_LOOKED_FOR], None
+        else:
+            # Of a path that is not UTF-8 Django has made another path by now.
+            exact = isinstance(request, WSGIRequest) and getattr(request, "path_is_exact", True)
+            asked = _asked(request.META) if exact else None
+            found = None if asked is None else _found(asked, request.META)
+        if found is not None:
+            return _response(*found)
+        if asked is None:
             return get_response(request)
-        asked: Asked = (settings.EDITOR_FRAMEWORK, *map(request.META.get, _ASKED))
-        answer = _recalled(asked, key)
-        if answer is not None:
-            return answer.response()
         keeping = request.keeping = Keeping(asked)  # type: ignore[attr-defined]
         response = get_response(request)
-        keeping.end(response)
+        keeping.end(request.path, response)
         return response
 
     return middleware
+
+
+def kept_answers_first(application: Application) -> Application:
+    """Let a WSGI application's kept answers be given before Django does anything about a request.
+
+    That is right only while no other middleware stands before them.
+    """
+    if settings.MIDDLEWARE[:1] != [f"{__name__}.{kept_answers.__name__}"]:
+        return application
+
+    def first(environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
+        asked = _asked(environ)
+        found = None if asked is None else _found(asked, environ)
+        # What Django does at the end of a request: a pool gets its connection back.
+        connections[DEFAULT_DB_ALIAS].close_if_unusable_or_obsolete()
+        if found is None:
+            environ[_LOOKED_FOR] = asked
+            return application(environ, start_response)
+        answer, request_id = found
+        status = HTTPStatus(answer.status)
+        start_response(f"{status.value} {status.phrase}", [*answer.headers.items(), (_OWN, request_id)])
+        return [answer.content]
+
+    return first
 
 
 def made_of(request: HttpRequest, basis: Basis | None, caller: Caller) -> None:
@@ -112,32 +148,45 @@ def made_of(request: HttpRequest, basis: Basis | None, caller: Caller) -> None:
         keeping.begin(basis, caller)
 
 
-@cache
-def kept() -> Kept[Asked, Known]:
+def kept() -> Kept[Hashable, Any]:
     """Return what this process keeps."""
-    return Kept(settings.EDITOR_KEPT_BYTES)
+    return installed.editor().kept
 
 
-def _usual_key(request: HttpRequest) -> str | None:
-    """Return the API key of a request that may be answered from what is kept, or None."""
-    meta = request.META
-    if request.method != "GET" or settings.EDITOR_THROTTLE or not settings.EDITOR_KEPT_BYTES:
+def _asked(environ: Environ) -> Asked | None:
+    """Return all that a request asks, or None when its answer is nothing to keep."""
+    if environ["REQUEST_METHOD"] != "GET" or settings.EDITOR_THROTTLE or not settings.EDITOR_KEPT_BYTES:
         return None
-    has_body = meta.get("CONTENT_LENGTH") not in {None, "", "0"} or "HTTP_TRANSFER_ENCODING" in meta
-    if has_body or meta.get("HTTP_COOKIE") or not isinstance(request, WSGIRequest):
+    has_body = environ.get("CONTENT_LENGTH") not in {None, "", "0"} or "HTTP_TRANSFER_ENCODING" in environ
+    if has_body or environ.get("HTTP_COOKIE") or "HTTP_AUTHORIZATION" not in environ:
         return None
-    return bearer_key(meta.get("HTTP_AUTHORIZATION", ""))
+    proxy = settings.SECURE_PROXY_SSL_HEADER
+    names = (*_ASKED, proxy[0]) if proxy else _ASKED
+    return tuple(map(environ.get, names))
 
 
-def _recalled(asked: Asked, key: str) -> Answer | None:
-    """Return the answer that is kept, if it is still right."""
-    known = kept().get(asked)
+def _found(asked: Asked, environ: Environ) -> tuple[Answer, str] | None:
+    """Return the answer that is kept, if it is still right, and the id of the request; log it."""
+    started = time.perf_counter()
+    known: Known | None = kept().get(asked)
+    key = bearer_key(environ["HTTP_AUTHORIZATION"])
+    if known is None or key is None:
+        return None
     try:
-        found = None if known is None else known.basis.read_by(key)
+        read = known.basis.read_by(key)
     except DatabaseError:  # the ordinary way knows what to say
         return None
-    if known is None or found is None:
+    answer = known.answers.get(read[0]) if read else None
+    if answer is None or read is None or answer.rows != read[1]:
         return None
-    rights, rows = found
-    answer = known.answers.get(rights)
-    return answer if answer is not None and answer.rows == rows else None
+    request_id = id_of(environ.get("HTTP_X_REQUEST_ID", ""))
+    log_request("GET", answer.path, answer.status, started, request_id=request_id)
+    return answer, request_id
+
+
+def _response(answer: Answer, request_id: str) -> HttpResponse:
+    headers = {**answer.headers, _OWN: request_id}
+    response = HttpResponse(answer.content, status=answer.status, headers=headers)
+    if "Content-Type" not in headers:
+        del response["Content-Type"]  # which Django adds
+    return response

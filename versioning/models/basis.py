@@ -13,7 +13,6 @@ from functools import lru_cache
 from typing import Any, Final
 
 from django.contrib.auth.models import User
-from django.db import connection
 from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast
 from django.utils import timezone
@@ -138,9 +137,10 @@ class Basis:
         None for a key that opens nothing, and for one that was not used within the last minute.
         """
         now = timezone.now()
-        moments = [connection.ops.adapt_datetimefield_value(one) for one in (now, now - LAST_USED_STEP)]
         digest = digest_of(key)
         with prepared_cursor() as cursor:
+            adapted = cursor.db.ops.adapt_datetimefield_value
+            moments = adapted(now), adapted(now - LAST_USED_STEP)
             cursor.execute(_KEY + self.sql, (digest, *moments, digest, *self.params))
             rows = tuple(cursor.fetchall())
         if not rows or rows[0][0] != "key":

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import psycopg
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.utils import CursorWrapper
 
 
@@ -22,9 +22,10 @@ def prepared_cursor() -> CursorWrapper:
 
     SQLite's driver does so by itself; the cursors that Django makes for PostgreSQL never do.
     """
-    if connection.vendor != "postgresql":
-        return connection.cursor()
-    connection.ensure_connection()
-    cursor = Preparing(connection.connection)
-    prepared: CursorWrapper = connection._prepare_cursor(cursor)  # type: ignore[attr-defined]  # noqa: SLF001
+    database: Any = connections[DEFAULT_DB_ALIAS]
+    if database.vendor != "postgresql":
+        return cast("CursorWrapper", database.cursor())
+    database.ensure_connection()
+    cursor = Preparing(database.connection)
+    prepared: CursorWrapper = database._prepare_cursor(cursor)  # noqa: SLF001  with Django's wrappers
     return prepared
