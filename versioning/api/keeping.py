@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
+from sys import intern
 from typing import Any, Final
 
 from django.conf import settings
@@ -45,10 +46,10 @@ _OWN: Final = "X-Request-ID"  # the one header that is each answer's own
 _LOOKED_FOR: Final = "editor.looked_for"  # in the environment of a request: what it asks, not found
 _KEPT_STATUSES: Final = frozenset({200, 304})
 _MOST_RIGHTS: Final = 16
-_OVERHEAD: Final = 1024  # bytes of the objects around an answer
+_OVERHEAD: Final = 2560  # bytes of the objects around an answer
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Answer:
     """A response, and what its basis read when it was made."""
 
@@ -59,7 +60,7 @@ class Answer:
     content: bytes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Known:
     """What is known about a question: what its answer depends on, and the answer by rights."""
 
@@ -85,7 +86,8 @@ class Keeping:
             return
         if self.basis.read() != self.before:
             return
-        headers = {name: value for name, value in response.items() if name != _OWN}
+        # Most headers say the same in every answer: one copy of each is enough.
+        headers = {intern(name): intern(value) for name, value in response.items() if name != _OWN}
         answer = Answer(self.before, path, response.status_code, headers, response.content)
         known: Known | None = kept().get(self.asked)
         others = known.answers if known and len(known.answers) < _MOST_RIGHTS else {}
