@@ -315,6 +315,22 @@ def test_the_next_answer_is_right_after_a_change_of_a_resource(
     check(cast, history, ordinary)
 
 
+@pytest.mark.parametrize("first", ["root", "charlie"])
+def test_a_list_depends_on_what_its_reader_may_read_beyond_the_page(
+    cast: Cast, ordinary: Callable[..., Answer], first: str
+) -> None:
+    for name in ("older", "newer"):
+        AGENTS.make(cast.alice, name, autoPublish=True, visibility="public")
+    page = {"perPage": 1}
+    for who in (first, "root", "charlie"):
+        for _ in range(2):
+            assert getattr(cast, who).get("/stored/agents", **page).body["total"] == 2
+    assert cast.alice.patch(AGENTS.url("older"), {"visibility": "private"}).status == 200
+    assert [api.get("/stored/agents", **page).body["total"] for api in (cast.charlie, cast.root)] == [1, 2]
+    for api in (cast.charlie, cast.root):
+        assert seen(api.get("/stored/agents", **page)) == seen(ordinary(api, "/stored/agents", page))
+
+
 def test_what_changes_while_an_answer_is_made_is_not_kept(
     alice: Api, ordinary: Callable[..., Answer]
 ) -> None:

@@ -51,8 +51,9 @@ _OVERHEAD: Final = 2560  # bytes of the objects around an answer
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A response, and what its basis read when it was made."""
+    """A response, what it was made of, and what that read when it was made."""
 
+    basis: Basis
     rows: Rows
     path: str
     status: int
@@ -60,12 +61,8 @@ class Answer:
     content: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What is known about a question: what its answer depends on, and the answer by rights."""
-
-    basis: Basis
-    answers: Mapping[Rights, Answer]
+Answers = Mapping[Rights, Answer]
+"""The answers to one question: who may do other things may get another, made of something else."""
 
 
 class Keeping:
@@ -88,12 +85,10 @@ class Keeping:
             return
         # Most headers say the same in every answer: one copy of each is enough.
         headers = {intern(name): intern(value) for name, value in response.items() if name != _OWN}
-        answer = Answer(self.before, path, response.status_code, headers, response.content)
-        known: Known | None = kept().get(self.asked)
-        others = known.answers if known and len(known.answers) < _MOST_RIGHTS else {}
-        answers = {**others, self.rights: answer}
-        weight = sum(len(one.content) + _OVERHEAD for one in answers.values())
-        kept().put(self.asked, Known(self.basis, answers), weight)
+        answer = Answer(self.basis, self.before, path, response.status_code, headers, response.content)
+        others: Answers = kept().get(self.asked) or {}
+        answers = {**(others if len(others) < _MOST_RIGHTS else {}), self.rights: answer}
+        kept().put(self.asked, answers, sum(len(one.content) + _OVERHEAD for one in answers.values()))
 
 
 def kept_answers(get_response: Handler) -> Handler:
@@ -170,20 +165,32 @@ def _asked(environ: Environ) -> Asked | None:
 def _found(asked: Asked, environ: Environ) -> tuple[Answer, str] | None:
     """Return the answer that is kept, if it is still right, and the id of the request; log it."""
     started = time.perf_counter()
-    known: Known | None = kept().get(asked)
+    answers: Answers | None = kept().get(asked)
     key = bearer_key(environ["HTTP_AUTHORIZATION"])
-    if known is None or key is None:
+    if answers is None or key is None:
         return None
     try:
-        read = known.basis.read_by(key)
+        answer = _still_right(answers, key)
     except DatabaseError:  # the ordinary way knows what to say
         return None
-    answer = known.answers.get(read[0]) if read else None
-    if answer is None or read is None or answer.rows != read[1]:
+    if answer is None:
         return None
     request_id = id_of(environ.get("HTTP_X_REQUEST_ID", ""))
     log_request("GET", answer.path, answer.status, started, request_id=request_id)
     return answer, request_id
+
+
+def _still_right(answers: Answers, key: str) -> Answer | None:
+    """Return the answer for what the key may do, if its basis reads as it did."""
+    # Mostly all of them have one basis; which rights the key has is known once any of them was read.
+    # Of most questions all answers have one basis; of a list each has that of its reader's rights.
+    basis = next(iter(answers.values())).basis
+    read = basis.read_by(key)
+    rights = read[0] if read else None
+    answer = answers.get(rights) if rights else None
+    if answer is not None and answer.basis != basis:
+        read = answer.basis.read_by(key)
+    return answer if answer is not None and read == (rights, answer.rows) else None
 
 
 def _response(answer: Answer, request_id: str) -> HttpResponse:
