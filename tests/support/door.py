@@ -6,7 +6,10 @@ import io
 import json
 from http.client import HTTPMessage
 from typing import Any
+from unittest.mock import patch
 from urllib.parse import quote, unquote_to_bytes, urlencode
+
+from django.db import DEFAULT_DB_ALIAS, connections
 
 from editor_project.wsgi import application
 from tests.support.api import Answer, Api
@@ -34,10 +37,12 @@ class FrontDoor(Api):
             **({"HTTP_AUTHORIZATION": f"Bearer {self.key}"} if self.key else {}),
             **{f"HTTP_{name.upper()}": value for name, value in headers.items()},
         }
-        chunks = application(environ, lambda status, headers, *_: answered.extend([status, headers]))
-        content = b"".join(chunks)
-        if hasattr(chunks, "close"):
-            chunks.close()
+        # The connection ends with a request, but a test's transaction has to outlive it.
+        with patch.object(type(connections[DEFAULT_DB_ALIAS]), "close_if_unusable_or_obsolete"):
+            chunks = application(environ, lambda status, headers, *_: answered.extend([status, headers]))
+            content = b"".join(chunks)
+            if hasattr(chunks, "close"):
+                chunks.close()
         message = HTTPMessage()
         for name, value in answered[1]:
             message[name] = value
