@@ -28,6 +28,7 @@ from versioning.editor.agents import Agents
 from versioning.editor.collection import Collection
 from versioning.editor.file_agents import FileAgents
 from versioning.editor.prompts import Prompts
+from versioning.editor.reading import Who, caller_of
 from versioning.kept import Kept
 from versioning.models.basis import Basis
 from versioning.overrides import CodeAgent
@@ -66,7 +67,7 @@ class Editor:
         self.code.register(agents, tools)
 
     def serve(
-        self, agent_id: str, selector: Selector, *, context: Mapping[str, Any], by: Caller, as_part: bool
+        self, agent_id: str, selector: Selector, *, context: Mapping[str, Any], by: Who, as_part: bool
     ) -> ResolvedAgent:
         """Return the agent that the selector names; see `Agents.serve`."""
 
@@ -77,7 +78,9 @@ class Editor:
             basis = (
                 self.agent.served_basis(agent_id, selector, context) if settings.EDITOR_KEPT_BYTES else None
             )
-            return made() if basis is None else self._kept_or(made, (agent_id, as_part, by.rights), basis)
+            if basis is None:
+                return made()
+            return self._kept_or(made, (agent_id, as_part, caller_of(by).rights), basis)
         finally:
             # Django closes connections at the end of a request, which a thread of an event loop's
             # executor never sees; there a connection would be kept from the pool for ever.
