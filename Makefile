@@ -9,6 +9,8 @@ SECONDS ?= 5
 
 PY := .venv/bin/python
 PYTEST = $(PY) -m pytest -n $(WORKERS) $(ARGS)
+# A browser and Django's database layer do not go together in one process.
+NO_BROWSER := --ignore=tests/browser
 MANAGE := $(PY) manage.py
 UV := $(or $(shell command -v uv 2>/dev/null),.venv/bin/uv)
 COMPILE = $(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
@@ -19,7 +21,7 @@ NPM := $(shell command -v npm 2>/dev/null)
 NPM_CLIENT := $(and $(NPM),$(patsubst %/package-lock.json,%/node_modules/.installed,$(wildcard tests/npm_client/package-lock.json)))
 
 .DELETE_ON_ERROR:
-.PHONY: help run test test-postgres check bench format lock migrations clean
+.PHONY: help run test test-postgres test-browser screenshots bench check format lock migrations clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -33,10 +35,16 @@ run: .venv/.server var/secret_key ## Install, migrate, load the demo once and se
 	&& exec $(MANAGE) serve --bind 127.0.0.1:$(PORT)
 
 test: .venv/.dev $(NPM_CLIENT) ## Run the whole suite on SQLite
-	env -u DATABASE_URL $(PYTEST)
+	env -u DATABASE_URL $(PYTEST) $(NO_BROWSER)
 
 test-postgres: .venv/.dev $(NPM_CLIENT) ## Run the whole suite on a PostgreSQL of its own
-	$(PY) -m tests.support.postgres -- $(PYTEST)
+	$(PY) -m tests.support.postgres -- $(PYTEST) $(NO_BROWSER)
+
+test-browser: .venv/.dev ## Use the studio in Debian's Chromium, as people do
+	env -u DATABASE_URL $(PYTEST) tests/browser
+
+screenshots: .venv/.dev ## Draw the main pages of the studio anew, into docs/screenshots
+	env -u DATABASE_URL $(PY) -m pytest -q tests/browser/screenshots.py
 
 check: .venv/.dev ## Lint, types, import layers, missing migrations, docs
 	.venv/bin/ruff check
@@ -68,7 +76,7 @@ clean: ## Remove what can be made again; the data in var/ stays
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # Nothing here needs a real secret or a database on disk.
-test test-postgres check migrations bench: export SECRET_KEY = test
+test test-postgres test-browser screenshots bench check migrations: export SECRET_KEY = test
 check migrations: export DATABASE_URL = sqlite://:memory:
 
 var/secret_key:

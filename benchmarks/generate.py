@@ -1,6 +1,6 @@
 """What a framework adds to a run: `generate` against pydantic-ai alone, on the echo model.
 
-    python benchmarks/generate.py [REPETITIONS]
+    python -m benchmarks.generate [REPETITIONS]
 
 Both ask the same model with the same instructions and the same tool, and take turns in an order
 drawn by lot. Next to the time on the clock stands that of the processor, which a machine that is
@@ -12,15 +12,12 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time
 
 import pydantic_ai
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from versioning.runtime import Agent, Framework  # beside this folder, not installed
+from versioning.runtime import Agent, Framework
 from versioning.runtime.echo import echo_model
 
 INSTRUCTIONS = "You answer questions about orders. Be brief and kind."

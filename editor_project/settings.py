@@ -36,8 +36,9 @@ EDITOR_MAX_BODY = env.int("EDITOR_MAX_BODY", default=1024 * 1024)  # bytes
 EDITOR_THROTTLE = env.str("EDITOR_THROTTLE", default="")  # such as 600/min; empty is off
 
 INSTALLED_APPS = [
-    "unfold",
-    "django.contrib.admin",
+    "studio.apps.StudioConfig",  # before the admin, whose frame it replaces
+    "unfold.apps.BasicAppConfig",
+    "studio.apps.StudioAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -48,7 +49,6 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "versioning",
-    "studio",
 ]
 
 MIDDLEWARE = [
@@ -64,6 +64,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "studio.csp.content_security_policy",
 ]
 
 ROOT_URLCONF = "editor_project.urls"
@@ -112,8 +113,10 @@ def _database() -> dict[str, Any]:
 DATABASES = {"default": _database()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# The body limit is the editor's own; Django's would answer 400 where the contract says 413.
+# The body limit is the editor's own; Django's would answer 400 where the contract says 413. It bounds
+# the controls of a form too: an agent of many conditions has thousands.
 DATA_UPLOAD_MAX_MEMORY_SIZE = None
+DATA_UPLOAD_MAX_NUMBER_FIELDS = None
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
@@ -159,7 +162,9 @@ STATIC_URL = "/static/"
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False
 
+CSRF_FAILURE_VIEW = "studio.faults.expired"
 LOGIN_URL = "/studio/login/"
+LOGIN_REDIRECT_URL = "/studio/"
 UNFOLD = {"SITE_TITLE": "The editor", "SITE_HEADER": "The editor", "SITE_URL": None}
 
 LOGGING_CONFIG = None

@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
 
+from editor_project import faults
 from versioning.api import errors, health
 
 urlpatterns = [
@@ -14,10 +15,11 @@ urlpatterns = [
     path("healthz", health.alive),
     path("readyz", health.ready),
     path("studio/", admin.site.urls),
+    path("studio", RedirectView.as_view(url="/studio/")),
     path("", RedirectView.as_view(url="/studio/")),
 ]
 
 handler400 = errors.bad_request
 handler403 = errors.forbidden
 handler404 = errors.not_found
-handler500 = errors.server_error
+handler500 = faults.server_error

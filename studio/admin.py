@@ -1,112 +1,105 @@
-"""A first, plain look at what is stored: everything is shown, nothing is changed past the use cases."""
+"""Where the pages hang: below the addresses that Django's admin gives to the models."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from django.contrib import admin
 from django.db.models import Model
-from django.http import HttpRequest
-from unfold.admin import ModelAdmin, TabularInline
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import URLPattern, path, reverse
+from unfold.admin import ModelAdmin
 
-from versioning.models import Agent, ApiKey, AuditEntry, Membership, PromptBlock, VersionedResource, Workspace
+from studio.callers import caller_of, may_enter
+from studio.creating import CreatePage
+from studio.kinds import AGENT, PROMPT_BLOCK, StudioKind
+from studio.lists import ListPage
+from studio.pages import MountedPage
+from studio.pages_of_resources import RESOURCE_PAGES
+from studio.pages_of_workspaces import OPEN_PAGES, WORKSPACE_PAGES
+from versioning.models import Agent, PromptBlock, Workspace
 
 
-class ReadOnlyAdmin(ModelAdmin):
-    """Shows rows to superusers and lets nobody write past the verbs of the editor."""
+class StudioModelAdmin(ModelAdmin):
+    """A model whose pages are all the studio's own. What may be done on them the editor decides."""
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """Say whether the studio is open at all."""
+        return may_enter(caller_of(request))
+
+    def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """As above."""
+        return self.has_module_permission(request)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Nothing is added here."""
-        return False
+        """As above."""
+        return self.has_module_permission(request)
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Nothing is changed here."""
-        return False
+        """As above."""
+        return self.has_module_permission(request)
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Nothing is deleted here."""
-        return False
+        """As above."""
+        return self.has_module_permission(request)
+
+    def mounted(self, pages: Iterable[MountedPage], **options: Any) -> list[URLPattern]:
+        """Return the addresses of pages, which ask whoever comes to sign in first."""
+        return [
+            path(
+                page.path,
+                self.admin_site.admin_view(page.view.as_view(**options)),
+                name=f"versioning_{self.opts.model_name}_{page.name}",
+            )
+            for page in pages
+        ]
 
 
-class ResourceAdmin(ReadOnlyAdmin):
-    """Agents and prompt blocks."""
+class ResourceAdmin(StudioModelAdmin):
+    """Agents or prompt blocks."""
 
-    list_display: tuple[str, ...] = ("id", "state", "workspace", "author", "updated_at")
-    list_filter = ("workspace",)
-    list_select_related = ("workspace", "author")
-    search_fields = ("id", "latest_version__search_text")
-    readonly_fields = ("state", "history")
+    kind: StudioKind
 
-    @admin.display(description="State")
-    def state(self, resource: VersionedResource) -> str:
-        """Say in one word what an editor wants to know."""
-        if resource.active_id is None:
-            return "Draft"
-        return "Changed" if resource.has_draft else "Published"
-
-    @admin.display(description="History")
-    def history(self, resource: VersionedResource) -> str:
-        """List the newest versions, a line each."""
-        rows = resource.versions.select_related("author")[:50]
-        return "\n".join(
-            f"{row.number}  {resource.state_of(row)}  {row.author_name or '-'}  {row.change_message}"
-            for row in rows
-        )
+    def get_urls(self) -> list[URLPattern]:
+        """Return the addresses of the list, of creating, and of the pages about one resource."""
+        of_the_kind = [
+            MountedPage(name="changelist", path="", view=ListPage),
+            MountedPage(name="add", path="add/", view=CreatePage),
+        ]
+        short = path("<str:resource>/", self.admin_site.admin_view(_to_the_edit_page(self.kind)))
+        return [
+            *self.mounted(of_the_kind, kind=self.kind),
+            *self.mounted(RESOURCE_PAGES, kind=self.kind),
+            short,
+        ]
 
 
 @admin.register(Agent)
 class AgentAdmin(ResourceAdmin):
-    """Stored agents."""
+    """Stored agents, and those that code defines."""
 
-    list_display = (*ResourceAdmin.list_display, "visibility")
+    kind = AGENT
 
 
 @admin.register(PromptBlock)
 class PromptBlockAdmin(ResourceAdmin):
     """Prompt blocks."""
 
-
-class MembershipInline(TabularInline):
-    """Who is a member of a workspace."""
-
-    model = Membership
-    extra = 0
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Nothing is added here."""
-        return False
+    kind = PROMPT_BLOCK
 
 
 @admin.register(Workspace)
-class WorkspaceAdmin(ReadOnlyAdmin):
-    """Workspaces."""
+class WorkspaceAdmin(StudioModelAdmin):
+    """Workspaces: members, keys, the audit log."""
 
-    list_display = ("id", "name", "created_at")
-    inlines = (MembershipInline,)
-
-
-@admin.register(ApiKey)
-class ApiKeyAdmin(ReadOnlyAdmin):
-    """API keys, of which only the prefix is known."""
-
-    list_display = (
-        "prefix",
-        "name",
-        "owner",
-        "workspace",
-        "role",
-        "expires_at",
-        "last_used_at",
-        "revoked_at",
-    )
-    list_select_related = ("owner", "workspace")
-    exclude = ("digest",)
+    def get_urls(self) -> list[URLPattern]:
+        """Return the addresses of the pages about workspaces."""
+        return [*self.mounted(WORKSPACE_PAGES), *OPEN_PAGES]
 
 
-@admin.register(AuditEntry)
-class AuditEntryAdmin(ReadOnlyAdmin):
-    """The audit log."""
+def _to_the_edit_page(kind: StudioKind) -> Callable[..., HttpResponse]:
+    def view(request: HttpRequest, resource: str) -> HttpResponse:
+        return HttpResponseRedirect(reverse(kind.route("change"), args=[resource]))
 
-    list_display = ("at", "actor", "action", "target", "workspace_id", "from_version", "to_version")
-    list_filter = ("action", "workspace_id")
-    search_fields = ("actor", "target")
+    return view

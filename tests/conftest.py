@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
@@ -21,6 +22,28 @@ from versioning.access import Role
 from versioning.models import ApiKey, Membership, Workspace
 
 ROLES = {"alice": Role.ADMIN, "paula": Role.PUBLISHER, "edgar": Role.EDITOR, "vera": Role.VIEWER}
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out on PostgreSQL what asks no database: SQLite's run has said it already."""
+    if "sqlite" in settings.DATABASES["default"]["ENGINE"]:
+        return
+    left_out = [item for item in items if not asks_a_database(item)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if asks_a_database(item)]
+
+
+def asks_a_database(item: pytest.Item) -> bool:
+    """Say whether a test has a database, in this process or behind a server of its own.
+
+    The client's tests have a server, but what the client knows is HTTP.
+    """
+    if "client" in item.path.parts:
+        return False
+    fixtures: list[str] = getattr(item, "fixturenames", [])
+    return item.get_closest_marker("django_db") is not None or any(
+        name in {"db", "transactional_db"} or "service" in name for name in fixtures
+    )
 
 
 @dataclass(frozen=True)

@@ -28,10 +28,10 @@ from versioning.config import (
     PROMPT_BLOCK,
     ConfigSchema,
     referenced_agents,
-    referenced_blocks,
     referenced_tools,
 )
 from versioning.errors import Invalid
+from versioning.instructions import referenced_blocks
 
 REQUIRED = {"name", "instructions", "content"}
 MAY_BE_EMPTY = {

@@ -10,8 +10,8 @@ from typing import Any
 
 from versioning.access import Caller, Right
 from versioning.conditions import choose, holds
-from versioning.config import Config, referenced_blocks
-from versioning.instructions import BlockReport, BlockText, assemble
+from versioning.config import Config
+from versioning.instructions import BlockReport, BlockText, assemble, referenced_blocks
 from versioning.models import Agent, PromptBlock
 from versioning.overrides import CodeAgent, laid_over
 from versioning.resolution import Resolved
@@ -174,7 +174,7 @@ def _build(candidate: Candidate, context: Mapping[str, Any], found: Found) -> Re
         selector=candidate.selector,
         fallback=candidate.fallback,
         warnings=tuple(_left_out(report) for report in absent),
-        blocks=tuple(report for report in reports if report.id is not None),
+        blocks=tuple(reports),
     )
 
 

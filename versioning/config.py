@@ -72,14 +72,6 @@ def raise_for_faults(shape: type[BaseModel], value: Any) -> None:
         raise Invalid([_issue(fault) for fault in faults.errors(include_url=False)]) from None
 
 
-def referenced_blocks(config: Config) -> Iterator[tuple[str, str]]:
-    """Yield (field, id) for every prompt block that the instructions refer to."""
-    instructions = config.get("instructions")
-    for position, block in enumerate(instructions if isinstance(instructions, list) else []):
-        if block["type"] == "prompt_block_ref":
-            yield f"instructions.{position}.id", block["id"]
-
-
 def referenced_agents(config: Config) -> Iterator[tuple[str, str]]:
     """Yield (field, id) for every sub-agent, conditional variants included."""
     return _keys(config, "agents")

@@ -9,8 +9,9 @@ from typing import Final
 from django.db.models import Q
 
 from versioning.access import Caller, Right
-from versioning.config import Config, referenced_agents, referenced_blocks, referenced_tools
+from versioning.config import Config, referenced_agents, referenced_tools
 from versioning.errors import Invalid, Issue
+from versioning.instructions import referenced_blocks
 from versioning.models import Agent, PromptBlock, SubAgentReference, Visibility
 from versioning.overrides import code_config, not_applied
 from versioning.registry import Registry

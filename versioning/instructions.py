@@ -7,7 +7,7 @@ caller's business: it hands in a mapping of what it found.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,6 +96,14 @@ def assemble(
         if report.shown:
             parts.append(text)
     return "\n\n".join(parts), reports
+
+
+def referenced_blocks(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield (field, id) for every prompt block that the instructions refer to."""
+    instructions = config.get("instructions")
+    for position, block in enumerate(instructions if isinstance(instructions, list) else []):
+        if block["type"] == "prompt_block_ref":
+            yield f"instructions.{position}.id", block["id"]
 
 
 def _value(match: re.Match[str], context: Mapping[str, Any]) -> str:

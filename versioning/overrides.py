@@ -128,6 +128,18 @@ def laid_over(agent: CodeAgent, override: Config) -> Config:
     return {**base, **counted}
 
 
+def changeable(agent: CodeAgent) -> list[str]:
+    """Return the fields that an override of this agent can change, wholly or in part."""
+    ownership = agent.ownership
+    is_open = {
+        # The schema describes what the templates in the instructions ask for.
+        **dict.fromkeys(("instructions", "requestContextSchema"), ownership.instructions),
+        "tools": ownership.tools or ownership.tool_descriptions,
+        **dict.fromkeys(("integrationTools", "mcpClients"), ownership.tools),
+    }
+    return [field for field in APPLIED_FIELDS if is_open[field]]
+
+
 def not_applied(override: Config) -> list[str]:
     """Return the fields that are kept with the version and never applied."""
     return [field for field in override if field not in APPLIED_FIELDS]
@@ -160,14 +172,10 @@ def refused(agent: CodeAgent, changes: Mapping[str, Any]) -> list[Issue]:
 
 def _allowed(agent: CodeAgent, field: str, value: Any) -> Any:
     """Return what the code lets an override say in this field; None when nothing."""
-    ownership = agent.ownership
-    if field in {"instructions", "requestContextSchema"}:
-        # The schema describes what the templates in the instructions ask for.
-        return value if ownership.instructions else None
-    if ownership.tools:
-        return value
-    if field != "tools" or not ownership.tool_descriptions:
+    if field not in changeable(agent):
         return None
+    if field != "tools" or agent.ownership.tools:
+        return value
     if isinstance(value, list):
         return [{**variant, "value": _descriptions(agent, variant["value"])} for variant in value]
     return _descriptions(agent, value)

@@ -42,3 +42,4 @@ class ResolvedAgent:
     fallback: Notice | None = None
     warnings: tuple[Notice, ...] = ()
     blocks: tuple[BlockReport, ...] = ()
+    """What became of each block of the instructions, inline ones included; none for a plain text."""

@@ -69,7 +69,7 @@ class Standing:
     latest: Snapshot
     base: Snapshot
     """What the next edit starts from: the latest, or a richer version of the same configuration."""
-    history: Sequence[Snapshot] = ()
+    outside: Sequence[Snapshot] = ()
     """The versions that no row holds, newest first."""
     file: Snapshot | None = None
     """What the file itself holds, whatever version that is."""
@@ -80,4 +80,4 @@ class Standing:
         """Return the version with this id, of those that no row holds."""
         if self.file is not None and self.file.version_id == version_id:
             return self.active
-        return next((one for one in self.history if one.version_id == version_id), None)
+        return next((one for one in self.outside if one.version_id == version_id), None)

@@ -124,20 +124,25 @@ class ResourceFilter(django_filters.FilterSet):
 
     def by_search(self, rows: Rows, _name: str, value: str) -> Rows:
         """Keep those in which the text occurs, in what the caller may read of them."""
-        text = value.casefold()
-        if not text:
-            return rows
-        if len(text.encode()) > MAX_SEARCH:
-            raise Invalid.field("search", f"must not be longer than {MAX_SEARCH} bytes")
-        drafts = within("workspace_id", self.caller.scope(Right.READ_DRAFTS))
-        return rows.filter(
-            Q(active_version__search_text__contains=text)
-            | (drafts & Q(latest_version__search_text__contains=text))
-        )
+        return matching(rows, value, self.caller)
 
     def _with_member(self, rows: Rows, alias: str, key: str, value: Any) -> Rows:
         typed: Rows = rows.alias(**{alias: KeyTransform(key, "metadata"), f"{alias}_type": JsonType(key)})
         return typed.filter(**{alias: value, f"{alias}_type__in": _type_names(value)})
+
+
+def matching(rows: Rows, value: str, caller: Caller) -> Rows:
+    """Keep the resources in which the text occurs, in what the caller may read of them."""
+    text = value.casefold()
+    if not text:
+        return rows
+    if len(text.encode()) > MAX_SEARCH:
+        raise Invalid.field("search", f"must not be longer than {MAX_SEARCH} bytes")
+    drafts = within("workspace_id", caller.scope(Right.READ_DRAFTS))
+    return rows.filter(
+        Q(active_version__search_text__contains=text)
+        | (drafts & Q(latest_version__search_text__contains=text))
+    )
 
 
 class PromptBlockFilter(ResourceFilter):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any
@@ -63,7 +63,8 @@ class Page:
         """
         total = rows.count() + len(beside)
         first = self.number * self.size
-        items = self._items(rows, beside) if self.size and first < total else []
+        wanted = self.size and first < total
+        items = placed(rows, beside, self.order, first, first + self.size) if wanted else []
         return {
             key: render(items),
             "total": total,
@@ -72,22 +73,22 @@ class Page:
             "hasMore": bool(items) and first + len(items) < total,
         }
 
-    def _items(self, rows: QuerySet[Any], beside: Sequence[Any]) -> list[Any]:
-        first = self.number * self.size
-        # However many of those beside come before the page, it begins at most so many rows earlier.
-        start = max(0, first - len(beside))
-        found = list(rows.order_by(*self.order)[start : first + self.size])
-        if beside:
-            found = _sorted([*found, *beside], self.order)
-        return found[first - start : first - start + self.size]
 
+def placed(
+    rows: QuerySet[Any], beside: Sequence[Any], order: Sequence[str], start: int, stop: int
+) -> list[Any]:
+    """Return a slice of the rows in this order, with the few items that no row holds in their places.
 
-def _sorted(items: Iterable[Any], order: Iterable[str]) -> list[Any]:
-    """Return the items in the order of a queryset's `order_by`."""
-    found = list(items)
-    for field in reversed(list(order)):
-        found.sort(key=attrgetter(field.removeprefix("-")), reverse=field.startswith("-"))
-    return found
+    One query, of no more rows than the slice could hold.
+    """
+    # However many of those beside come before the slice, it begins at most so many rows earlier.
+    first = max(0, start - len(beside))
+    found = list(rows.order_by(*order)[first:stop])
+    if beside:
+        found += beside
+        for field in reversed(order):
+            found.sort(key=attrgetter(field.removeprefix("-")), reverse=field.startswith("-"))
+    return found[start - first : stop - first]
 
 
 def _number(given: QueryDict, name: str, default: int) -> int:

@@ -197,5 +197,6 @@ def resolved_agent(agent: ResolvedAgent) -> Wire:
         "blocks": [
             {"id": report.id, "versionId": report.version_id, "shown": report.shown, "reason": report.reason}
             for report in agent.blocks
+            if report.id is not None
         ],
     }

@@ -23,12 +23,12 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connections
 
-from versioning.access import Caller
 from versioning.editor.agents import Agents
 from versioning.editor.collection import Collection
 from versioning.editor.file_agents import FileAgents
 from versioning.editor.prompts import Prompts
 from versioning.editor.reading import Who, caller_of
+from versioning.editor.workspaces import Workspaces
 from versioning.kept import Kept
 from versioning.models.basis import Basis
 from versioning.overrides import CodeAgent
@@ -37,7 +37,7 @@ from versioning.selectors import Selector
 from versioning.served import ResolvedAgent
 from versioning.sources.overrides import OverrideSource
 
-__all__ = ["Agents", "Collection", "Editor", "Prompts"]
+__all__ = ["Agents", "Collection", "Editor", "Prompts", "Workspaces"]
 
 
 _OVERHEAD: Final = 1024  # bytes of the objects around what is kept
@@ -45,6 +45,8 @@ _OVERHEAD: Final = 1024  # bytes of the objects around what is kept
 
 class Editor:
     """Two collections, one for each kind, that know the agents which the framework defines in code.
+
+    Beside them `workspace`, which administers who may do what with them.
 
     `source` says where overrides of code-defined agents live: in the `database`, or with the `code`
     as files; the default is the setting `EDITOR_SOURCE`.
@@ -54,10 +56,13 @@ class Editor:
         source = settings.EDITOR_SOURCE if source is None else source
         if source not in {"database", "code"}:
             raise ImproperlyConfigured(f"EDITOR_SOURCE must be 'database' or 'code', not {source!r}")
+        if settings.EDITOR_GIT_HISTORY_DEPTH < 0:
+            raise ImproperlyConfigured("EDITOR_GIT_HISTORY_DEPTH must not be negative")
         self.code = Registry(workspace_id=settings.EDITOR_CODE_WORKSPACE)
         self.files = OverrideSource(Path(settings.EDITOR_CODE_PATH), settings.EDITOR_GIT_HISTORY_DEPTH)
         self.agent = Agents(self.code) if source == "database" else FileAgents(self.code, self.files)
         self.prompt = Prompts(self.code, self.agent)
+        self.workspace = Workspaces()
         self.kept: Kept[Hashable, Any] = Kept(settings.EDITOR_KEPT_BYTES)
 
     # What the runtime asks of an editor: `versioning.runtime.store.AgentStore`

@@ -15,10 +15,11 @@ from django.db.models import F
 from versioning import config
 from versioning.access import APPLICATION, Caller, Right
 from versioning.assembly import Candidate, all_assembled, assembled
-from versioning.config import Config, ConfigSchema, referenced_blocks
+from versioning.config import Config, ConfigSchema
 from versioning.editor.collection import Collection
 from versioning.editor.reading import History, Who, caller_of
 from versioning.errors import Forbidden, IdTaken, Invalid, NotFound
+from versioning.instructions import referenced_blocks
 from versioning.models import Agent, AgentLabel, AgentVersion, VersionedResource
 from versioning.models.basis import Basis
 from versioning.models.versioned import VersionedQuerySet

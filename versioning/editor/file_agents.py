@@ -8,8 +8,6 @@ by now, somebody has changed it by hand, and the next edit starts from there.
 
 from __future__ import annotations
 
-import json
-import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
 from contextlib import ExitStack, contextmanager
@@ -18,20 +16,18 @@ from typing import Any, Final
 
 from django.db import transaction
 
-from versioning import canonical
 from versioning.access import APPLICATION, Caller, Right
 from versioning.editor.agents import Agents
+from versioning.editor.override_records import OverrideRecords
 from versioning.editor.reading import Who, caller_of
 from versioning.errors import IdTaken, NotFound
 from versioning.models import Agent, Version, Workspace
 from versioning.models.basis import Basis
 from versioning.models.versioned import VersionedQuerySet
-from versioning.overrides import CodeAgent, applied
 from versioning.registry import Registry
 from versioning.resolution import Resolved
 from versioning.snapshots import Snapshot, Standing
-from versioning.sources.files import OverrideUnreadable
-from versioning.sources.overrides import FileVersion, OverrideSource
+from versioning.sources.overrides import OverrideSource
 
 KEPT: Final = "Kept from the override file"
 
@@ -42,7 +38,7 @@ class FileAgents(Agents):
     def __init__(self, code: Registry, source: OverrideSource) -> None:
         super().__init__(code)
         self.source = source
-        self._matches: dict[str, tuple[object, uuid.UUID | None]] = {}
+        self.records = OverrideRecords(source, code.workspace_id)
 
     # Reading
 
@@ -61,7 +57,7 @@ class FileAgents(Agents):
         rows = self._override_rows.in_bulk(list(self.code.agents))
         commits_of = self.source.at_head()
         found = (
-            self._with_standing(agent, rows.get(agent.id), commits_of) for agent in self.code.agents.values()
+            self.records.record(agent, rows.get(agent.id), commits_of) for agent in self.code.agents.values()
         )
         readable = (one for one in found if one and not one.gone and self._is_readable(one, by))
         return sorted(readable, key=lambda one: one.pk)
@@ -80,7 +76,7 @@ class FileAgents(Agents):
 
     def _override_row(self, agent_id: str) -> Agent | None:
         agent = self.code.agents[agent_id]
-        return self._with_standing(agent, self._override_rows.filter(pk=agent_id).first())
+        return self.records.record(agent, self._override_rows.filter(pk=agent_id).first())
 
     @property
     def _override_rows(self) -> VersionedQuerySet[Agent]:
@@ -93,81 +89,6 @@ class FileAgents(Agents):
         if by.may(Right.READ_DRAFTS, self.code.workspace_id):
             return True
         return override.active_id is not None and override.pk in self.code.readable_by(by)
-
-    # Where an override stands
-
-    def _with_standing(
-        self,
-        agent: CodeAgent,
-        row: Agent | None,
-        commits_of: Callable[[CodeAgent], Sequence[Snapshot]] | None = None,
-    ) -> Agent | None:
-        """Return the record of an override as its file, its history and its row make it.
-
-        None when there is none of the three. Without a row the record is made here and stored nowhere.
-        """
-        file, commits = self.source.current(agent), (commits_of or self.source.versions)(agent)
-        if file is None and not commits and (row is None or not row.is_stored):
-            return None
-        if row is None:
-            row = self._unstored(agent, [*filter(None, [file]), *commits])
-        row.standing = self._standing(agent, row, file, commits)
-        return row
-
-    def _unstored(self, agent: CodeAgent, snapshots: Sequence[Snapshot]) -> Agent:
-        return Agent(
-            id=agent.id,
-            workspace_id=self.code.workspace_id,
-            visibility=agent.visibility,
-            created_at=snapshots[-1].created_at,
-            updated_at=snapshots[0].created_at,
-        )
-
-    def _standing(
-        self, agent: CodeAgent, row: Agent, file: FileVersion | None, commits: Sequence[Snapshot]
-    ) -> Standing:
-        own: Version | None = row.latest_version if row.is_stored else None
-        if file is None:
-            newest = own or commits[0]
-            return Standing(active=None, latest=newest, base=newest, history=commits, gone=own is None)
-        active = self._published(agent, row, file, commits)
-        at = partial(Standing, active=active, history=commits, file=file)
-        if own is None:
-            return at(latest=active, base=active)
-        if _digest(agent, own.config) == file.digest:
-            return at(latest=active, base=own)
-        if row.active_version_id == own.pk:
-            return at(latest=active, base=active)
-        return at(latest=own, base=own)
-
-    def _published(
-        self, agent: CodeAgent, row: Agent, file: FileVersion, commits: Sequence[Snapshot]
-    ) -> Snapshot:
-        """Return the newest version with the exact configuration of the file, else the file itself."""
-        commit = next((one for one in commits if _digest(agent, one.config) == file.digest), None)
-        own = self._own_version_like(agent, row, file)
-        if commit is None or own is None:
-            return commit or own or file
-        # Git knows whole seconds only, and what is committed was published before.
-        return own if own.created_at.replace(microsecond=0) > commit.created_at else commit
-
-    def _own_version_like(self, agent: CodeAgent, row: Agent, file: FileVersion) -> Snapshot | None:
-        """Return the newest version that a row holds with the configuration of the file."""
-        if not row.is_stored:
-            return None
-        newest: Version = row.latest_version
-        if _digest(agent, newest.config) == file.digest:
-            return newest
-        key = (row.revision, row.latest_version_id, file.digest, agent.ownership)
-        held = self._matches.get(row.pk)
-        if held is None or held[0] != key:
-            configs = row.versions.values_list("pk", "config_json").iterator()
-            alike = (pk for pk, text in configs if _digest(agent, json.loads(text)) == file.digest)
-            held = self._matches[row.pk] = (key, next(alike, None))
-        if held[1] == row.active_version_id:
-            published: Version | None = row.active_version
-            return published
-        return row.version(held[1]) if held[1] else None
 
     # Changing
 
@@ -202,10 +123,8 @@ class FileAgents(Agents):
 
         The file as it was comes back when the transaction cannot be ended after that.
         """
-        with ExitStack() as undo:
-            with transaction.atomic():
-                yield partial(self._follow, undo)
-            undo.pop_all()
+        with ExitStack() as undo, transaction.atomic():
+            yield partial(self._follow, undo)
 
     def _follow(self, undo: ExitStack, agent_id: str, resource: Agent, before: str | None) -> None:
         agent = self.code.get(agent_id)
@@ -214,30 +133,20 @@ class FileAgents(Agents):
         deleted = resource.pk is None
         active = None if deleted else resource.active
         if (active and active.version_id) != before:
-            undo.callback(self._put_back, agent_id, self._content(agent_id))
-            if active is None:
-                self.source.files.remove(agent_id)
-            else:
-                self.source.write(agent, active.config)
+            # A write that fails is undone while the row is still locked, before anybody else can write.
+            with ExitStack() as written:
+                written.enter_context(self.source.files.undoable(agent_id))
+                if active is None:
+                    self.source.files.remove(agent_id)
+                else:
+                    self.source.write(agent, active.config)
+                undo.push(written.pop_all())
         if not deleted:
-            self._with_standing(agent, resource)
-
-    def _content(self, agent_id: str) -> bytes | None:
-        try:
-            stored = self.source.files.read(agent_id)
-        except OverrideUnreadable:
-            return None
-        return None if stored is None else stored.content
-
-    def _put_back(self, agent_id: str, content: bytes | None) -> None:
-        if content is None:
-            self.source.files.remove(agent_id)
-        else:
-            self.source.files.write(agent_id, content)
+            self.records.record(agent, resource)
 
     def _locked(self, resource_id: str, by: Caller) -> Agent:
         agent = self.code.get(resource_id)
-        override = self._with_standing(agent, self._locked_row(resource_id)) if agent else None
+        override = self.records.record(agent, self._locked_row(resource_id)) if agent else None
         if override is None:
             return super()._locked(resource_id, by)
         if not self._is_readable(override, by):
@@ -307,8 +216,3 @@ class FileAgents(Agents):
             return
         # The record lives on in its file; only the row, which has nothing left to hold, goes.
         resource.drop_row()
-
-
-def _digest(agent: CodeAgent, config: Mapping[str, Any]) -> str:
-    """Return the digest of what a file would hold of a configuration."""
-    return canonical.digest(applied(agent, dict(config)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from django.contrib.auth.base_user import AbstractBaseUser
@@ -15,8 +15,14 @@ from django.db.models import QuerySet
 from versioning import ids
 from versioning.access import APPLICATION, Caller, Right
 from versioning.config import Config, ConfigSchema, raise_for_faults
-from versioning.dependents import POINTERS, Dependents, dependents_of
-from versioning.errors import NotFound
+from versioning.dependents import (
+    POINTERS,
+    Dependents,
+    dependents_of,
+    refuse_unpublished_blocks,
+    warnings_for,
+)
+from versioning.errors import Invalid, Issue, NotFound
 from versioning.models import (
     Agent,
     BlockReference,
@@ -157,7 +163,7 @@ class Reading(Generic[R]):
         by = caller_of(by)
         resource = self._found(resource_id, by)
         by.require(Right.READ_DRAFTS, resource.workspace_id)
-        commits = resource.standing.history if resource.standing else ()
+        commits = resource.standing.outside if resource.standing else ()
         return History(
             resource=resource, versions=resource.versions.select_related("author"), commits=commits
         )
@@ -184,6 +190,20 @@ class Reading(Generic[R]):
             for field in self.model.schema.changed(old.version.config, new.version.config)
         ]
         return old, new, differences
+
+    def rehearse(
+        self, resource_id: str, version_id: str, *, by: Who = APPLICATION
+    ) -> tuple[Resolved[R], Sequence[Issue]]:
+        """Say what publishing a version would meet: its warnings, and the faults that would prevent it."""
+        by = caller_of(by)
+        found = self.version(resource_id, version_id, by=by)
+        config = found.version.config
+        issues: Sequence[Issue] = ()
+        try:
+            refuse_unpublished_blocks(config, by)
+        except Invalid as refusal:
+            issues = refusal.issues
+        return replace(found, warnings=warnings_for(resource_id, config, by, self.code)), issues
 
     def dependents(
         self, resource_id: str, *, status: Status = Status.PUBLISHED, by: Who = APPLICATION

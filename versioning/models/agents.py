@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import Q
 
-from versioning import config
+from versioning import config, instructions
 from versioning.access import Caller
 from versioning.models.constraints import OwnVersion
 from versioning.models.versioned import Reference, Version, VersionedQuerySet, VersionedResource, VersionLabel
@@ -49,7 +49,7 @@ class BlockReference(Reference):
 
     version = models.ForeignKey(AgentVersion, on_delete=models.CASCADE, related_name="blocks")
 
-    find = staticmethod(config.referenced_blocks)
+    find = staticmethod(instructions.referenced_blocks)
 
     class Meta:
         constraints = [

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.utils import timezone
 
 from versioning.access import APPLICATION, Caller, Role
+from versioning.errors import Invalid
 from versioning.models.audit import Action, AuditEntry
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 ROLE_CHOICES = [(role.value, role.value) for role in Role]
 
@@ -45,14 +45,14 @@ class MembershipManager(models.Manager["Membership"]):
         if held is not None and held.role == role:
             return held
         membership, _ = self.update_or_create(user=user, workspace=workspace, defaults={"role": role})
-        AuditEntry.objects.record(
-            Action.ROLE,
-            by=by,
-            workspace_id=workspace.id,
-            target=user.get_username(),
-            detail={"from": held.role if held else None, "to": role.value},
-        )
+        membership.note(by, before=held.role if held else None, after=role.value)
         return membership
+
+    @transaction.atomic
+    def end(self, membership: Membership, *, by: Caller = APPLICATION) -> None:
+        """Make the user a stranger to the workspace."""
+        membership.note(by, before=membership.role, after=None)
+        membership.delete()
 
     def roles_of(self, user: User) -> dict[str, Role]:
         """Return the user's role by workspace id."""
@@ -79,6 +79,38 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} is {self.role} of {self.workspace_id}"
+
+    def note(self, by: Caller, *, before: str | None, after: str | None) -> None:
+        """Leave an audit entry about a change of the role; None is no membership."""
+        AuditEntry.objects.record(
+            Action.ROLE,
+            by=by,
+            workspace_id=self.workspace_id,
+            target=self.user.get_username(),
+            detail={"from": before, "to": after},
+        )
+
+
+def account(username: str) -> User | None:
+    """Return the account of this name; None where there is none, or can be none."""
+    # A name that no account can have is refused before a database that cannot hold it gets to see it.
+    return User.objects.filter(username=username).first() if _fault_of(username) is None else None
+
+
+def new_account(username: str) -> User:
+    """Make an account that has no password yet; raises `Invalid` for a name that it cannot have."""
+    fault = _fault_of(username)
+    if fault is not None:
+        raise Invalid.field("username", fault)
+    return User.objects.create_user(username=username)
+
+
+def _fault_of(username: str) -> str | None:
+    try:
+        User(username=username).clean_fields(exclude=["password"])
+    except ValidationError as fault:
+        return " ".join(fault.messages)
+    return None
 
 
 def caller_for(user: User) -> Caller:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import shutil
 import stat
 import time
 import uuid
@@ -18,7 +19,7 @@ from versioning.errors import Invalid, VersioningError
 
 MAX_BYTES: Final = 16 * 1024 * 1024
 FOLDER: Final = "agents"
-_TEMPORARY = ".tmp"
+_TEMPORARY, _ASIDE = ".tmp", ".old"
 _ABANDONED_AFTER = 3600  # seconds; a write takes far less
 
 
@@ -57,9 +58,9 @@ class OverrideFiles:
         fault = ids.fault(agent_id)
         if fault is not None:
             raise Invalid.field("id", fault)
-        root = os.path.realpath(self.root)
-        path = os.path.realpath(os.path.join(root, FOLDER, f"{ids.encode(agent_id)}.json"))  # noqa: PTH118  quicker
-        if not path.startswith(root + os.sep):
+        folder = os.path.join(os.path.realpath(self.root), FOLDER)  # noqa: PTH118  quicker
+        path = os.path.realpath(os.path.join(folder, f"{ids.encode(agent_id)}.json"))  # noqa: PTH118
+        if not path.startswith(folder + os.sep):
             raise Invalid.field("id", "the path of its override file leaves the folder", code="path_refused")
         return Path(path)
 
@@ -75,18 +76,12 @@ class OverrideFiles:
             return None
         except (OSError, Invalid) as fault:
             raise OverrideUnreadable(str(fault)) from fault
-        with open(descriptor, "rb") as file:  # noqa: PTH123  a descriptor has no path
-            about = os.fstat(descriptor)
-            if not stat.S_ISREG(about.st_mode):
-                raise OverrideUnreadable("it is not a regular file")
-            if about.st_size > MAX_BYTES:
-                raise OverrideUnreadable(f"it is larger than {MAX_BYTES} bytes")
-            try:
-                content = file.read(MAX_BYTES + 1)
-            except OSError as fault:
-                raise OverrideUnreadable(str(fault)) from fault
-        modified_at = datetime.datetime.fromtimestamp(about.st_mtime, datetime.UTC)
-        return StoredFile(content=content, modified_at=modified_at)
+        try:
+            return _stored(descriptor)
+        except OSError as fault:
+            raise OverrideUnreadable(str(fault)) from fault
+        finally:
+            os.close(descriptor)
 
     def write(self, agent_id: str, content: bytes) -> None:
         """Put the content in place of whatever the file held: all of it, or nothing.
@@ -100,7 +95,7 @@ class OverrideFiles:
         with _faults_named(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             _remove_abandoned(path.parent)
-            temporary = path.with_name(f".{uuid.uuid4().hex}{_TEMPORARY}")
+            temporary = path.with_name(_temporary_name())
             try:
                 _write_synced(temporary, content, like=path)
                 temporary.replace(path)
@@ -109,12 +104,64 @@ class OverrideFiles:
                 raise
             _sync_folder(path.parent)
 
+    @contextmanager
+    def undoable(self, agent_id: str) -> Iterator[None]:
+        """Bring the very file back when what is done inside fails, the writing or what comes after it."""
+        path = self.path(agent_id)
+        aside = path.with_name(_temporary_name(_ASIDE))
+        with _faults_named(path), suppress(FileNotFoundError, NotADirectoryError):
+            _keep_aside(path, aside)
+        was_there = aside.exists()
+        try:
+            yield
+        except BaseException:
+            with _faults_named(path):
+                if was_there:
+                    aside.replace(path)
+                elif path.is_file():
+                    path.unlink()
+            raise
+        finally:
+            # Two names of one file do not replace each other, so it may still be there.
+            if aside.exists():
+                aside.unlink()
+
     def remove(self, agent_id: str) -> None:
         """Remove the file of an agent, durably; nothing happens when there is none. Raises as `write`."""
         path = self.path(agent_id)
         with _faults_named(path), suppress(FileNotFoundError, NotADirectoryError):
             path.unlink()
             _sync_folder(path.parent)
+
+
+def _stored(descriptor: int) -> StoredFile:
+    about = os.fstat(descriptor)
+    if not stat.S_ISREG(about.st_mode):
+        raise OverrideUnreadable("it is not a regular file")
+    if about.st_size > MAX_BYTES:
+        raise OverrideUnreadable(f"it is larger than {MAX_BYTES} bytes")
+    with open(descriptor, "rb", closefd=False) as file:
+        content = file.read(MAX_BYTES + 1)
+    modified_at = datetime.datetime.fromtimestamp(about.st_mtime, datetime.UTC)
+    return StoredFile(content=content, modified_at=modified_at)
+
+
+def _temporary_name(suffix: str = _TEMPORARY) -> str:
+    return f".{uuid.uuid4().hex}{suffix}"
+
+
+def _keep_aside(path: Path, aside: Path) -> None:
+    try:
+        aside.hardlink_to(path)
+    except FileNotFoundError:
+        raise
+    except OSError:  # not every file system has second names
+        if path.is_file():
+            try:
+                shutil.copy2(path, aside)
+            except OSError:
+                aside.unlink(missing_ok=True)
+                raise
 
 
 @contextmanager
@@ -150,7 +197,10 @@ def _sync_folder(folder: Path) -> None:
 
 def _remove_abandoned(folder: Path) -> None:
     """Remove what a killed process left behind; it is never read, but it would be committed."""
-    for leftover in folder.glob(f".*{_TEMPORARY}"):
+    for leftover in (*folder.glob(f".*{_TEMPORARY}"), *folder.glob(f".*{_ASIDE}")):
         with suppress(FileNotFoundError):
-            if time.time() - leftover.lstat().st_mtime > _ABANDONED_AFTER:
+            about = leftover.lstat()
+            # What is kept aside is as old as the file that it is; it got its second name later.
+            since = about.st_ctime if leftover.suffix == _ASIDE else about.st_mtime
+            if time.time() - since > _ABANDONED_AFTER:
                 leftover.unlink()

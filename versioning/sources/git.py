@@ -9,9 +9,10 @@ from __future__ import annotations
 import datetime
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Timer
@@ -29,14 +30,23 @@ _SETTINGS: Final = {
     "core.pager": "cat",
     "core.attributesFile": os.devnull,
     "diff.orderFile": os.devnull,
+    "diff.relative": "false",
     "log.showSignature": "false",
     "log.mailmap": "false",
+    "log.showRoot": "true",
     "protocol.allow": "never",
     # A folder inside the working tree that looks like a bare repository is not one.
     "safe.bareRepository": "explicit",
 }
-_FORMAT = "--format=%x00%H%x00%an%x00%at%x00%s"
-_LOG = ("log", "--follow", "--diff-merges=first-parent", "--raw", "--no-abbrev", "-z", _FORMAT)
+_FORMAT = "--format=%x00%H%x00%P%x00%an%x00%at%x00%s"
+_LOG = (
+    "log", "--full-history", "--diff-merges=first-parent", "--no-renames", "--diff-filter=ADMT",
+    "--raw", "--no-abbrev", "-z", _FORMAT,
+)  # fmt: skip
+_RENAMES = (
+    "diff-tree", "-r", "-z", "--no-commit-id", "--diff-merges=first-parent", "--name-status",
+    "--find-renames", "--diff-filter=R", "--no-ext-diff", "--no-textconv",
+)  # fmt: skip
 _QUIET = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-show-signature", "--encoding=UTF-8")
 _REGULAR = (b"100644", b"100755")
 _LATEST_TIME = 253_402_300_799  # the last second that a datetime can hold
@@ -62,18 +72,26 @@ class Commit:
     authored_at: datetime.datetime
     subject: str
     content: bytes | None
-    """What the file held; None when the commit removed it, or made something else of it."""
+    """What the file held, nothing when that is too large; None when it was gone, or something else."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Touch:
-    """What the log says of one commit: the object id of the file, or None."""
+    """What the log says of one commit."""
 
     sha: str
+    parents: tuple[str, ...]
     author_name: str
     authored_at: datetime.datetime
     subject: str
-    blob: str | None
+    blob: str
+    """The object that the file is after the commit."""
+    is_file: bool
+    """Whether that is the content of a regular file, and not a link or another repository."""
+    path: str
+    """Where the file was after the commit, from the top of the repository."""
+    is_new: bool
+    """Whether the commit made the file."""
 
 
 def head(folder: Path) -> str | None:
@@ -99,48 +117,79 @@ def history(path: Path, depth: int) -> tuple[Commit, ...]:
     A merge counts when the file differs from its first parent. Raises `GitFault`.
     """
     folder = _nearest(path.parent)
-    relative = os.path.relpath(path, folder)
-    log = _run(folder, *_LOG, *_QUIET, f"--max-count={depth}", "--", relative)
-    touches = list(_touches(log))
-    contents = _contents(folder, {touch.blob for touch in touches if touch.blob})
+    touches = _followed(folder, os.path.relpath(path, folder), depth)
+    contents = _contents(folder, {touch.blob for touch in touches if touch.is_file})
     return tuple(
         Commit(
             sha=touch.sha,
             author_name=touch.author_name,
             authored_at=touch.authored_at,
             subject=touch.subject,
-            content=contents.get(touch.blob) if touch.blob else None,
+            content=contents.get(touch.blob, b"") if touch.is_file else None,
         )
         for touch in touches
     )
 
 
+def _followed(folder: Path, path: str, depth: int) -> list[_Touch]:
+    """Return the newest commits that touched a file, newest first.
+
+    Not by `--follow`: to that, what a file resembles is what it was, also when it is still there.
+    """
+    found: list[_Touch] = []
+    starts: tuple[str, ...] = ("HEAD",)
+    while starts and len(found) < depth:
+        count = f"--max-count={depth - len(found)}"
+        touches = list(_touches(_run(folder, *_LOG, *_QUIET, count, *starts, "--", path)))
+        found += touches
+        former = _former(folder, touches[-1]) if touches and touches[-1].is_new else None
+        if former is None:
+            break
+        starts, path = touches[-1].parents, os.path.join(_top(folder), former)  # noqa: PTH118
+    return found
+
+
+def _former(folder: Path, touch: _Touch) -> str | None:
+    """Return the path of the file that a commit renamed to the one it made, or None."""
+    words = iter(_run(folder, *_RENAMES, touch.sha).split(b"\0"))
+    renamed = ((os.fsdecode(old), os.fsdecode(new)) for _, old, new in zip(words, words, words, strict=False))
+    return next((old for old, new in renamed if new == touch.path), None)
+
+
+def _top(folder: Path) -> str:
+    return os.fsdecode(_run(folder, "rev-parse", "--show-toplevel").removesuffix(b"\n"))
+
+
 def _touches(log: bytes) -> Iterator[_Touch]:
-    """Read the log: an empty token, four of the commit, then what it did to the file.
+    """Read the log: an empty token, five of the commit, what it did to the file, one or two paths.
 
     Everything is separated by NUL, which neither a name nor a subject nor a path can hold.
     """
     tokens = iter(log.split(b"\0"))
     for token in tokens:
         if token:
-            continue  # a path; what it was about has been read
-        fields = [next(tokens, b"") for _ in range(4)]
+            continue
+        fields = [next(tokens, b"") for _ in range(5)]
         change = next(tokens, b"").strip().lstrip(b":").split(b" ")
         if len(change) != 5:  # noqa: PLR2004  two modes, two objects, what was done
             continue
-        sha, author_name, seconds, subject = (field.decode("utf-8", "replace") for field in fields)
-        is_file = change[1] in _REGULAR
+        sha, parents, author_name, seconds, subject = (field.decode("utf-8", "replace") for field in fields)
         yield _Touch(
             sha=sha,
+            parents=tuple(parents.split()),
             author_name=author_name,
             authored_at=_time(seconds),
             subject=subject,
-            blob=change[3].decode() if is_file else None,
+            blob=change[3].decode(),
+            is_file=change[1] in _REGULAR,
+            path=os.fsdecode(next(tokens, b"")),
+            is_new=change[4] == b"A",
         )
 
 
 def _time(seconds: str) -> datetime.datetime:
-    moment = min(max(int(seconds or 0), 0), _LATEST_TIME)
+    is_sane = len(seconds) <= len(str(_LATEST_TIME))
+    moment = min(max(int(seconds or 0), 0), _LATEST_TIME) if is_sane else _LATEST_TIME
     return datetime.datetime.fromtimestamp(moment, datetime.UTC)
 
 
@@ -148,7 +197,8 @@ def _contents(folder: Path, blobs: set[str]) -> dict[str, bytes]:
     """Return the contents of objects by id; those that are too large are left out unread."""
     if not blobs:
         return {}
-    with _process(folder, "cat-file", "--batch-command") as (ask, answer):
+    with _process(folder, "cat-file", "--batch-command") as process:
+        ask, answer = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
         contents = {}
         for blob in blobs:
             _, kind, size = _asked(ask, answer, f"info {blob}")
@@ -174,43 +224,44 @@ def _asked(ask: IO[bytes], answer: IO[bytes], question: str) -> tuple[bytes, byt
 
 def _run(folder: Path, *arguments: str) -> bytes:
     """Return what a git command prints; raises `GitFault` when it fails or takes too long."""
-    try:
-        done = subprocess.run(  # noqa: S603  the arguments are ours, the path comes after `--`
-            _command(folder, *arguments), env=_environment(folder), stdin=subprocess.DEVNULL,
-            capture_output=True, timeout=TIME_LIMIT, check=False,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        raise GitTooSlow(arguments[0]) from None
-    except OSError as fault:
-        raise GitFault(str(fault)) from fault
-    if done.returncode != 0:
-        reason = done.stderr.decode("utf-8", "replace").strip()
-        raise GitFault(reason)
-    return done.stdout
+    with _process(folder, *arguments) as process:
+        printed, said = process.communicate()
+        if process.returncode != 0:
+            raise GitFault(said.decode("utf-8", "replace").strip())
+        return printed
 
 
 @contextmanager
-def _process(folder: Path, *arguments: str) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-    """Give out both ends of a git process that answers questions; killed when the time is over."""
+def _process(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Give out a git process; when the time is over it is ended, with whatever it started."""
     too_slow = Event()
 
     def stop() -> None:
         too_slow.set()
-        process.kill()
+        _end(process)
 
-    with subprocess.Popen(  # noqa: S603  as above
-        _command(folder, *arguments), env=_environment(folder),
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-    ) as process:  # fmt: skip
-        limit = Timer(TIME_LIMIT, stop)
-        limit.start()
-        try:
-            yield cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
-        except (GitFault, OSError) as fault:
-            raise GitTooSlow(arguments[0]) if too_slow.is_set() else GitFault(str(fault)) from fault
-        finally:
-            limit.cancel()
-            process.kill()
+    try:
+        with subprocess.Popen(  # noqa: S603  the arguments are ours, the path comes after `--`
+            _command(folder, *arguments), env=_environment(folder), start_new_session=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        ) as process:  # fmt: skip
+            limit = Timer(TIME_LIMIT, stop)
+            limit.start()
+            try:
+                yield process
+            finally:
+                limit.cancel()
+                _end(process)
+    except (GitFault, OSError) as fault:
+        raise GitTooSlow(arguments[0]) if too_slow.is_set() else GitFault(str(fault)) from fault
+    if too_slow.is_set():  # and yet there is an answer: of a child, or of what was ended half-way
+        raise GitTooSlow(arguments[0])
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.returncode is None:  # its id may be somebody else's by now
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _command(folder: Path, *arguments: str) -> list[str]:
@@ -252,4 +303,5 @@ def _with_parents(folder: Path) -> list[Path]:
 
 def _nearest(folder: Path) -> Path:
     """Return the folder, or the nearest one above it that is there."""
-    return next(parent for parent in (folder, *folder.parents) if parent.is_dir())
+    found = next(parent for parent in (folder, *folder.parents) if parent.is_dir())
+    return found.resolve()

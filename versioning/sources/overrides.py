@@ -143,7 +143,7 @@ class OverrideSource:
             return ()
         except git.GitFault as fault:
             logger.warning("no history of %s: %s", path.name, fault)
-            found = ()
+            return ()
         with self._lock:
             self._histories[head, path] = found
             while len(self._histories) > _REMEMBERED:

@@ -7,7 +7,6 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.utils import timezone
@@ -17,6 +16,7 @@ from versioning import ids
 from versioning.access import Role
 from versioning.errors import Invalid
 from versioning.models import ApiKey, Membership, Workspace
+from versioning.models.workspaces import account, new_account
 
 
 class Command(BaseCommand):
@@ -50,9 +50,10 @@ class Command(BaseCommand):
     ) -> None:
         """Make the user, the workspace and the membership where they are missing, then the key."""
         expires_at = _moment(expires) if expires else None
-        user = User.objects.filter(username=username).first()
-        if user is None:
-            user = _new_user(username)
+        try:
+            user = account(username) or new_account(username)
+        except Invalid as fault:
+            raise CommandError(f"USERNAME: {fault.issues[0].message}") from None
         limit = Role(role) if role else None
         room = _joined(user, workspace, limit) if workspace else None
         try:
@@ -60,14 +61,6 @@ class Command(BaseCommand):
         except Invalid as fault:
             raise CommandError(str(fault)) from None
         self.stdout.write(text)
-
-
-def _new_user(username: str) -> User:
-    try:
-        User(username=username).clean_fields(exclude=["password"])
-    except ValidationError as fault:
-        raise CommandError(f"USERNAME: {' '.join(fault.messages)}") from None
-    return User.objects.create_user(username=username)
 
 
 def _joined(user: User, workspace_id: str, role: Role | None) -> Workspace:

@@ -1,0 +1,127 @@
+# a script, and no package: it prints, and runs git
+"""What the history of an override file costs, next to what Git itself takes for it.
+
+    python -m benchmarks.git_history [RUNS [COMMITS]]
+
+The repository has 5 000 commits of 200 override files, each commit changing one of them. Bare Git
+is one `git log --follow` and one `git cat-file --batch`, whose answers nobody looks at. Ours and
+Git's take turns in an order drawn by lot; next to the time on the clock stands that of the
+processor, children included, which a machine that is busy with other things falsifies less. The
+targets are a factor of at most 1.3 for the first read of a commit, and 5 ms for the next one.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
+from statistics import median
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+from versioning.runtime import Agent
+from versioning.sources.overrides import OverrideSource
+
+FILES = 200
+DEPTH = 50
+FOLDER = "service/editor"
+AGENT = Agent(id="agent-7", name="Agent", instructions="code")
+FILE = f"{FOLDER}/agents/{AGENT.id}.json"
+FACTOR = 1.3
+NEXT_READ_MS = 5.0
+SENTENCES = 20
+
+
+def content(number: int, commit: int) -> str:
+    """Return an override such as people write: the same but for a sentence from one commit to the next."""
+    words = [f"Agent {number} knows the answer {number * SENTENCES + one}." for one in range(SENTENCES)]
+    words[commit % SENTENCES] = f"Since change {commit} it says so."
+    return json.dumps({"instructions": "\n".join(words), "tools": {"search": {}}}, indent=2) + "\n"
+
+
+def build(top: Path, commits: int) -> None:
+    """Make the repository, and say how far it is."""
+    subprocess.run(["git", "init", "--quiet", "--initial-branch=main", top], check=True)
+    importer = subprocess.Popen(["git", "-C", top, "fast-import", "--quiet"], stdin=subprocess.PIPE)
+    assert importer.stdin is not None
+    for commit in range(commits):
+        number = commit % FILES
+        text, subject = content(number, commit).encode(), f"Change {commit}".encode()
+        path = f"{FOLDER}/agents/agent-{number}.json".encode()
+        importer.stdin.write(
+            b"commit refs/heads/main\ncommitter Ann <ann@example.com> %d +0000\ndata %d\n%s\n"
+            b"M 100644 inline %s\ndata %d\n%s\n"
+            % (1_700_000_000 + commit * 60, len(subject), subject, path, len(text), text)
+        )
+        if commit % 1000 == 0:
+            print(f"  {commit} of {commits} commits", file=sys.stderr)
+    importer.stdin.close()
+    assert importer.wait() == 0
+    subprocess.run(["git", "-C", top, "reset", "--quiet", "--hard"], check=True)
+
+
+def bare(top: Path) -> int:
+    """Let Git alone read the same commits and contents; return how many commits there are."""
+    git = ["git", "-C", str(top)]
+    log = [*git, "log", "--follow", f"--max-count={DEPTH}", "--raw", "--no-abbrev", "--format=%H %at %an %s"]
+    touched = subprocess.run([*log, "--", FILE], capture_output=True, check=True).stdout
+    blobs = re.findall(rb"^:\d+ \d+ \w+ (\w+) ", touched, re.MULTILINE)
+    subprocess.run(
+        [*git, "cat-file", "--batch"], input=b"\n".join(blobs) + b"\n", capture_output=True, check=True
+    )
+    return len(blobs)
+
+
+def milliseconds(work: Callable[[], object]) -> tuple[float, float]:
+    """Return how long the work took, by the clock and by the processor."""
+    start, start_cpu = perf_counter(), processor()
+    work()
+    return (perf_counter() - start) * 1000, (processor() - start_cpu) * 1000
+
+
+def processor() -> float:
+    """Return the seconds of the processor that this process and its children have had."""
+    used = [getrusage(who) for who in (RUSAGE_SELF, RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+def main(runs: int, commits: int) -> None:
+    """Build, measure and print."""
+    with TemporaryDirectory() as folder:
+        top = Path(folder)
+        build(top, commits)
+        warm = OverrideSource(top / FOLDER, DEPTH)
+        found, expected = len(warm.versions(AGENT)), bare(top)
+        assert found == expected, f"{found} versions of {expected} commits"
+        contenders: dict[str, Callable[[], object]] = {
+            "bare git": lambda: bare(top),
+            "first read": lambda: OverrideSource(top / FOLDER, DEPTH).versions(AGENT),
+            "next read": lambda: warm.versions(AGENT),
+        }
+        times: dict[str, list[tuple[float, float]]] = {name: [] for name in contenders}
+        for _ in range(runs):
+            for name in random.sample(list(contenders), len(contenders)):
+                times[name].append(milliseconds(contenders[name]))
+    report(times, f"{commits} commits, {FILES} files, {found} versions of one, {runs} runs")
+
+
+def report(times: dict[str, list[tuple[float, float]]], what: str) -> None:
+    """Print the table."""
+    print(f"{what}; milliseconds, medians\n")
+    print(f"{'':12}{'clock':>9}{'fastest':>9}{'processor':>11}")
+    for name, measured in times.items():
+        clock, busy = zip(*measured, strict=True)
+        print(f"{name:12}{median(clock):9.1f}{min(clock):9.1f}{median(busy):11.1f}")
+    (bare_clock, first, following) = (median(clock for clock, _ in measured) for measured in times.values())
+    print(f"\nfirst read / bare git: {first / bare_clock:.2f} (target: at most {FACTOR})")
+    print(f"next read: {following:.1f} ms (target: under {NEXT_READ_MS:g} ms)")
+
+
+if __name__ == "__main__":
+    given = [int(argument) for argument in sys.argv[1:]]
+    main(*given, *(25, 5000)[len(given) :])

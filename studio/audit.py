@@ -1,0 +1,204 @@
+"""The pages of the audit log: who did what, and when; of one workspace, or of all that one administers."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django import forms
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+
+from studio.kinds import KINDS
+from studio.workspaces import AdministrationPage, WorkspacePage
+from versioning.access import Caller
+from versioning.models import Action, AuditEntry
+
+PER_PAGE: Final = 50
+MAX_TEXT: Final = 200
+MAX_DIGITS: Final = 6
+WORDS: Final[Mapping[str, str]] = {
+    Action.PUBLISH: "published",
+    Action.UNPUBLISH: "unpublished",
+    Action.LABEL: "labelled",
+    Action.RESTORE: "restored",
+    Action.DELETE: "deleted",
+    Action.DELETE_VERSION: "deleted a version of",
+    Action.PRUNE: "pruned old versions of",
+    Action.VISIBILITY: "changed the visibility of",
+    Action.ROLE: "changed the role of",
+    Action.KEY_ISSUED: "made",
+    Action.KEY_REVOKED: "revoked",
+}
+
+
+class AuditForm(forms.Form):
+    """What the log can be narrowed by; nothing is required."""
+
+    action = forms.ChoiceField(label="What was done", required=False)
+    actor = forms.CharField(label="By whom", required=False, max_length=MAX_TEXT)
+    target = forms.CharField(label="To what", required=False, max_length=MAX_TEXT)
+    since = forms.DateField(label="Since", required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    until = forms.DateField(label="Until", required=False, widget=forms.DateInput(attrs={"type": "date"}))
+
+    def __init__(self, data: Any) -> None:
+        super().__init__(data, auto_id="filter-%s")
+        kinds = [(action.value, action.label.replace("_", " ").capitalize()) for action in Action]
+        self.fields["action"].choices = [("", "Anything"), *kinds]  # type: ignore[attr-defined]
+        for field in self.fields.values():
+            field.widget.attrs["class"] = "input"
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """What is asked for and could be understood."""
+        self.is_valid()
+        return {name: value for name, value in self.cleaned_data.items() if value}
+
+    def narrowed(self, entries: QuerySet[AuditEntry]) -> QuerySet[AuditEntry]:
+        """Return the entries that are asked for."""
+        given = self.given
+        lookups = {"action": "action", "actor": "actor", "target": "target__icontains"}
+        entries = entries.filter(**{lookups[name]: given[name] for name in lookups if name in given})
+        if "since" in given:
+            entries = entries.filter(at__gte=_midnight(given["since"]))
+        if "until" in given:
+            entries = entries.filter(at__lt=_midnight(given["until"]) + datetime.timedelta(days=1))
+        return entries
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """An entry as it is told."""
+
+    entry: AuditEntry
+    words: str
+    address: str
+    """Where its target is; empty for what is not there any more, and for people and keys."""
+    versions: tuple[str, ...]
+    """What became of which version, such as `version 3 → version 4`."""
+    detail: str
+
+
+class AuditPage(AdministrationPage):
+    """The log of all workspaces that the caller administers."""
+
+    def get(self, request: HttpRequest, **kwargs: str) -> HttpResponse:
+        """Show a page of it, narrowed to what is asked for."""
+        form = AuditForm(request.GET)
+        number = _page_number(request.GET.get("page"))
+        first = (number - 1) * PER_PAGE
+        # One more than is shown says whether there is a next page; nothing has to be counted.
+        found = list(form.narrowed(self.entries())[first : first + PER_PAGE + 1])
+        query = urlencode(form.given)
+        return self.page(
+            "studio/workspaces/audit.html",
+            title="Audit log",
+            form=form,
+            is_narrowed=bool(form.given),
+            lines=lines_of(found[:PER_PAGE], self.caller),
+            number=number,
+            newer=f"?{query}&page={number - 1}" if number > 1 else "",
+            older=f"?{query}&page={number + 1}" if len(found) > PER_PAGE else "",
+            shows_workspace=not kwargs,
+        )
+
+    def entries(self) -> QuerySet[AuditEntry]:
+        """Return the entries that this page is about."""
+        return self.verbs.audit(by=self.caller)
+
+
+class WorkspaceAuditPage(WorkspacePage, AuditPage):
+    """The log of one workspace."""
+
+    tab = "audit"
+
+    def entries(self) -> QuerySet[AuditEntry]:
+        """Return the entries of this workspace."""
+        workspace = self.verbs.find(self.workspace_id, by=self.caller)
+        return super().entries().filter(workspace_id=workspace.pk)
+
+
+def lines_of(entries: Sequence[AuditEntry], caller: Caller) -> list[Line]:
+    """Return entries as they are told; the number of queries does not depend on how many there are."""
+    numbers = _numbers_of(entries)
+    addresses = _addresses_of(entries, caller)
+    return [
+        Line(
+            entry=entry,
+            words=_words_of(entry),
+            address=addresses.get(entry.target, ""),
+            versions=tuple(
+                numbers.get(version_id, version_id[:11])
+                for version_id in (entry.from_version, entry.to_version)
+                if version_id
+            ),
+            detail=_detail_of(entry),
+        )
+        for entry in entries
+    ]
+
+
+def _numbers_of(entries: Sequence[AuditEntry]) -> dict[str, str]:
+    """Return what the versions are called that still exist, by id."""
+    named = {version for entry in entries for version in (entry.from_version, entry.to_version)}
+    ids = [UUID(version) for version in named if _is_uuid(version)]
+    found: dict[str, str] = {}
+    for kind in KINDS:
+        rows = kind.model.version_model.objects.filter(pk__in=ids).values_list("pk", "number")
+        found |= {str(pk): f"version {number}" for pk, number in rows}
+    return found
+
+
+def _addresses_of(entries: Sequence[AuditEntry], caller: Caller) -> dict[str, str]:
+    """Return where the targets are that the caller may read still."""
+    found: dict[str, str] = {}
+    for kind in KINDS:
+        prefix = f"{kind.model.kind} "
+        ids = {entry.target.removeprefix(prefix) for entry in entries if entry.target.startswith(prefix)}
+        rows = kind.model.objects.readable_by(caller).filter(pk__in=ids).values_list("pk", flat=True)
+        found |= {f"{prefix}{pk}": kind.address("history", pk) for pk in rows}
+    return found
+
+
+def _words_of(entry: AuditEntry) -> str:
+    if entry.action == Action.ROLE and not entry.detail.get("from"):
+        return "added the member"
+    if entry.action == Action.ROLE and not entry.detail.get("to"):
+        return "removed the member"
+    return WORDS[entry.action]
+
+
+def _detail_of(entry: AuditEntry) -> str:
+    detail = entry.detail
+    if entry.action == Action.ROLE:
+        return " → ".join(role for role in (detail.get("from"), detail.get("to")) if role)
+    if entry.action == Action.VISIBILITY:
+        return f"{detail.get('before')} → {detail.get('after')}"
+    if entry.action in {Action.KEY_ISSUED, Action.KEY_REVOKED}:
+        return ", ".join(filter(None, (detail.get("name"), detail.get("role"))))
+    if entry.action == Action.PRUNE:
+        return f"{len(detail.get('numbers', []))} versions"
+    if entry.action == Action.DELETE_VERSION:
+        return f"version {detail.get('number')}"
+    return str(detail.get("label", ""))
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _midnight(day: datetime.date) -> datetime.datetime:
+    return datetime.datetime.combine(day, datetime.time(), tzinfo=datetime.UTC)
+
+
+def _page_number(text: str | None) -> int:
+    is_number = text is not None and text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS
+    return max(1, int(text or 1)) if is_number else 1

@@ -1,0 +1,133 @@
+"""The fields of both kinds as forms: how each is shown, and how it is read back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from studio.forms.inputs import Input, Reading, Shown
+from studio.forms.instructions import read_instructions, show_instructions
+from studio.forms.pickers import read_model, read_usages, show_model, show_usages
+from studio.forms.rules import read_rules, show_rules
+from studio.forms.values import json_text, read_json
+from versioning import canonical
+from versioning.config import Config
+
+
+@dataclass(frozen=True, kw_only=True)
+class FormField:
+    """A field of the snapshot: from its value to controls, and back."""
+
+    show: Callable[[Any], Shown]
+    read: Callable[[Input, str, Reading], Any]
+
+
+def _line(control: Input, path: str, reading: Reading) -> str:
+    reading.note(path, control)
+    return control.as_line
+
+
+def _text(control: Input, path: str, reading: Reading) -> str:
+    reading.note(path, control)
+    return control.as_text
+
+
+def _text_or_none(control: Input, path: str, reading: Reading) -> str | None:
+    return _text(control, path, reading) or None
+
+
+def _or_json(simple: FormField) -> FormField:
+    """Return a field whose value is JSON where its own controls cannot hold it: variants, say."""
+
+    def show(value: Any) -> Shown:
+        controls = {} if isinstance(value, list) else simple.show(value)
+        exact = not isinstance(value, list) and _holds(simple, value)
+        return {"as": "controls" if exact else "json", "json": json_text(value), **controls}  # type: ignore[dict-item]
+
+    def read(field: Input, path: str, reading: Reading) -> Any:
+        reading.note(path, field)
+        if field["as"].typed == "json":
+            return read_json(field["json"], path, reading)
+        return simple.read(field, path, reading)
+
+    return FormField(show=show, read=read)
+
+
+def _instructions_shown(value: Any) -> Shown:
+    shown = show_instructions(value)
+    exact = _holds(FormField(show=show_instructions, read=read_instructions), value)
+    return shown if exact else {**shown, "as": "json"}  # type: ignore[dict-item]
+
+
+NAME = FormField(show=lambda value: value or "", read=_line)
+TEXT = FormField(show=lambda value: value or "", read=_text)
+OPTIONAL_TEXT = FormField(show=lambda value: value or "", read=_text_or_none)
+JSON = FormField(show=json_text, read=read_json)
+RULES = FormField(show=show_rules, read=read_rules)
+INSTRUCTIONS = FormField(show=_instructions_shown, read=read_instructions)
+MODEL = _or_json(FormField(show=show_model, read=read_model))
+USAGES = _or_json(FormField(show=show_usages, read=read_usages))
+
+_OWN_CONTROLS = {
+    "name": NAME,
+    "description": OPTIONAL_TEXT,
+    "instructions": INSTRUCTIONS,
+    "content": TEXT,
+    "rules": RULES,
+    "model": MODEL,
+    "tools": USAGES,
+    "agents": USAGES,
+}
+
+
+def field_for(name: str) -> FormField:
+    """Return how a field is shown and read; JSON unless it has controls of its own."""
+    return _OWN_CONTROLS.get(name, JSON)
+
+
+def shown(config: Config, names: list[str]) -> Input:
+    """Return the form of a configuration."""
+    return Input.showing({name: field_for(name).show(config.get(name)) for name in names})
+
+
+def changes(base: Config, names: list[str], posted: Input, reading: Reading) -> dict[str, Any]:
+    """Return the fields that were changed in the form of `base`; None clears one.
+
+    A field whose controls give what the controls of the base would give was not touched, and is
+    left as it is to the last detail. A field that was not posted is not touched either.
+    """
+    changed = {}
+    for name in names:
+        if name not in posted:
+            continue
+        typed = field_for(name).read(posted[name], name, reading)
+        if not canonical.same(typed, _as_given_back(field_for(name), base.get(name))):
+            changed[name] = typed
+    return changed
+
+
+def rebased(latest: Config, names: list[str], posted: Input, touched: list[str]) -> Input:
+    """Return the form of the latest configuration with what was typed into the touched fields."""
+    form = shown(latest, names)
+    form.parts.update({name: posted[name] for name in touched})
+    return form
+
+
+def _as_given_back(field: FormField, value: Any) -> Any:
+    return field.read(Input.showing(field.show(value)), "", Reading())
+
+
+def _holds(field: FormField, value: Any) -> bool:
+    """Say whether the controls of a field can hold a value."""
+    return canonical.same(_tidy(_as_given_back(field, value)), _tidy(value))
+
+
+def _tidy(value: Any) -> Any:
+    """Return a value without what makes no difference: nulls, no members at all, kinds of line ends."""
+    if isinstance(value, Mapping):
+        members = {key: _tidy(member) for key, member in value.items()}
+        return {key: member for key, member in members.items() if member not in (None, "")} or None
+    if isinstance(value, list):
+        return [_tidy(item) for item in value]
+    return Input("", value).as_text if isinstance(value, str) else value

@@ -1,0 +1,131 @@
+"""What stands in the controls of a form, as a tree; and where a fault of the configuration belongs in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from versioning.errors import Invalid, Issue
+
+Shown: TypeAlias = "str | Mapping[str, Shown] | list[Shown]"
+"""A text for each control; lists stand for rows that can be added, removed and moved."""
+
+MAX_SEGMENTS = 32
+"""How many segments the name of a control may have; the deepest of a form has a good dozen."""
+
+
+@dataclass
+class Input:
+    """One control, or all controls whose names begin alike: `instructions.blocks.0.content`.
+
+    A template walks it by the names of its parts (`{{ block.content.typed }}`); a part that is not
+    there is an empty control of the right name. No part that a template asks for is called like
+    an attribute of this class.
+    """
+
+    path: str
+    typed: str = ""
+    parts: dict[str, Input] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, posted: Iterable[tuple[str, str]]) -> Input:
+        """Return the tree of what a form posted; rows come in the order of the page.
+
+        Raises `Invalid` for a name of too many segments.
+        """
+        root = cls("")
+        for name, text in posted:
+            segments = name.split(".", MAX_SEGMENTS)
+            if len(segments) > MAX_SEGMENTS:
+                raise Invalid.field("body", "holds a control that is nested too deep")
+            node = root
+            for segment in segments:
+                node = node.parts.setdefault(segment, node.part(segment))
+            node.typed = text
+        return root
+
+    @classmethod
+    def showing(cls, shown: Shown, path: str = "") -> Input:
+        """Return the tree in which the controls hold what is to be shown."""
+        if isinstance(shown, str):
+            return cls(path, shown)
+        members = (
+            shown.items() if isinstance(shown, Mapping) else ((str(i), row) for i, row in enumerate(shown))
+        )
+        node = cls(path)
+        node.parts = {name: cls.showing(part, _below(path, name)) for name, part in members}
+        return node
+
+    def __getitem__(self, part: str) -> Input:
+        if hasattr(self, part):
+            raise KeyError(part)  # so that Django's templates go on to the attribute
+        return self.part(part)
+
+    def __contains__(self, part: str) -> bool:
+        return part in self.parts
+
+    def part(self, name: str) -> Input:
+        """Return a part by any name; an empty control where there is none."""
+        return self.parts.get(name) or Input(_below(self.path, name))
+
+    def at(self, path: str) -> Input:
+        """Return the part at a dotted path."""
+        node = self
+        for name in path.split("."):
+            node = node.part(name)
+        return node
+
+    @property
+    def rows(self) -> list[Input]:
+        """The parts in their order."""
+        return list(self.parts.values())
+
+    @property
+    def as_line(self) -> str:
+        """What was typed, as a control of one line gives it back."""
+        return self.typed.replace("\r", "").replace("\n", "")
+
+    @property
+    def as_text(self) -> str:
+        """What was typed, with the line ends that the configuration has: browsers post others."""
+        return self.typed.replace("\r\n", "\n").replace("\r", "\n")
+
+
+@dataclass
+class Reading:
+    """What is found out while a form is read: the faults, and which control holds which value."""
+
+    issues: list[Issue] = field(default_factory=list)
+    places: dict[str, Input] = field(default_factory=dict)
+
+    def fault(self, path: str, message: str) -> None:
+        """Note a fault of the value at this path of the configuration."""
+        self.issues.append(Issue(path, message))
+
+    def note(self, path: str, control: Input) -> None:
+        """Note which control holds the value at this path of the configuration."""
+        self.places[path] = control
+
+    def land(self, issues: Iterable[Issue]) -> list[Issue]:
+        """Put every fault beside the nearest control, and return those that belong to none."""
+        homeless = []
+        for issue in issues:
+            path = issue.field
+            while path and path not in self.places:
+                path = path.rpartition(".")[0]
+            if path:
+                self.places[path].faults.append(_told(issue, path))
+            else:
+                homeless.append(issue)
+        return homeless
+
+
+def _told(issue: Issue, path: str) -> str:
+    rest = issue.field.removeprefix(path).strip(".")
+    return f"{rest}: {issue.message}" if rest else issue.message
+
+
+def _below(path: str, part: str) -> str:
+    return f"{path}.{part}" if path else part

@@ -1,0 +1,61 @@
+"""Instructions: one text, or an ordered list of blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from studio.forms.inputs import Input, Reading, Shown
+from studio.forms.rules import read_rules, show_rules
+from studio.forms.values import json_text, read_json
+
+
+def show_instructions(value: Any) -> Shown:
+    """Return the controls of the instructions; `as` says which of them count, none for no value."""
+    blocks = value if isinstance(value, list) else []
+    text = value if isinstance(value, str) else ""
+    used = "" if value is None else "text" if isinstance(value, str) else "blocks"
+    return {
+        "as": used,
+        "text": text,
+        "blocks": [_show_block(block) for block in blocks],
+        "json": json_text(value),
+    }
+
+
+def read_instructions(field: Input, path: str, reading: Reading) -> Any:
+    """Return the instructions as one text, as blocks, or None for none of one's own."""
+    reading.note(path, field)
+    match field["as"].typed:
+        case "text":
+            reading.note(path, field["text"])
+            return field["text"].as_text
+        case "blocks":
+            return [
+                _read_block(row, f"{path}.{position}", reading)
+                for position, row in enumerate(field["blocks"].rows)
+            ]
+        case "json":
+            return read_json(field["json"], path, reading)
+    return None
+
+
+def _show_block(block: dict[str, Any]) -> Shown:
+    match block["type"]:
+        case "prompt_block_ref":
+            return {"type": "prompt_block_ref", "id": block["id"]}
+        case "prompt_block":
+            rules = show_rules(block.get("rules"))
+            return {"type": "prompt_block", "content": block["content"], "rules": rules}
+    return {"type": "text", "content": block["content"]}
+
+
+def _read_block(row: Input, path: str, reading: Reading) -> dict[str, Any]:
+    block_type = row["type"].typed
+    reading.note(path, row)
+    if block_type == "prompt_block_ref":
+        reading.note(f"{path}.id", row["id"])
+        return {"type": block_type, "id": row["id"].as_line.strip()}
+    reading.note(f"{path}.content", row["content"])
+    block: dict[str, Any] = {"type": block_type, "content": row["content"].as_text}
+    rules = read_rules(row["rules"], f"{path}.rules", reading) if block_type == "prompt_block" else None
+    return block if rules is None else {**block, "rules": rules}

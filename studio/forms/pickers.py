@@ -1,0 +1,72 @@
+"""What is picked by name: the model, and what an agent is offered, such as tools and sub-agents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from studio.forms.inputs import Input, Reading, Shown
+from studio.forms.rules import read_rules, show_rules
+from studio.forms.values import json_text, read_json
+
+
+def show_model(value: dict[str, Any] | None) -> Shown:
+    """Return the controls of a model: provider, name, and the provider's own settings as JSON."""
+    model = value or {}
+    more = {key: member for key, member in model.items() if key not in {"provider", "name"}}
+    return {
+        "provider": model.get("provider", ""),
+        "name": model.get("name", ""),
+        "more": json_text(more or None),
+    }
+
+
+def read_model(field: Input, path: str, reading: Reading) -> dict[str, Any] | None:
+    """Return the model, None when nothing was typed."""
+    for part in ("provider", "name"):
+        reading.note(f"{path}.{part}", field[part])
+    more = read_json(field["more"], f"{path}.more", reading)
+    if more is not None and not isinstance(more, dict):
+        reading.fault(f"{path}.more", "must be an object")
+        more = None
+    named = {part: field[part].as_line for part in ("provider", "name")}
+    return {**(more or {}), **named} if more or any(named.values()) else None
+
+
+def show_usages(value: dict[str, Any] | None) -> Shown:
+    """Return a row for everything that is offered: its name, a description override, and when."""
+    return {
+        "offered": [
+            {
+                "key": key,
+                "description": usage.get("description") or "",
+                "rules": show_rules(usage.get("rules")),
+            }
+            for key, usage in (value or {}).items()
+        ]
+    }
+
+
+def read_usages(field: Input, path: str, reading: Reading) -> dict[str, Any] | None:
+    """Return what is offered by name, None for nothing; a row without a name must be empty."""
+    usages: dict[str, Any] = {}
+    for row in field["offered"].rows:
+        key = row["key"].as_line
+        below = f"{path}.{key}"
+        usage = _read_usage(row, below, reading)
+        reading.note(below, row["key"])
+        if key in usages or (not key and usage):
+            message = "is listed twice" if key else "needs a name"
+            reading.note(path, row["key"])
+            reading.fault(path, message)
+        elif key:
+            usages[key] = usage
+    return usages or None
+
+
+def _read_usage(row: Input, path: str, reading: Reading) -> dict[str, Any]:
+    reading.note(f"{path}.description", row["description"])
+    members = {
+        "description": row["description"].as_text or None,
+        "rules": read_rules(row["rules"], f"{path}.rules", reading),
+    }
+    return {name: value for name, value in members.items() if value is not None}

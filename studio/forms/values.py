@@ -1,0 +1,83 @@
+"""Single values: JSON in a box, and the value that a condition compares with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from studio.forms.inputs import Input, Reading, Shown
+from versioning import canonical
+from versioning.errors import Invalid
+
+ABSENT: Any = object()
+"""What a control that holds nothing amounts to."""
+
+
+def json_text(value: Any) -> str:
+    """Return a value as people read JSON; nothing at all for None."""
+    return "" if value is None else canonical.dump(value, indent=2)
+
+
+def read_json(control: Input, path: str, reading: Reading) -> Any:
+    """Return the value of the JSON that was typed, None when nothing was."""
+    reading.note(path, control)
+    if not control.typed.strip():
+        return None
+    try:
+        return canonical.parse(control.typed, field=path)
+    except Invalid as fault:
+        reading.issues.extend(fault.issues)
+        return None
+
+
+def show_operand(rule: dict[str, Any]) -> dict[str, Shown]:
+    """Return the type and the text of the value that a rule compares with."""
+    if "value" not in rule:
+        return {"type": "none", "value": ""}
+    value = rule["value"]
+    if isinstance(value, bool):
+        return {"type": "boolean", "value": canonical.dump(value)}
+    if isinstance(value, int | float):
+        return {"type": "number", "value": canonical.dump(value)}
+    if isinstance(value, str) and _on_one_line(value):
+        return {"type": "text", "value": value}
+    if isinstance(value, list) and value and all(_listable(item) for item in value):
+        return {"type": "list", "value": ", ".join(value)}
+    return {"type": "json", "value": canonical.dump(value)}
+
+
+def read_operand(rule: Input, path: str, reading: Reading) -> Any:
+    """Return the value that a rule compares with, `ABSENT` when it has none."""
+    control = rule["value"]
+    reading.note(path, control)
+    match rule["type"].typed:
+        case "none":
+            return ABSENT
+        case "text":
+            return control.as_line
+        case "list":
+            return [item for item in map(str.strip, control.as_line.split(",")) if item]
+        case "boolean":
+            return _typed_json(control, path, reading, bool, "must be true or false")
+        case "number":
+            return _typed_json(control, path, reading, int | float, "must be a number")
+    if not control.typed.strip():
+        reading.fault(path, "must not be empty")
+    return read_json(control, path, reading)
+
+
+def _typed_json(control: Input, path: str, reading: Reading, wanted: Any, otherwise: str) -> Any:
+    try:
+        value = canonical.parse(control.typed.strip().lower())
+    except Invalid:
+        value = None
+    if not isinstance(value, wanted) or (wanted is not bool and isinstance(value, bool)):
+        reading.fault(path, otherwise)
+    return value
+
+
+def _listable(item: Any) -> bool:
+    return isinstance(item, str) and _on_one_line(item) and "," not in item and item == item.strip() != ""
+
+
+def _on_one_line(text: str) -> bool:
+    return "\n" not in text and "\r" not in text

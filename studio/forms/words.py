@@ -1,0 +1,85 @@
+"""What the fields are called on the page, and what an editor should know about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Words:
+    """A field in the words of the page."""
+
+    title: str
+    help: str = ""
+
+
+WORDS = {
+    "name": Words(title="Name"),
+    "description": Words(title="Description", help="What it is for, in a sentence."),
+    "instructions": Words(title="Instructions", help="What the agent is told before anything else."),
+    "content": Words(
+        title="Text", help="{{ path }} is filled in from the context; {{ path || 'text' }} has a fallback."
+    ),
+    "rules": Words(title="When it is shown"),
+    "model": Words(title="Model"),
+    "tools": Words(
+        title="Tools", help="What the agent can use. A description of your own replaces the tool's."
+    ),
+    "agents": Words(title="Sub-agents", help="Whom the agent can delegate to."),
+    "workflows": Words(title="Workflows"),
+    "scorers": Words(title="Scorers"),
+    "integrationTools": Words(title="Integration tools"),
+    "toolProviders": Words(title="Tool providers"),
+    "mcpClients": Words(title="MCP clients"),
+    "defaultOptions": Words(title="Default options", help="Options of every run, such as maxSteps."),
+    "inputProcessors": Words(title="Input processors"),
+    "outputProcessors": Words(title="Output processors"),
+    "memory": Words(title="Memory"),
+    "skills": Words(title="Skills"),
+    "workspace": Words(
+        title="Runtime folder", help="The agent's own folder at run time; not the team's workspace."
+    ),
+    "browser": Words(title="Browser"),
+    "requestContextSchema": Words(
+        title="Context schema",
+        help="A JSON Schema of the context. Makes the form of the preview, and suggests names to conditions.",
+    ),
+}
+
+IN_CODE = "The code of this agent decides this; an override cannot change it."
+WITHHELD = "The code of this agent keeps this to itself."
+
+OPERATORS = {
+    "equals": "is",
+    "not_equals": "is not",
+    "contains": "contains",
+    "not_contains": "does not contain",
+    "in": "is one of",
+    "not_in": "is none of",
+    "exists": "is there",
+    "not_exists": "is not there",
+    "greater_than": "is greater than",
+    "greater_than_or_equal": "is at least",
+    "less_than": "is less than",
+    "less_than_or_equal": "is at most",
+}
+
+OPERANDS = {
+    "text": "text",
+    "number": "number",
+    "boolean": "true or false",
+    "list": "list",
+    "json": "JSON",
+    "none": "nothing",
+}
+
+PROVIDERS = ("anthropic", "azure", "bedrock", "echo", "google", "groq", "mistral", "openai")
+"""Suggestions; any other can be typed."""
+
+REASONS = {
+    "rules": "its conditions do not hold in this context",
+    "blank": "there is no text in it",
+    "missing": "there is no such prompt block that you can read",
+    "unpublished": "the prompt block is not published",
+}
+"""Why a block was left out."""

@@ -1,0 +1,145 @@
+"""The preview: what the instructions come to in a context, and what became of each block.
+
+On its own page for what is saved; beside the edit page for what is typed there at this moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+
+from studio.edit_form import Submission
+from studio.editing import Editable, controls_of
+from studio.forms.context import context_controls, read_context
+from studio.forms.inputs import Reading
+from studio.forms.words import REASONS
+from studio.kinds import AGENT
+from versioning.access import Right
+from versioning.config import Config
+from versioning.errors import Invalid
+from versioning.instructions import BlockReport
+from versioning.overrides import laid_over
+from versioning.selectors import Selector, Status
+
+_SORTS = {"text": "Text", "prompt_block": "Text with conditions", "prompt_block_ref": "Prompt block"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreviewedBlock:
+    """A block in the words of the page."""
+
+    position: int
+    sort: str
+    id: str | None
+    why_not: str
+    """Why it was left out; empty when it is shown."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preview:
+    """What is told of a preview."""
+
+    text: str
+    blocks: Sequence[PreviewedBlock]
+
+    @classmethod
+    def of(cls, text: str, reports: Sequence[BlockReport]) -> Preview:
+        """Return the preview that an assembly amounts to."""
+        return cls(
+            text=text,
+            blocks=[
+                PreviewedBlock(
+                    position=report.position + 1,
+                    sort=_SORTS[report.type],
+                    id=report.id,
+                    why_not=REASONS[report.reason] if report.reason else "",
+                )
+                for report in reports
+            ],
+        )
+
+
+class Statuses(Editable):
+    """A page that shows what is saved: the draft, or what is published."""
+
+    @cached_property
+    def statuses(self) -> list[Status]:
+        """What there is to see for the caller: the draft where there is one, and what is published."""
+        saved = self.resource
+        found = []
+        if saved is not None and saved.has_draft and self.may(Right.READ_DRAFTS):
+            found.append(Status.DRAFT)
+        if self.code_agent is not None or (saved is not None and saved.active is not None):
+            found.append(Status.PUBLISHED)
+        return found
+
+
+class PreviewPage(Statuses):
+    """A context to fill in, and what the instructions come to in it."""
+
+    tab = "preview"
+
+    def get(self, request: HttpRequest, resource: str) -> HttpResponse:
+        """Show what is saved in the context that the address names, at first in an empty one."""
+        asked = controls_of(request.GET)
+        reading = Reading()
+        declared = context_controls(self.config.get("requestContextSchema"))
+        wanted = self._wanted(asked["version"].typed)
+        preview, faults = None, []
+        try:
+            preview = self._of_saved(wanted, read_context(asked, declared, reading))
+        except Invalid as fault:
+            faults = reading.land(fault.issues)
+        return self.page(
+            "studio/preview.html",
+            title="Preview",
+            faults=faults,
+            preview=preview,
+            asked=asked,
+            context_rows=[(control, asked["given"].at(control.path)) for control in declared],
+            wanted=wanted.value,
+            statuses=[status.value for status in self.statuses],
+        )
+
+    def post(self, request: HttpRequest, resource: str) -> HttpResponse:
+        """Show what is typed into the form at this moment; a part of a page, for the edit page."""
+        self.require(Right.SAVE)
+        submission = self.submission(controls_of(request.POST))
+        declared = context_controls(self.config.get("requestContextSchema"))
+        preview, faults = None, []
+        try:
+            submission.check(self.schema)
+            preview = self._of_typed(submission, read_context(submission.controls, declared, Reading()))
+        except Invalid as fault:
+            faults = fault.issues
+        return TemplateResponse(request, "studio/preview_result.html", {"preview": preview, "faults": faults})
+
+    def _wanted(self, asked: str) -> Status:
+        return next((status for status in self.statuses if status.value == asked), self.statuses[0])
+
+    def _of_saved(self, status: Status, context: dict[str, Any]) -> Preview:
+        selector = Selector(status=status)
+        if self.kind is AGENT:
+            served = self.editor.agent.serve(self.resource_id, selector, context=context, by=self.caller)
+            return Preview.of(served.instructions, served.blocks)
+        return self._of_block(
+            self.collection.get(self.resource_id, selector, by=self.caller).version.config, context
+        )
+
+    def _of_typed(self, submission: Submission, context: dict[str, Any]) -> Preview:
+        config = self.schema.edited(submission.began_with or {}, submission.changed)
+        if self.kind is not AGENT:
+            return self._of_block(config, context)
+        instructions = (laid_over(self.code_agent, config) if self.code_agent else config)["instructions"]
+        if isinstance(instructions, str):
+            return Preview.of(instructions, [])
+        return Preview.of(*self.editor.prompt.preview(instructions, context, by=self.caller))
+
+    def _of_block(self, config: Config, context: dict[str, Any]) -> Preview:
+        block = {"type": "prompt_block", "content": config["content"], "rules": config.get("rules")}
+        return Preview.of(*self.editor.prompt.preview([block], context, by=self.caller))

@@ -1,0 +1,55 @@
+// Nobody loses what was typed: a question before leaving, Ctrl+S, and a word on what is not saved.
+
+const form = document.getElementById("edit-form");
+const save = document.getElementById("save-draft");
+const SCROLLED = `scrolled:${location.pathname}`;
+
+const typed = () => new URLSearchParams(new FormData(form)).toString();
+
+function setUp() {
+  const state = document.querySelector("[data-saved-state]");
+  const atFirst = form.hasAttribute("data-typed") ? null : typed();
+  const isChanged = () => typed() !== atFirst;
+  let leaving = false;
+
+  const tell = () => { state.textContent = isChanged() ? "Not saved yet." : ""; };
+  for (const kind of ["input", "change"]) document.addEventListener(kind, tell);
+
+  addEventListener("beforeunload", (event) => {
+    if (leaving || !isChanged()) return;
+    event.preventDefault();
+  });
+  form.addEventListener("submit", (event) => {
+    // A second click would be a second save, and in conflict with the first.
+    if (leaving) {
+      event.preventDefault();
+      return;
+    }
+    leaving = true;
+    sessionStorage.setItem(SCROLLED, String(scrollY));
+  });
+  // Whoever comes back with the browser's button finds the guard on duty again.
+  addEventListener("pageshow", () => { leaving = false; });
+  // Enter in one of many fields is a slip, and would make a version.
+  form.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && event.target.matches("input")) event.preventDefault();
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key.toLowerCase() !== "s" || !(event.ctrlKey || event.metaKey) || event.altKey) return;
+    event.preventDefault();
+    form.requestSubmit(save);
+  });
+}
+
+function lookAtWhatMatters() {
+  const scrolled = sessionStorage.getItem(SCROLLED);
+  sessionStorage.removeItem(SCROLLED);
+  const first = document.querySelector("[data-first-look]");
+  if (first) {
+    for (const fault of form.querySelectorAll(".fault, [aria-invalid=true]")) fault.closest("details")?.setAttribute("open", "");
+    first.focus();
+  } else if (scrolled !== null) scrollTo(0, Number(scrolled));
+}
+
+if (save) setUp();
+lookAtWhatMatters();

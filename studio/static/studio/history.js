@@ -1,0 +1,15 @@
+// Choosing two versions of the timeline: the older one is always "from", and never the same as "to".
+
+const picks = (name) => [...document.querySelectorAll(`input[name="${name}"][form="compare"]`)];
+
+function showWhatCanBeChosen() {
+  const [from, to] = [picks("from"), picks("to")];
+  const chosenFrom = from.findIndex((pick) => pick.checked);
+  const chosenTo = to.findIndex((pick) => pick.checked);
+  // Newest first: what is above "from" is newer than it.
+  from.forEach((pick, place) => { pick.style.visibility = chosenTo < 0 || place > chosenTo ? "" : "hidden"; });
+  to.forEach((pick, place) => { pick.style.visibility = chosenFrom < 0 || place < chosenFrom ? "" : "hidden"; });
+}
+
+for (const pick of [...picks("from"), ...picks("to")]) pick.addEventListener("change", showWhatCanBeChosen);
+showWhatCanBeChosen();

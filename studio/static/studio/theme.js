@@ -1,0 +1,30 @@
+// Light or dark, decided before anything is drawn; so this is no module, which would come too late.
+(() => {
+  const KEY = "studio-theme";
+  const system = window.matchMedia("(prefers-color-scheme: dark)");
+  const chosen = () => localStorage.getItem(KEY) ?? "auto";
+
+  function apply() {
+    const theme = chosen();
+    document.documentElement.classList.toggle("dark", theme === "dark" || (theme === "auto" && system.matches));
+    for (const button of document.querySelectorAll("[data-theme]")) {
+      button.setAttribute("aria-pressed", String(button.dataset.theme === theme));
+    }
+  }
+
+  apply();
+  system.addEventListener("change", apply);
+  window.addEventListener("storage", apply);
+  document.addEventListener("DOMContentLoaded", () => {
+    for (const group of document.querySelectorAll(".theme-switch")) {
+      group.hidden = false;
+      group.addEventListener("click", (event) => {
+        const button = event.target.closest("[data-theme]");
+        if (!button) return;
+        localStorage.setItem(KEY, button.dataset.theme);
+        apply();
+      });
+    }
+    apply();
+  });
+})();

@@ -1,0 +1,38 @@
+"""What the templates of the studio can say."""
+
+from __future__ import annotations
+
+import datetime
+
+from django import template
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+register = template.Library()
+
+MINUTE, HOUR, DAY = 60, 60 * 60, 24 * 60 * 60
+
+
+@register.simple_tag
+def when(moment: datetime.datetime) -> SafeString:
+    """Return a moment as people say it, with the exact time behind it."""
+    exact = moment.astimezone(datetime.UTC)
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>',
+        exact.isoformat(timespec="seconds"),
+        f"{exact:%-d %B %Y, %H:%M} UTC",
+        spoken(moment, timezone.now()),
+    )
+
+
+def spoken(moment: datetime.datetime, now: datetime.datetime) -> str:
+    """Return how long ago a moment is, and the date when that is a week or more."""
+    seconds = (now - moment).total_seconds()
+    if seconds < MINUTE:
+        return "just now"
+    for unit, length, limit in (("minute", MINUTE, HOUR), ("hour", HOUR, DAY), ("day", DAY, 7 * DAY)):
+        if seconds < limit:
+            number = int(seconds // length)
+            return f"{number} {unit}{'' if number == 1 else 's'} ago"
+    return f"{moment:%-d %b %Y}"

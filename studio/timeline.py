@@ -1,0 +1,112 @@
+"""All versions of a resource in one order of time, a page at a time, wherever they are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from django.db.models import Q, QuerySet
+
+from versioning.api.paging import placed
+from versioning.models import VersionedResource
+from versioning.selectors import State
+from versioning.snapshots import Snapshot
+
+PER_PAGE: Final = 25
+SHORT_COMMIT: Final = 7
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """A version as the history shows it."""
+
+    version: Snapshot
+    state: State
+    labels: Sequence[str] = ()
+    previous: Snapshot | None = None
+    """The version before it in time."""
+
+    @property
+    def title(self) -> str:
+        """What the version is called."""
+        return title_of(self.version)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether this one is published."""
+        return self.state is State.PUBLISHED
+
+
+def title_of(version: Snapshot) -> str:
+    """Return what a version is called: by its number, by its commit, or as the file that it is."""
+    if version.source == "git":
+        commit = version.version_id.removeprefix("git-")
+        return f"Git {commit[:SHORT_COMMIT]}"
+    return "File" if version.source == "file" else f"Version {version.number}"
+
+
+@dataclass
+class Timeline:
+    """The versions of a resource, newest first: rows and those that are kept outside of the database.
+
+    Sliced like a list, for a paginator. The number of queries does not depend on how many there are.
+    """
+
+    resource: VersionedResource
+    stored: QuerySet[Any]
+    """The versions that rows hold, newest first."""
+    outside: Sequence[Snapshot] = field(init=False)
+    order: Sequence[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        standing = self.resource.standing
+        self.outside = standing.outside if standing else ()
+        self.stored = self.stored.defer("config_json", "search_text")
+        # Numbers are in the order of time, and an index has them; commits have none of that count.
+        self.order = ("-created_at", "-number") if self.outside else ("-number",)
+
+    def __len__(self) -> int:
+        return self.stored.count() + len(self.outside)
+
+    def __getitem__(self, part: slice) -> list[Entry]:
+        """Return the entries of a slice, each with the version before it."""
+        start, stop = part.start or 0, part.stop
+        found = placed(self.stored, self.outside, self.order, start, stop + 1)
+        labels = labels_of(self.resource, found)
+        following = [*found[1:], None]
+        return [
+            entry_of(self.resource, version, labels.get(version.version_id, ()), previous)
+            for version, previous in zip(found, following, strict=True)
+        ][: stop - start]
+
+
+def entry_of(
+    resource: VersionedResource,
+    version: Snapshot,
+    labels: Sequence[str],
+    previous: Snapshot | None,
+) -> Entry:
+    """Return a version with what the resource says about it."""
+    return Entry(version=version, state=resource.state_of(version), labels=labels, previous=previous)
+
+
+def labels_of(resource: VersionedResource, versions: Sequence[Snapshot]) -> dict[str, list[str]]:
+    """Return the names of the labels that versions carry, by the id of the version."""
+    ids = [version.version_id for version in versions if not version.read_only]
+    found: dict[str, list[str]] = {}
+    for name, version_id in resource.labels.filter(version_id__in=ids).values_list("name", "version_id"):
+        found.setdefault(str(version_id), []).append(name)
+    return found
+
+
+def previous_of(resource: VersionedResource, version: Snapshot) -> Snapshot | None:
+    """Return the version before this one in time, wherever it is kept."""
+    older = Q(created_at__lt=version.created_at)
+    if not version.read_only:
+        older = Q(number__lt=version.number)
+    row: Snapshot | None = resource.versions.select_related("author").filter(older).first()
+    outside = resource.standing.outside if resource.standing else ()
+    candidates = [one for one in outside if one.created_at < version.created_at]
+    candidates += [row] if row else []
+    return max(candidates, key=lambda one: one.created_at, default=None)

@@ -1,0 +1,146 @@
+"""A real browser before a real server.
+
+The browser is Debian's Chromium. These tests run in a process of their own (`make test-browser`):
+Playwright keeps an event loop running, in which Django's database layer refuses to work.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from tests.browser.library import Library, make_library
+from tests.support.override_files import Repository, repository
+from tests.support.remote import RemoteApi, connected
+from tests.support.service import Service, running_service
+from tests.support.studio_cast import PASSWORD, make_cast
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+WIDE, NARROW = 1280, 390
+REFUSED = "Failed to load resource: the server responded with a status of 4"
+"""What Chromium writes for an answer such as 404 or 409, which a test may be about."""
+
+Enter = Callable[..., Page]
+
+
+@dataclass
+class Watched:
+    """What went wrong in the pages of a test, and where they asked for something."""
+
+    faults: list[str] = field(default_factory=list)
+    hosts: set[str] = field(default_factory=set)
+
+    def watch(self, page: Page) -> None:
+        """Note faults of scripts and of the Content-Security-Policy, and every request."""
+        page.on("pageerror", lambda fault: self.faults.append(str(fault)))
+        page.on("console", self._heard)
+        page.on("request", lambda request: self.hosts.add(urlsplit(request.url).netloc))
+
+    def _heard(self, message: Any) -> None:
+        if message.type in {"error", "warning"} and not message.text.startswith(REFUSED):
+            self.faults.append(message.text)
+
+
+@pytest.fixture(scope="session")
+def overrides(tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    """The repository that holds the overrides of the code-defined agents."""
+    return repository(tmp_path_factory.mktemp("overrides"))
+
+
+@pytest.fixture(scope="session")
+def studio_service(tmp_path_factory: pytest.TempPathFactory, overrides: Repository) -> Iterator[Service]:
+    """A server with two code-defined agents (`support`, `supervisor`), whose data the tests share."""
+    with running_service(
+        tmp_path_factory.mktemp("studio"),
+        EDITOR_FRAMEWORK="editor_project.framework.framework",
+        EDITOR_SOURCE="code",
+        EDITOR_CODE_PATH=str(overrides.root),
+    ) as service:
+        yield service
+
+
+@pytest.fixture(scope="session")
+def keys(studio_service: Service) -> dict[str, str]:
+    """An API key of each of the cast, by name."""
+    return make_cast(studio_service)
+
+
+@pytest.fixture
+def api_of(studio_service: Service, keys: dict[str, str]) -> Iterator[Callable[[str], RemoteApi]]:
+    """The API as somebody of the cast sees it: `api_of("paula")`."""
+    with ExitStack() as stack:
+        yield lambda name: stack.enter_context(connected(studio_service, keys[name]))
+
+
+@pytest.fixture(scope="session")
+def library(studio_service: Service, keys: dict[str, str]) -> Library:
+    """Something to look at in the workspace acme."""
+    with ExitStack() as stack:
+        return make_library(lambda name: stack.enter_context(connected(studio_service, keys[name])))
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium, without a window."""
+    if CHROMIUM is None:
+        pytest.skip("`chromium` is not installed, so there is no browser to test with.")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def sessions() -> dict[str, Any]:
+    """What a browser keeps of those who have signed in, by name."""
+    return {}
+
+
+@pytest.fixture
+def enter(
+    browser: Browser, studio_service: Service, keys: dict[str, str], sessions: dict[str, Any]
+) -> Iterator[Enter]:
+    """Somebody's window on the studio: `enter("edgar", "versioning/agent/", width=NARROW)`.
+
+    When the test is over, no page may have had a fault or have asked another host for anything.
+    """
+    watched, contexts = Watched(), list[BrowserContext]()
+
+    def open_window(name: str, path: str = "", *, width: int = WIDE, theme: str = "light") -> Page:
+        context = browser.new_context(
+            base_url=f"{studio_service.url}/studio/",
+            viewport={"width": width, "height": 900},
+            color_scheme=theme,  # type: ignore[arg-type]
+            reduced_motion="reduce",  # so that nothing is measured half-way through a change
+            storage_state=sessions.get(name),
+        )
+        contexts.append(context)
+        page = context.new_page()
+        watched.watch(page)
+        if name not in sessions:
+            sign_in(page, name)
+            sessions[name] = context.storage_state()
+        page.goto(path)
+        return page
+
+    yield open_window
+    for context in contexts:
+        context.close()
+    assert watched.faults == []
+    assert watched.hosts <= {urlsplit(studio_service.url).netloc}
+
+
+def sign_in(page: Page, name: str, password: str = PASSWORD) -> None:
+    """Sign in as people do."""
+    page.goto("login/")
+    page.get_by_label("Username").fill(name)
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Log in").click()

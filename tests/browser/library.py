@@ -1,0 +1,136 @@
+"""Something to look at: what the tests of all pages, and the screenshots, show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tests.support.api import AGENTS, PROMPT_BLOCKS
+from tests.support.remote import RemoteApi
+
+SCRIPT = "<script>document.title = 'taken over'</script>"
+TONE = "Write plainly and warmly.\nShort sentences, no exclamation marks.\n" + SCRIPT
+REFUNDS = "Refunds: within 30 days of delivery, no questions asked.\nLater than that, offer a voucher."
+FOR_BILLING = {
+    "operator": "AND",
+    "conditions": [{"field": "topic", "operator": "equals", "value": "billing"}],
+}
+CONTEXT = {
+    "type": "object",
+    "properties": {
+        "topic": {"type": "string", "enum": ["billing", "delivery"]},
+        "customer": {"type": "object", "properties": {"name": {"type": "string"}}},
+    },
+}
+ECHO = {"provider": "echo", "name": "echo"}
+
+
+@dataclass(frozen=True)
+class Library:
+    """The ids of what was made."""
+
+    agent: str
+    block: str
+    first: str
+    """The id of the agent's first version."""
+    live: str
+    draft: str
+
+    @property
+    def main_pages(self) -> dict[str, str]:
+        """The address of every main page below `/studio/`, by its name."""
+        agent, block = f"versioning/agent/{self.agent}", f"versioning/promptblock/{quoted(self.block)}"
+        return {
+            "home": "",
+            "search": "?q=refund",
+            "agents": "versioning/agent/",
+            "blocks": "versioning/promptblock/?folder=policies/",
+            "new-agent": "versioning/agent/add/",
+            "edit-agent": f"{agent}/change/",
+            "edit-block": f"{block}/change/",
+            "edit-override": "versioning/agent/support/change/",
+            "history": f"{agent}/history/",
+            "version": f"{agent}/versions/{self.first}/",
+            "compare": f"{agent}/compare/?from={self.first}&to={self.draft}",
+            "publish": f"{agent}/publish/",
+            "preview": f"{agent}/preview/",
+            "try": f"{agent}/try/",
+            "usage": f"{block}/usage/",
+            "unpublish": f"{agent}/unpublish/",
+            "delete": f"{agent}/delete/",
+            "workspaces": "versioning/workspace/",
+            "members": "versioning/workspace/acme/members/",
+            "keys": "versioning/workspace/acme/keys/",
+            "audit": "versioning/workspace/acme/audit/",
+            "password": "password_change/",
+            "nothing-here": "versioning/agent/nothing/change/",
+        }
+
+
+def quoted(resource_id: str) -> str:
+    """Return an id as the admin writes it into addresses."""
+    return resource_id.replace("/", "_2F")
+
+
+def make_library(api_of: Callable[[str], RemoteApi]) -> Library:
+    """Let the cast make it, as they would."""
+    alice, paula, edgar = (api_of(name) for name in ("alice", "paula", "edgar"))
+    _make(PROMPT_BLOCKS, paula, "policies/refunds", name="Refund policy", content=REFUNDS, autoPublish=True)
+    _make(PROMPT_BLOCKS, paula, "tone", name="Tone of voice", content=TONE, autoPublish=True)
+    _edit(PROMPT_BLOCKS, edgar, "tone", "Greet people by name", content=TONE + "\nGreet people by name.")
+    _make(AGENTS, alice, "triage", name="Triage", instructions="You sort messages.", visibility="public")
+    instructions: list[dict[str, Any]] = [
+        {"type": "text", "content": "You answer the customers of {{ shop.name || 'our shop' }}."},
+        {"type": "prompt_block_ref", "id": "tone"},
+        {"type": "prompt_block", "content": "Mention the invoice number.", "rules": FOR_BILLING},
+        {"type": "prompt_block_ref", "id": "policies/refunds"},
+    ]
+    first = _make(
+        AGENTS,
+        paula,
+        "front-desk",
+        name="Front desk",
+        instructions=instructions,
+        model=ECHO,
+        agents={"triage": {"description": "Sorts what comes in."}},
+        requestContextSchema=CONTEXT,
+        autoPublish=True,
+    )
+    more = [*instructions, {"type": "text", "content": "Say who will answer.\n" + SCRIPT}]
+    live = _edit(AGENTS, paula, "front-desk", "Say who will answer", instructions=more, autoPublish=True)
+    draft = _edit(
+        AGENTS,
+        edgar,
+        "front-desk",
+        "Be shorter",
+        description="Answers customers, or lets somebody answer who knows.",
+        instructions=[*more[:-1], {"type": "text", "content": "Say who will answer, in a sentence."}],
+    )
+    stable = alice.put(AGENTS.url("front-desk", "labels", "stable"), {"versionId": live["activeVersionId"]})
+    assert stable.status == 200, stable.body
+    return Library(
+        agent="front-desk",
+        block="policies/refunds",
+        first=first["latestVersionId"],
+        live=live["latestVersionId"],
+        draft=draft["latestVersionId"],
+    )
+
+
+def add_something_awkward(edgar: RemoteApi) -> None:
+    """Add what has a name and an id that no line can hold."""
+    long = "a-very-long-identifier-without-any-place-to-break-it/" * 3 + "end"
+    _make(AGENTS, edgar, long, name="Anunusuallylongnamethatnobodywouldchoose" * 3, instructions="Short.")
+
+
+def _make(kind: Any, api: RemoteApi, resource_id: str, **fields: Any) -> dict[str, Any]:
+    answer = api.post(kind.path, {"id": resource_id, "workspaceId": "acme", **fields})
+    assert answer.status == 201, answer.body
+    return dict(answer.body)
+
+
+def _edit(kind: Any, api: RemoteApi, resource_id: str, message: str, **fields: Any) -> dict[str, Any]:
+    answer = api.patch(kind.url(resource_id), {"changeMessage": message, **fields})
+    assert answer.status == 200, answer.body
+    return dict(answer.body)

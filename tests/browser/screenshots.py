@@ -1,0 +1,25 @@
+"""The pictures in docs/screenshots: `make screenshots` draws them anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.browser.conftest import NARROW, WIDE, Enter
+from tests.browser.library import Library
+
+FOLDER = Path(__file__).resolve().parents[2] / "docs/screenshots"
+SHOWN = [
+    *((name, WIDE, "light") for name in ("home", "agents", "edit-agent", "history", "compare", "publish")),
+    *((name, WIDE, "light") for name in ("preview", "try", "members")),
+    *((name, NARROW, "dark") for name in ("home", "edit-agent", "compare")),
+]
+
+
+@pytest.mark.parametrize(("name", "width", "theme"), SHOWN)
+def test_a_page_is_drawn(enter: Enter, library: Library, name: str, width: int, theme: str) -> None:
+    page = enter("alice", library.main_pages[name], width=width, theme=theme)
+    picture = FOLDER / f"{name}-{width}-{theme}.png"
+    page.screenshot(path=picture, animations="disabled", caret="hide")
+    assert picture.stat().st_size

@@ -1,0 +1,251 @@
+"""Editing as people do it: draft and publish, collide, build a condition, try it out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import NARROW, Enter
+from tests.browser.test_pages import MISPLACED, serious_faults
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.remote import RemoteApi
+
+ApiOf = Callable[[str], RemoteApi]
+ECHO = {"provider": "echo", "name": "echo"}
+
+
+@pytest.fixture
+def made(api_of: ApiOf, request: pytest.FixtureRequest) -> str:
+    """The id of a published agent that only this test knows."""
+    agent_id = request.node.name.replace("_", "-").removeprefix("test-")
+    make(AGENTS, api_of("paula"), agent_id, name="Writer", instructions="Write well.", model=ECHO)
+    return agent_id
+
+
+def make(kind: Kind, api: RemoteApi, resource_id: str, **fields: Any) -> None:
+    answer = api.post(kind.path, {"id": resource_id, "workspaceId": "acme", "autoPublish": True, **fields})
+    assert answer.status == 201, answer.body
+
+
+def draft(api_of: ApiOf, agent_id: str) -> dict[str, Any]:
+    body: dict[str, Any] = api_of("alice").get(AGENTS.url(agent_id), status="draft").body
+    return body
+
+
+def edit(enter: Enter, name: str, agent_id: str, **options: Any) -> Page:
+    return enter(name, f"versioning/agent/{agent_id}/change/", **options)
+
+
+def text_of(page: Page) -> Locator:
+    return page.get_by_label("Instructions as one text")
+
+
+def save(page: Page) -> None:
+    page.get_by_role("button", name="Save draft").click()
+    expect(page.get_by_text("is saved as a draft.")).to_be_visible()
+
+
+def test_an_editor_drafts_and_a_publisher_publishes(enter: Enter, api_of: ApiOf, made: str) -> None:
+    page = edit(enter, "edgar", made)
+    text_of(page).fill("Write better.")
+    page.get_by_label("What you changed, and why").fill("Better than well")
+    expect(page.get_by_role("button", name="Publish…")).to_have_count(0)
+    save(page)
+    assert api_of("vera").get(AGENTS.url(made)).body["instructions"] == "Write well."
+    publisher = edit(enter, "paula", made)
+    expect(text_of(publisher)).to_have_value("Write better.")
+    publisher.get_by_role("button", name="Publish…").click()
+    expect(publisher.locator("ins", has_text="better").first).to_be_visible()
+    publisher.get_by_role("button", name="Publish").click()
+    expect(publisher.get_by_text("Version 2 is live.")).to_be_visible()
+    assert api_of("vera").get(AGENTS.url(made)).body["instructions"] == "Write better."
+
+
+def test_of_two_editors_who_collide_neither_loses_a_word(enter: Enter, api_of: ApiOf, made: str) -> None:
+    first, second = edit(enter, "edgar", made), edit(enter, "paula", made)
+    text_of(second).fill("Write like Paula.")
+    second.get_by_role("textbox", name="Description", exact=True).fill("Paula's description")
+    save(second)
+    text_of(first).fill("Write like Edgar.")
+    first.get_by_role("button", name="Save draft").click()
+    told = first.get_by_role("alert")
+    expect(told).to_contain_text("paula saved version 2 just now")
+    expect(told).to_contain_text("You both changed Instructions")
+    expect(first.locator("ins", has_text="Paula").first).to_be_visible()
+    assert first.evaluate(MISPLACED) + serious_faults(first) == []
+    expect(text_of(first)).to_have_value("Write like Edgar.")
+    expect(first.get_by_role("textbox", name="Description", exact=True)).to_have_value("Paula's description")
+    save(first)
+    saved = draft(api_of, made)
+    assert (saved["instructions"], saved["description"]) == ("Write like Edgar.", "Paula's description")
+    versions = api_of("alice").get(AGENTS.url(made, "versions")).body["versions"]
+    assert [version["authorId"] for version in versions] == ["edgar", "paula", "paula"]
+
+
+@pytest.mark.parametrize("width", [1280, NARROW])
+def test_a_condition_is_built_and_previewed(
+    enter: Enter, api_of: ApiOf, width: int, request: pytest.FixtureRequest
+) -> None:
+    agent_id = f"conditions-{width}"
+    make(AGENTS, api_of("paula"), agent_id, name="Writer", instructions="Write well.")
+    page = edit(enter, "edgar", agent_id, width=width)
+    page.get_by_role("radio", name="Blocks").check()
+    expect(page.locator(".block")).to_have_count(1)  # the text so far
+    page.get_by_role("button", name="Add text with conditions").click()
+    block = page.locator(".block").nth(1)
+    block.get_by_label("Text", exact=True).fill("Be generous.")
+    block.get_by_label("Name in the context").fill("customer.tier")
+    block.get_by_label("Value", exact=True).fill("gold")
+    block.get_by_role("button", name="Add group").click()
+    group = block.locator(".condition .rules")
+    group.get_by_role("combobox", name="A group:").select_option(label="any of these holds")
+    group.get_by_label("Name in the context").fill("customer.age")
+    group.get_by_label("Comparison").select_option(label="is at least")
+    expect(group.get_by_label("Sort of value")).to_have_value("number")
+    group.get_by_label("Value", exact=True).fill("18")
+    preview = page.locator("#preview-result")
+    for context, shown in (
+        ('{"customer": {"tier": "gold"}}', False),
+        ('{"customer": {"tier": "gold", "age": 18}}', True),
+    ):
+        page.get_by_label("Context, as JSON").fill(context)
+        page.get_by_role("button", name="Preview what is typed here").click()
+        expect(preview).to_contain_text("2. Text with conditions")
+        expect(preview.get_by_text("its conditions do not hold")).to_have_count(0 if shown else 1)
+        expect(preview.get_by_text("Be generous.")).to_have_count(1 if shown else 0)
+    assert page.evaluate(MISPLACED) + serious_faults(page) == []
+    save(page)
+    age = {"field": "customer.age", "operator": "greater_than_or_equal", "value": 18}
+    assert draft(api_of, agent_id)["instructions"] == [
+        {"type": "text", "content": "Write well."},
+        {
+            "type": "prompt_block",
+            "content": "Be generous.",
+            "rules": {
+                "operator": "AND",
+                "conditions": [
+                    {"field": "customer.tier", "operator": "equals", "value": "gold"},
+                    {"operator": "OR", "conditions": [age]},
+                ],
+            },
+        },
+    ]
+
+
+def test_blocks_are_picked_moved_and_removed(enter: Enter, api_of: ApiOf, made: str) -> None:
+    make(PROMPT_BLOCKS, api_of("paula"), "picked/manners", name="Good manners", content="Be polite.")
+    page = edit(enter, "edgar", made)
+    page.get_by_role("radio", name="Blocks").check()
+    page.get_by_role("button", name="Add prompt block").click()
+    picked = page.locator(".block").nth(1)
+    picked.get_by_role("combobox", name="Prompt block").fill("manners")
+    expect(picked.locator("datalist option")).to_have_attribute("value", "picked/manners")
+    picked.get_by_role("combobox", name="Prompt block").fill("picked/manners")
+    expect(picked.get_by_role("link", name="Good manners")).to_be_visible()
+    page.get_by_role("button", name="Add text", exact=True).click()
+    page.locator(".block").nth(2).get_by_label("Text", exact=True).fill("Not needed.")
+    # With the keyboard alone: up, and away with the last.
+    picked.get_by_role("button", name="Move this block up").focus()
+    page.keyboard.press("Enter")
+    page.locator(".block").nth(2).get_by_role("button", name="Remove this block").focus()
+    page.keyboard.press("Enter")
+    save(page)
+    assert draft(api_of, made)["instructions"] == [
+        {"type": "prompt_block_ref", "id": "picked/manners"},
+        {"type": "text", "content": "Write well."},
+    ]
+
+
+def test_tools_and_sub_agents_are_picked_with_a_description(enter: Enter, api_of: ApiOf, made: str) -> None:
+    page = edit(enter, "edgar", made)
+    page.get_by_role("button", name="Add tool").click()
+    page.get_by_label("Tool", exact=True).fill("search")
+    page.get_by_label("Description of your own").fill("Look it up")
+    page.get_by_role("button", name="Add sub-agent").click()
+    page.get_by_role("combobox", name="Sub-agent").fill("support")
+    expect(page.get_by_role("link", name="Support")).to_be_visible()
+    save(page)
+    expect(page.locator(".notice-warning")).to_contain_text("search")  # no such tool is known
+    saved = draft(api_of, made)
+    assert (saved["tools"], saved["agents"]) == ({"search": {"description": "Look it up"}}, {"support": {}})
+
+
+def test_an_override_of_a_code_defined_agent_begins_with_what_the_code_says(
+    enter: Enter, api_of: ApiOf
+) -> None:
+    page = enter("root", "versioning/agent/supervisor/change/")
+    expect(page.get_by_role("heading", name="Locked: decided by the code")).to_be_visible()
+    expect(page.get_by_label("Name", exact=True)).to_have_count(0)
+    page.get_by_role("radio", name="One text").check()
+    expect(text_of(page)).to_have_value("You lead a small team. Let support answer what is about orders.")
+    text_of(page).fill("You lead a big team.")
+    save(page)
+    saved = api_of("root").get(AGENTS.url("supervisor"), status="draft").body
+    assert saved["instructions"] == "You lead a big team." and "name" not in saved
+
+
+def test_control_s_saves_and_leaving_asks_while_something_is_not_saved(enter: Enter, made: str) -> None:
+    page = edit(enter, "edgar", made)
+    asked = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    text_of(page).fill("Write best.")
+    expect(page.get_by_text("Not saved yet.")).to_be_visible()
+    page.keyboard.press("Control+s")
+    expect(page.get_by_text("is saved as a draft.")).to_be_visible()
+    page.get_by_role("link", name="Home").click()
+    expect(page.get_by_role("heading", name="Home", level=1)).to_be_visible()
+    assert asked == []
+    page.goto(f"versioning/agent/{made}/change/")
+    text_of(page).fill("Never mind.")
+    page.get_by_role("link", name="Home").click()
+    expect(page.get_by_role("heading", name="Home", level=1)).to_be_visible()
+    assert asked == ["beforeunload"]
+
+
+def test_faults_are_told_beside_their_fields(enter: Enter, made: str) -> None:
+    page = edit(enter, "edgar", made)
+    page.get_by_label("Name", exact=True).first.fill("")
+    page.get_by_text("More settings").click()
+    page.get_by_text("Memory", exact=True).click()
+    box = page.get_by_label("Memory as JSON")
+    box.fill("{")
+    page.get_by_role("textbox", name="Description", exact=True).focus()
+    expect(page.get_by_text("This is not JSON yet")).to_be_visible()
+    page.get_by_role("button", name="Save draft").click()
+    expect(page.get_by_role("alert")).to_contain_text("Not saved yet.")
+    expect(page.locator("#fault-name")).to_have_text("Must not be blank")
+    expect(page.locator("#fault-memory")).to_contain_text("Is not valid JSON")
+    expect(box).to_have_value("{")
+    assert page.evaluate(MISPLACED) + serious_faults(page) == []
+
+
+def test_the_draft_answers_beside_what_is_live(enter: Enter, api_of: ApiOf, made: str) -> None:
+    api_of("edgar").patch(
+        AGENTS.url(made), {"instructions": [{"type": "text", "content": "Greet {{ name }}."}]}
+    )
+    page = enter("edgar", f"versioning/agent/{made}/try/")
+    page.get_by_text("Context", exact=True).click()
+    page.get_by_label("Context, as JSON").fill('{"name": "Ada"}')
+    page.get_by_label("Message").fill("Hello?")
+    page.keyboard.press("Enter")
+    columns = {title: page.get_by_role("region", name=title) for title in ("Draft", "Live")}
+    expect(columns["Draft"].locator(".turn-assistant")).to_have_text("Greet Ada.\n\nHello?")
+    expect(columns["Live"].locator(".turn-assistant")).to_have_text("Write well.\n\nHello?")
+    page.get_by_label("Message").fill("Still there?")
+    page.get_by_role("button", name="Send").click()
+    expect(columns["Live"].locator(".turn-assistant").nth(1)).to_have_text("Write well.\n\nStill there?")
+    assert page.evaluate(MISPLACED) + serious_faults(page) == []
+    page.get_by_role("button", name="Start over").click()
+    expect(page.locator(".turn")).to_have_count(0)
+
+
+def test_a_failure_of_the_model_is_told_in_its_column(enter: Enter, api_of: ApiOf, made: str) -> None:
+    api_of("edgar").patch(AGENTS.url(made), {"model": {"provider": "nonsense", "name": "x"}})
+    page = enter("edgar", f"versioning/agent/{made}/try/")
+    page.get_by_label("Message").fill("Hello?")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("region", name="Draft").locator(".turn-fault")).to_contain_text("nonsense")
+    expect(page.get_by_role("region", name="Live").locator(".turn-assistant")).to_contain_text("Hello?")

@@ -1,0 +1,187 @@
+"""Looking back: an older version is found, compared, restored and published; a viewer sees none of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import NARROW, Enter
+from tests.browser.library import Library
+from tests.browser.test_pages import MISPLACED, serious_faults
+from tests.support.api import AGENTS
+from tests.support.remote import RemoteApi
+
+ApiOf = Callable[[str], RemoteApi]
+
+TEXTS = ("Answer in a word.", "Answer in a sentence.", "Answer in a page.")
+
+
+@pytest.fixture
+def told(api_of: ApiOf, request: pytest.FixtureRequest) -> str:
+    """The id of an agent with three versions; the second is live, the third a draft."""
+    agent_id = str(request.node.name).replace("_", "-").removeprefix("test-")
+    paula = api_of("paula")
+    body = {"id": agent_id, "name": "Teller", "workspaceId": "acme", "autoPublish": True}
+    assert paula.post(AGENTS.path, {**body, "instructions": TEXTS[0]}).status == 201
+    for text, goes_live in zip(TEXTS[1:], (True, False), strict=True):
+        answer = paula.patch(AGENTS.url(agent_id), {"instructions": text, "autoPublish": goes_live})
+        assert answer.status == 200, answer.body
+    return agent_id
+
+
+def history(enter: Enter, name: str, agent_id: str, **options: Any) -> Page:
+    return enter(name, f"versioning/agent/{agent_id}/history/", **options)
+
+
+def version(page: Page, number: int) -> Locator:
+    """Return the line of a version in the timeline."""
+    link = page.get_by_role("link", name=f"Version {number}", exact=True)
+    return page.get_by_role("list", name="Versions, newest first").get_by_role("listitem").filter(has=link)
+
+
+def live_text(api_of: ApiOf, agent_id: str) -> str:
+    return str(api_of("vera").get(AGENTS.url(agent_id)).body["instructions"])
+
+
+def restore(page: Page, number: int) -> None:
+    version(page, number).get_by_label(f"More about Version {number}").click()
+    version(page, number).get_by_role("button", name="Restore as a draft").click()
+    expect(page.get_by_text(f"is a copy of Version {number}, and a draft")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [1280, NARROW])
+def test_an_older_version_is_restored_and_published(
+    enter: Enter, api_of: ApiOf, told: str, width: int
+) -> None:
+    page = history(enter, "paula", told, width=width)
+    restore(page, 1)
+    assert live_text(api_of, told) == TEXTS[1]
+    page.get_by_role("link", name="Publish…").click()
+    expect(page.locator("del", has_text="sentence")).to_be_visible()
+    expect(page.locator("ins", has_text="word")).to_be_visible()
+    assert page.evaluate(MISPLACED) + serious_faults(page) == []
+    page.get_by_role("button", name="Publish Version 4").click()
+    expect(page.get_by_text("Version 4 is live.")).to_be_visible()
+    expect(version(page, 4)).to_contain_text("Published")
+    assert live_text(api_of, told) == TEXTS[0]
+
+
+def test_an_older_version_is_published_as_it_is(enter: Enter, api_of: ApiOf, told: str) -> None:
+    page = history(enter, "paula", told)
+    version(page, 1).get_by_label("More about Version 1").click()
+    version(page, 1).get_by_role("link", name="Publish this one…").click()
+    expect(page.get_by_text("This is not the newest version: Version 3 was saved after it")).to_be_visible()
+    page.get_by_role("button", name="Publish Version 1").click()
+    expect(page.get_by_text("Version 1 is live.")).to_be_visible()
+    assert live_text(api_of, told) == TEXTS[0]
+
+
+def test_an_editor_restores_and_is_not_offered_to_publish(enter: Enter, api_of: ApiOf, told: str) -> None:
+    page = history(enter, "edgar", told)
+    restore(page, 1)
+    expect(page.get_by_role("link", name="Publish…")).to_have_count(0)
+    page.get_by_role("link", name="Edit", exact=True).click()
+    expect(page.get_by_label("Instructions as one text")).to_have_value(TEXTS[0])
+    assert live_text(api_of, told) == TEXTS[1]
+
+
+def test_any_two_versions_are_chosen_from_the_keyboard(enter: Enter, told: str) -> None:
+    page = history(enter, "edgar", told)
+    page.get_by_label("Compare from Version 2").focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_label("Compare from Version 1")).to_be_checked()
+    expect(page.get_by_label("Compare to Version 1")).not_to_be_visible()
+    page.get_by_role("button", name="Compare the two chosen").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("del", has_text="word")).to_be_visible()
+    expect(page.locator("ins", has_text="page")).to_be_visible()
+    page.get_by_role("link", name="Swap").click()
+    expect(page.locator("del", has_text="page")).to_be_visible()
+
+
+def test_a_label_is_set_and_removed(enter: Enter, api_of: ApiOf, told: str) -> None:
+    page = history(enter, "paula", told)
+    page.get_by_role("link", name="Version 1", exact=True).click()
+    page.get_by_label("Set or move a label here").fill("Not A Label")
+    page.get_by_role("button", name="Set", exact=True).click()
+    expect(page.get_by_text("Must be 1 to 64 of a-z")).to_be_visible()
+    page.get_by_label("Set or move a label here").fill("canary")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("The label canary is set.")).to_be_visible()
+    assert api_of("alice").get(AGENTS.url(told), label="canary").body["instructions"] == TEXTS[0]
+    page.get_by_role("button", name="Remove the label canary").click()
+    expect(page.get_by_text("The label canary is removed.")).to_be_visible()
+
+
+def test_what_is_live_and_what_would_change_is_found_without_help(enter: Enter, told: str) -> None:
+    page = enter("edgar", f"?q={told}")
+    page.get_by_role("link", name="Teller").first.click()
+    page.get_by_role("link", name="History").click()
+    standing = page.get_by_role("region", name="What is live")
+    expect(standing).to_contain_text("Live now Version 2")
+    expect(standing).to_contain_text("Published by paula")
+    standing.get_by_role("link", name="See what would change").click()
+    expect(page.locator("del", has_text="sentence")).to_be_visible()
+
+
+DRAFT_WORDS = "words-of-a-draft-that-nobody-may-see"
+
+
+def test_a_viewer_sees_no_draft_anywhere(enter: Enter, api_of: ApiOf, library: Library) -> None:
+    edgar = api_of("edgar")
+    for agent_id, published in (("only-a-draft", False), ("with-a-draft", True)):
+        body = {
+            "id": agent_id,
+            "name": f"Agent {agent_id}",
+            "workspaceId": "acme",
+            "instructions": "Live words.",
+        }
+        api_of("paula").post(AGENTS.path, {**body, "autoPublish": published})
+        assert edgar.patch(AGENTS.url(agent_id), {"instructions": DRAFT_WORDS}).status == 200
+    draft_id = edgar.get(AGENTS.url("with-a-draft"), status="draft").body["latestVersionId"]
+    page = enter("vera")
+    agent = "versioning/agent/with-a-draft"
+    guessed = [
+        *library.main_pages.values(),
+        f"?q={DRAFT_WORDS[:-1]}",
+        f"versioning/agent/?q={DRAFT_WORDS[:-1]}",
+        "versioning/agent/?state=Draft",
+        "versioning/agent/only-a-draft/change/",
+        *(
+            f"{agent}/{name}/"
+            for name in ("change", "history", "compare", "publish", "preview", "try", "usage")
+        ),
+        f"{agent}/versions/{draft_id}/",
+    ]
+    pending, seen = [urljoin(page.url, address) for address in guessed], set[str]()
+    while pending:
+        address = pending.pop()
+        if address in seen:
+            continue
+        seen.add(address)
+        page.goto(address)
+        assert DRAFT_WORDS not in page.content() and DRAFT_WORDS not in _values(page), address
+        assert draft_id not in page.content() or draft_id in address, address
+        assert "only-a-draft" not in page.content() or "only-a-draft" in address, address
+        pending.extend(_links_of(page))
+    assert any(address.endswith("/with-a-draft/change/") for address in seen)
+
+
+def _values(page: Page) -> str:
+    """Return what stands in the fields of a page."""
+    values = page.locator("textarea, input").evaluate_all("fields => fields.map(field => field.value)")
+    return "\n".join(values)
+
+
+def _links_of(page: Page) -> list[str]:
+    """Return where the links of a page lead within the studio, without what only orders or narrows."""
+    found = page.locator("a[href]").evaluate_all("links => links.map(link => link.href)")
+    return [
+        link
+        for link in found
+        if urlsplit(link).path.startswith("/studio/") and "?" not in link and "#" not in link
+    ]

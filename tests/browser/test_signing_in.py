@@ -1,0 +1,56 @@
+"""Who comes in, and what the frame is like."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import NARROW, Enter, sign_in
+from tests.support.service import Service
+
+
+def test_an_editor_signs_in_and_out(enter: Enter) -> None:
+    page = enter("edgar")
+    expect(page.get_by_role("heading", name="Home", level=1)).to_be_visible()
+    page.get_by_text("edgar", exact=True).first.click()
+    page.get_by_role("button", name="Sign out").click()
+    page.goto("versioning/agent/")
+    expect(page.get_by_role("button", name="Log in")).to_be_visible()
+
+
+def test_a_member_of_no_workspace_is_told_whom_to_ask(
+    browser: Browser, studio_service: Service, keys: dict[str, str]
+) -> None:
+    page = browser.new_page(base_url=f"{studio_service.url}/studio/")
+    sign_in(page, "nora")
+    expect(page.get_by_text("member of no workspace")).to_be_visible()
+    page.close()
+
+
+def test_the_theme_is_chosen_and_stays(enter: Enter) -> None:
+    page = enter("alice")
+    assert not is_dark(page)
+    page.locator(".bar-user > summary").click()
+    page.get_by_role("button", name="Dark").click()
+    assert is_dark(page)
+    page.goto("versioning/agent/")
+    assert is_dark(page)
+
+
+def test_the_system_decides_until_a_theme_is_chosen(enter: Enter) -> None:
+    assert is_dark(enter("alice", theme="dark"))
+
+
+def test_the_main_menu_is_reached_with_the_keyboard_alone(enter: Enter) -> None:
+    page = enter("vera", width=NARROW)
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the page")).to_be_focused()
+    for _ in range(10):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.textContent") == "Prompt blocks":
+            break
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Prompt blocks", level=1)).to_be_visible()
+
+
+def is_dark(page: Page) -> bool:
+    return bool(page.evaluate("document.documentElement.classList.contains('dark')"))

@@ -1,0 +1,107 @@
+"""An admin at work: somebody is invited, limited and sent away again, and so is a key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import NARROW, WIDE, Enter
+from tests.browser.test_pages import MISPLACED, serious_faults
+from tests.support.api import AGENTS
+from tests.support.remote import RemoteApi, connected
+from tests.support.service import Service
+
+ApiOf = Callable[[str], RemoteApi]
+
+MEMBERS = "versioning/workspace/acme/members/"
+KEYS = "versioning/workspace/acme/keys/"
+
+
+def newcomer(browser: Browser, service: Service, link: str, password: str) -> Page:
+    """Follow a link as somebody who was invited, and choose a password."""
+    page = browser.new_context(base_url=f"{service.url}/studio/").new_page()
+    page.goto(link)
+    assert page.evaluate(MISPLACED) + serious_faults(page) == []
+    page.get_by_label("New password", exact=True).fill(password)
+    page.get_by_label("New password confirmation").fill(password)
+    page.get_by_role("button", name="Save and sign in").click()
+    expect(page.get_by_role("navigation", name="Main")).to_be_visible()
+    return page
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_an_admin_invites_limits_and_sends_away(
+    enter: Enter, browser: Browser, studio_service: Service, width: int
+) -> None:
+    name = f"lena-{width}"
+    alice = enter("alice", MEMBERS, width=width)
+    alice.get_by_label("User name").fill(name)
+    alice.get_by_label("Role", exact=True).select_option("editor")
+    alice.get_by_role("button", name="Invite").click()
+    link = alice.get_by_label(f"The link for {name}").input_value()
+    assert alice.evaluate(MISPLACED) + serious_faults(alice) == []
+
+    lena = newcomer(browser, studio_service, link, "a fine long one")
+    lena.goto("versioning/agent/add/")
+    expect(lena.get_by_role("button", name="Save draft")).to_be_visible()
+    lena.goto(MEMBERS)
+    expect(lena.get_by_text("You may not administer the workspace")).to_be_visible()
+
+    alice.goto(MEMBERS)
+    alice.get_by_label(f"Role of {name}", exact=True).select_option("viewer")
+    alice.get_by_role("button", name=f"Change the role of {name}").click()
+    expect(alice.get_by_text(f"{name} is viewer from now on.")).to_be_visible()
+    lena.goto("versioning/agent/add/")
+    expect(lena.get_by_role("button", name="Save draft")).to_have_count(0)
+
+    alice.get_by_role("link", name=f"Remove {name}").click()
+    alice.get_by_role("button", name=f"Remove {name}").click()
+    expect(alice.get_by_text(f"{name} is no member of this workspace any more.")).to_be_visible()
+    lena.goto("versioning/agent/")
+    expect(lena.get_by_role("navigation", name="Main")).to_have_count(0)
+    lena.context.close()
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_a_key_is_made_limited_and_revoked(
+    enter: Enter, studio_service: Service, api_of: ApiOf, width: int
+) -> None:
+    name = f"Website {width}"
+    page = enter("alice", KEYS, width=width)
+    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_label("May do what").select_option("viewer")
+    page.get_by_role("button", name="Make the key").click()
+    text = page.get_by_label(f"The key {name}").input_value()
+    assert page.evaluate(MISPLACED) + serious_faults(page) == []
+    with connected(studio_service, text) as program:
+        assert program.get(AGENTS.path).status == 200
+        assert program.post(AGENTS.path, AGENTS.body(id=f"by-{width}")).status == 403
+        page.goto(KEYS)
+        expect(page.locator("#content")).not_to_contain_text(text)
+        expect(page.locator("#content")).to_contain_text(text[:11])
+        page.get_by_role("link", name=f"Revoke {name}").click()
+        page.get_by_role("button", name="Revoke it").click()
+        expect(page.get_by_text("opens nothing any more.")).to_be_visible()
+        assert program.get(AGENTS.path).status == 401
+
+
+def test_the_last_admin_cannot_go_and_is_told_why(enter: Enter) -> None:
+    page = enter("charlie", "versioning/workspace/elsewhere/members/")
+    page.get_by_label("Role of charlie", exact=True).select_option("viewer")
+    page.get_by_role("button", name="Change the role of charlie").click()
+    told = "charlie is the last admin of this workspace: make somebody else an admin first"
+    expect(page.get_by_text(told)).to_be_visible()
+
+
+def test_the_log_tells_an_admin_what_was_done(enter: Enter, library: object) -> None:
+    page = enter("alice", "versioning/workspace/acme/audit/")
+    page.get_by_text("Filters").click()
+    page.get_by_label("By whom").fill("alice")
+    page.get_by_label("What was done").select_option("label")
+    page.get_by_role("button", name="Apply").click()
+    line = page.get_by_role("listitem").filter(has_text="labelled").first
+    expect(line).to_contain_text("alice labelled")
+    line.get_by_role("link").first.click()
+    expect(page.get_by_role("list", name="Versions, newest first")).to_be_visible()

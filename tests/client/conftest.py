@@ -1,0 +1,41 @@
+"""Clients to test with. Whatever uses `connect` runs twice, once for each of the two clients."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.support.clients import Clients
+from tests.support.misbehaving import Misbehaving, misbehaving_server
+from tests.support.service import Service
+from versioning.client import AsyncClient, Client
+
+
+@pytest.fixture(params=[Client, AsyncClient], ids=["blocking", "awaiting"])
+def connect(request: pytest.FixtureRequest) -> Iterator[Clients]:
+    """Makes clients: `connect(url, key, **settings)`."""
+    clients = Clients(request.param)
+    yield clients
+    clients.close()
+
+
+@pytest.fixture
+def client(connect: Clients, live_service: Service) -> Any:
+    """A client of a real server, with the key of an admin."""
+    return connect(live_service.url, live_service.key)
+
+
+@pytest.fixture
+def new_id() -> str:
+    """An id that no other test uses, for the real server is everybody's."""
+    return f"it-{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def server() -> Iterator[Misbehaving]:
+    """A server that does what the test tells it to."""
+    with misbehaving_server() as server:
+        yield server

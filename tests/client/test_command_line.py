@@ -1,0 +1,518 @@
+"""The command line: get, pull, push and diff, and the exit codes that scripts rely on."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.support.relay import relay_to
+from tests.support.service import ROOT, Service
+from versioning.client import Client, NotFound
+from versioning.client.__main__ import main
+
+DONE, DIFFERENT, FAILED = 0, 1, 2
+
+
+@dataclass
+class Outcome:
+    """What a command did."""
+
+    code: int
+    out: str
+    err: str
+
+
+@dataclass
+class Desk:
+    """Somebody with a folder, a workspace of their own on the real server, and the command line."""
+
+    client: Client
+    workspace: str
+    folder: Path
+    run: Callable[..., Outcome]
+
+    def path(self, resource_id: str, kind: str = "agents") -> Path:
+        """Return the file of a resource."""
+        return self.folder / kind / f"{quote(resource_id, safe='')}.json"
+
+    def edit(self, resource_id: str, kind: str = "agents", **changes: Any) -> None:
+        """Edit a file; None removes a field."""
+        path = self.path(resource_id, kind)
+        config = {**json.loads(path.read_text()), **changes}
+        path.write_text(json.dumps({name: value for name, value in config.items() if value is not None}))
+
+    def does(self, command: str, *more: str) -> Outcome:
+        """Pull, push or diff the folder."""
+        return self.run(command, str(self.folder), "--workspace", self.workspace, *more)
+
+    def agent(self, resource_id: str, text: str = "one", **more: Any) -> Any:
+        """Make a published agent."""
+        fields = {"name": "Writer", "instructions": text, "auto_publish": True, **more}
+        self.client.create_stored_agent(id=resource_id, workspace_id=self.workspace, **fields)
+        return self.client.get_stored_agent(resource_id)
+
+    def everything(self) -> dict[str, tuple[str | None, str | None]]:
+        """Return the pointers of all that there is in the workspace."""
+        asked: Any = {"workspace_id": self.workspace, "status": "all"}
+        found = [*self.client.iter_stored_agents(**asked), *self.client.iter_stored_prompt_blocks(**asked)]
+        return {
+            f"{one.id} {type(one).__name__}": (one.active_version_id, one.latest_version_id) for one in found
+        }
+
+
+MANY_WORKSPACES = """
+from django.contrib.auth.models import User
+from versioning.access import Role
+from versioning.models import Membership, Workspace
+tester = User.objects.get(username="tester")
+for number in range(100):
+    workspace = Workspace.objects.create(id=f"desk-{number}", name="Desk")
+    Membership.objects.grant(tester, workspace, Role.ADMIN)
+"""
+
+
+@pytest.fixture(scope="module")
+def workspaces(live_service: Service) -> Iterator[str]:
+    """More workspaces than there are tests here, made at once because each command takes seconds."""
+    live_service.manage("shell", "-c", MANY_WORKSPACES)
+    return (f"desk-{number}" for number in range(100))
+
+
+@pytest.fixture(scope="module")
+def key(live_service: Service) -> str:
+    """A key that reaches all workspaces of the tester."""
+    return live_service.manage("create_api_key", "tester")
+
+
+@pytest.fixture
+def run(live_service: Service, key: str, capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
+    """Run a command as the tester."""
+
+    def run(*arguments: str) -> Outcome:
+        code = main(["--url", live_service.url, "--api-key", key, *arguments])
+        return Outcome(code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def desk(
+    live_service: Service, key: str, workspaces: Iterator[str], tmp_path: Path, run: Callable[..., Outcome]
+) -> Iterator[Desk]:
+    """A workspace of one's own with two agents and a block, all published."""
+    workspace = next(workspaces)
+    with Client(live_service.url, api_key=key) as client:
+        desk = Desk(client, workspace, tmp_path / "editor", run)
+        client.create_stored_prompt_block(
+            id=f"{workspace}-tone", workspace_id=workspace, name="Tone", content="kind", auto_publish=True
+        )
+        block = {"type": "prompt_block_ref", "id": f"{workspace}-tone"}
+        desk.agent(f"{workspace}-lead", [block, {"type": "text", "content": "Lead."}], description="Leads.")
+        desk.agent(f"{workspace}/team ü%", "one", memory={"z": 1.0, "a": [None, True]})
+        yield desk
+
+
+@pytest.fixture
+def writer(desk: Desk) -> Any:
+    """The agent with an unusual id."""
+    return desk.client.get_stored_agent(f"{desk.workspace}/team ü%")
+
+
+class TestRoundTrip:
+    """Pull, edit, push and diff change what was edited and nothing else."""
+
+    def test_pulled_files_are_the_servers_exports(self, desk: Desk, writer: Any) -> None:
+        assert desk.does("pull").code == DONE
+        files = sorted(path for path in desk.folder.rglob("*.json") if path.name != ".editor.json")
+        assert len(files) == 3
+        path = desk.folder / writer.export().file_name
+        assert path in files and path.read_bytes() == writer.export().content.encode()
+
+    def test_what_is_pulled_does_not_differ(self, desk: Desk) -> None:
+        before = desk.everything()
+        desk.does("pull")
+        assert desk.does("diff") == Outcome(DONE, "", "")
+        assert desk.does("push") == Outcome(DONE, "", "")
+        assert desk.does("push", "--publish") == Outcome(DONE, "", "")
+        assert desk.does("pull") == Outcome(DONE, "", "")
+        assert desk.everything() == before
+
+    def test_an_edit_becomes_a_draft_of_exactly_that_edit(self, desk: Desk, writer: Any) -> None:
+        desk.does("pull")
+        before = desk.everything()
+        desk.edit(writer.id, instructions="two", memory=None)
+        differing = desk.does("diff")
+        assert differing.code == DIFFERENT
+        assert '-  "instructions": "one"' in differing.out and '+  "instructions": "two"' in differing.out
+        assert desk.everything() == before
+        assert desk.does("push", "-m", "Shorter").code == DONE
+        newest = writer.list_versions().versions[0]
+        assert (sorted(newest.changed_fields), newest.change_message) == (
+            ["instructions", "memory"],
+            "Shorter",
+        )
+        assert newest.config == json.loads(desk.path(writer.id).read_text())
+        assert writer.details().instructions == "one"
+        changed = {name for name, pointers in desk.everything().items() if pointers != before[name]}
+        assert changed == {f"{writer.id} AgentRecord"}
+
+    def test_what_is_pushed_does_not_differ(self, desk: Desk, writer: Any) -> None:
+        desk.does("pull")
+        desk.edit(writer.id, instructions="two")
+        desk.does("push")
+        before = desk.everything()
+        assert desk.does("diff").code == DONE
+        assert desk.does("push").code == DONE
+        assert desk.does("pull").code == DONE
+        assert desk.everything() == before
+        assert json.loads(desk.path(writer.id).read_text())["instructions"] == "two"
+
+    def test_pushing_can_publish(self, desk: Desk, writer: Any) -> None:
+        desk.does("pull")
+        desk.edit(writer.id, instructions="two")
+        assert desk.does("push", "--publish").code == DONE
+        assert (writer.details().instructions, writer.details().has_draft) == ("two", False)
+        assert desk.does("diff").out == ""
+
+    def test_what_was_pushed_as_a_draft_can_be_published_later(self, desk: Desk, writer: Any) -> None:
+        desk.does("pull")
+        desk.edit(writer.id, instructions="two")
+        desk.does("push")
+        draft = writer.details().latest_version_id
+        assert desk.does("push", "--publish").code == DONE
+        assert writer.details().active_version_id == draft
+        assert writer.list_versions().total == 2
+
+    def test_new_files_become_drafts_and_files_that_are_gone_delete_nothing(
+        self, desk: Desk, writer: Any
+    ) -> None:
+        desk.does("pull")
+        desk.path(writer.id).unlink()
+        new = f"{desk.workspace}-new"
+        for kind, text in (("agents", "instructions"), ("prompt-blocks", "content")):
+            desk.path(new, kind).write_text(json.dumps({"name": "New", text: "new", "description": None}))
+        assert desk.does("diff").code == DIFFERENT
+        assert desk.does("push", "-m", "Made").code == DONE
+        made = desk.client.get_stored_agent(new)
+        assert (made.details(status="draft").status, made.details().workspace_id) == ("draft", desk.workspace)
+        assert made.list_versions().versions[0].change_message == "Made"
+        assert desk.client.get_stored_prompt_block(new).details(status="draft").content == "new"
+        assert writer.details().instructions == "one"
+        assert desk.does("pull").code == DONE
+        assert desk.path(new).exists() and desk.path(writer.id).exists()
+        assert desk.does("push", "--publish").code == DONE
+        assert made.details().status == "published"
+        assert desk.does("diff").out == ""
+
+    def test_a_field_that_is_taken_out_of_a_file_is_cleared(self, desk: Desk) -> None:
+        desk.does("pull")
+        lead = f"{desk.workspace}-lead"
+        desk.edit(lead, description=None)
+        desk.does("push", "--publish")
+        assert desk.client.get_stored_agent(lead).details().description is None
+
+    def test_drafts_of_others_are_neither_pulled_nor_touched(self, desk: Desk, writer: Any) -> None:
+        writer.update(instructions="of another")
+        before = desk.everything()
+        desk.does("pull")
+        assert json.loads(desk.path(writer.id).read_text())["instructions"] == "one"
+        assert desk.does("diff").code == DONE
+        assert desk.does("push", "--publish").code == DONE
+        assert desk.everything() == before
+
+    def test_an_override_of_an_agent_in_code_is_a_file_like_others(
+        self, live_service: Service, run: Callable[..., Outcome], tmp_path: Path
+    ) -> None:
+        path = tmp_path / "agents" / "supervisor.json"
+        path.parent.mkdir()
+        options = [str(tmp_path), "--workspace", "default"]
+        with Client(live_service.url, api_key=live_service.key) as client:
+            override = client.get_stored_agent("supervisor")
+            try:
+                for text, tools in (("first", {"order_status": {}}), ("second", None)):
+                    config = {"instructions": text, **({"tools": tools} if tools else {})}
+                    path.write_text(json.dumps(config))
+                    assert run("push", *options, "--publish").code == DONE
+                    assert client.get_agent("supervisor").details().instructions == text
+                    assert override.export().config == config
+                    assert "supervisor" not in run("diff", *options).out
+            finally:
+                override.delete()
+
+    def test_a_folder_without_a_memory_is_taken_at_its_word(self, desk: Desk, writer: Any) -> None:
+        desk.does("pull")
+        (desk.folder / ".editor.json").unlink()
+        writer.update(instructions="of another", auto_publish=True)
+        assert desk.does("diff").code == DIFFERENT
+        assert desk.does("push").code == DONE
+        assert writer.details(status="draft").instructions == "one"
+
+
+class TestMeanwhile:
+    """Others work too; what they did is neither undone nor overwritten."""
+
+    def test_what_others_published_is_not_undone(self, desk: Desk, writer: Any) -> None:
+        desk.does("pull")
+        writer.update(instructions="of another", auto_publish=True)
+        before = desk.everything()
+        outcome = desk.does("push", "--publish")
+        assert outcome.code == DONE and "left" in outcome.out
+        assert desk.everything() == before
+        assert desk.does("diff").code == DIFFERENT
+        assert desk.does("pull").code == DONE
+        assert json.loads(desk.path(writer.id).read_text())["instructions"] == "of another"
+        assert desk.does("diff").code == DONE
+
+    @pytest.mark.parametrize("published", [True, False])
+    def test_what_both_changed_is_a_conflict(self, desk: Desk, writer: Any, published: bool) -> None:
+        desk.does("pull")
+        writer.update(description="of another", auto_publish=published)
+        desk.edit(writer.id, instructions="mine")
+        before, mine = desk.everything(), desk.path(writer.id).read_text()
+        outcome = desk.does("push")
+        assert outcome.code == FAILED and desk.path(writer.id).name in outcome.err
+        assert desk.everything() == before
+        assert desk.does("diff").code == DIFFERENT
+        desk.does("pull")
+        assert desk.path(writer.id).read_text() == mine
+
+    def test_a_conflict_does_not_keep_other_files_back(self, desk: Desk, writer: Any) -> None:
+        desk.does("pull")
+        writer.update(description="of another")
+        for resource_id in (writer.id, f"{desk.workspace}-lead"):
+            desk.edit(resource_id, name="mine")
+        assert desk.does("push").code == FAILED
+        lead = desk.client.get_stored_agent(f"{desk.workspace}-lead")
+        assert lead.details(status="draft").name == "mine"
+
+    def test_what_was_done_before_the_server_went_is_said_and_remembered(
+        self, desk: Desk, writer: Any, live_service: Service, key: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        with relay_to(live_service.url) as relay:
+            options = ["--url", relay.url, "--api-key", key, "--workspace", desk.workspace]
+            assert main(["pull", str(desk.folder), *options]) == DONE
+            desk.edit(f"{desk.workspace}-tone", "prompt-blocks", content="mine")
+            desk.edit(writer.id, instructions="mine")
+            relay.cut_before(b"GET /api/stored/agents/")
+            capsys.readouterr()
+            assert main(["push", str(desk.folder), *options]) == FAILED
+            said = capsys.readouterr()
+        assert f"saved: prompt-blocks/{desk.workspace}-tone.json" in said.out and "error:" in said.err
+        assert (
+            desk.client.get_stored_prompt_block(f"{desk.workspace}-tone").details(status="draft").content
+            == "mine"
+        )
+
+    def test_force_saves_the_file_and_keeps_the_history(self, desk: Desk, writer: Any) -> None:
+        desk.does("pull")
+        writer.update(description="of another")
+        desk.edit(writer.id, instructions="mine")
+        assert desk.does("push", "--force").code == DONE
+        found = writer.details(status="draft")
+        assert (found.instructions, found.description) == ("mine", None)
+        assert [one.description for one in writer.iter_versions()] == [None, "of another", None]
+
+    def test_force_pulls_over_an_edit(self, desk: Desk, writer: Any) -> None:
+        desk.does("pull")
+        desk.edit(writer.id, instructions="mine")
+        kept = desk.does("pull")
+        assert kept.code == DONE and "kept" in kept.out
+        assert json.loads(desk.path(writer.id).read_text())["instructions"] == "mine"
+        assert desk.does("pull", "--force").code == DONE
+        assert json.loads(desk.path(writer.id).read_text())["instructions"] == "one"
+
+    def test_a_file_that_was_never_agreed_on_is_not_overwritten(self, desk: Desk, writer: Any) -> None:
+        desk.path(writer.id).parent.mkdir(parents=True)
+        desk.path(writer.id).write_text('{"name": "Mine", "instructions": "mine"}')
+        outcome = desk.does("pull")
+        assert outcome.code == FAILED and "--force" in outcome.err
+        assert json.loads(desk.path(writer.id).read_text())["name"] == "Mine"
+
+    def test_what_is_not_published_any_more_is_removed_unless_it_was_edited(
+        self, desk: Desk, writer: Any
+    ) -> None:
+        desk.does("pull")
+        lead = desk.client.get_stored_agent(f"{desk.workspace}-lead")
+        desk.edit(lead.id, name="mine")
+        lead.delete()
+        writer.delete()
+        outcome = desk.does("pull")
+        assert outcome.code == DONE and "removed" in outcome.out
+        assert desk.path(lead.id).exists() and not desk.path(writer.id).exists()
+
+    def test_what_was_deleted_is_not_made_again(self, desk: Desk, writer: Any) -> None:
+        desk.does("pull")
+        writer.delete()
+        outcome = desk.does("push")
+        assert outcome.code == DONE and "left" in outcome.out
+        desk.edit(writer.id, instructions="mine")
+        assert desk.does("push").code == FAILED
+        with pytest.raises(NotFound):
+            writer.details(status="draft")
+        assert desk.does("push", "--force").code == DONE
+        assert writer.details(status="draft").instructions == "mine"
+
+    def test_a_draft_that_the_file_never_held_is_mentioned(self, desk: Desk, writer: Any) -> None:
+        writer.update(description="of another")
+        desk.does("pull")
+        desk.edit(writer.id, instructions="mine")
+        outcome = desk.does("push")
+        assert outcome.code == DONE and "history" in outcome.out
+        assert writer.details(status="draft").config == json.loads(desk.path(writer.id).read_text())
+
+    def test_what_one_server_agreed_to_says_nothing_about_another(self, desk: Desk, writer: Any) -> None:
+        desk.does("pull")
+        state = desk.folder / ".editor.json"
+        state.write_text(state.read_text().replace(desk.client.address, "http://127.0.0.1:1/api"))
+        writer.update(instructions="of another", auto_publish=True)
+        assert desk.does("push").code == DONE
+        assert writer.details(status="draft").instructions == "one"
+
+
+class TestFiles:
+    """What may stand in the folder."""
+
+    @pytest.mark.parametrize(
+        "name",
+        ["a b.json", "a%2fb.json", "%61.json", "a%2F..%2Fb.json", "versions.json", "%ff.json", ".json"],
+    )
+    @pytest.mark.parametrize("command", ["push", "diff"])
+    def test_a_name_that_is_no_encoded_id_is_refused(self, desk: Desk, name: str, command: str) -> None:
+        desk.does("pull")
+        before = desk.everything()
+        (desk.folder / "agents" / name).write_text('{"name": "x", "instructions": "x"}')
+        outcome = desk.does(command)
+        assert outcome.code == FAILED and f"agents/{name}" in outcome.err
+        assert desk.everything() == before
+
+    @pytest.mark.parametrize(
+        "text",
+        ["", "{", "[]", '{"a": NaN}', '{"a": 1, "a": 2}', '{"visibility": "public"}', '{"id": "x"}'],
+    )
+    def test_a_file_that_holds_no_configuration_is_refused_before_anything_is_saved(
+        self, desk: Desk, writer: Any, text: str
+    ) -> None:
+        desk.does("pull")
+        desk.edit(f"{desk.workspace}-tone", "prompt-blocks", content="mine")
+        before = desk.everything()
+        desk.path(writer.id).write_text(text)
+        outcome = desk.does("push")
+        assert outcome.code == FAILED and desk.path(writer.id).name in outcome.err
+        assert desk.everything() == before
+
+    def test_what_the_server_refuses_is_said_with_the_field(self, desk: Desk, writer: Any) -> None:
+        desk.does("pull")
+        desk.edit(writer.id, bogus=1)
+        outcome = desk.does("push")
+        assert outcome.code == FAILED and "bogus" in outcome.err
+
+    def test_how_a_file_is_laid_out_does_not_matter(self, desk: Desk, writer: Any) -> None:
+        desk.does("pull")
+        desk.edit(writer.id)
+        assert desk.does("diff").code == DONE
+
+    def test_other_files_are_left_alone(self, desk: Desk) -> None:
+        desk.does("pull")
+        (desk.folder / "agents" / "README.md").write_text("hello")
+        (desk.folder / "notes.json").write_text("hello")
+        assert desk.does("diff").code == DONE
+
+    @pytest.mark.parametrize("command", ["push", "diff"])
+    def test_a_folder_that_is_not_there_is_not_made(self, desk: Desk, command: str) -> None:
+        outcome = desk.does(command)
+        assert outcome.code == FAILED and "is not a folder" in outcome.err
+        assert not desk.folder.exists()
+
+    def test_a_broken_memory_is_said_and_not_guessed(self, desk: Desk) -> None:
+        desk.does("pull")
+        (desk.folder / ".editor.json").write_text("{")
+        outcome = desk.does("push")
+        assert outcome.code == FAILED and ".editor.json" in outcome.err
+
+
+class TestGet:
+    """One resource, as JSON."""
+
+    def test_an_agent_is_printed_as_it_is_served(self, desk: Desk, writer: Any) -> None:
+        outcome = desk.run("get", "agent", writer.id)
+        assert (outcome.code, json.loads(outcome.out)["source"]) == (DONE, "stored")
+        assert (
+            outcome.out
+            == json.dumps(json.loads(outcome.out), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+        )
+
+    @pytest.mark.parametrize("kind", ["agent", "stored-agent"])
+    def test_a_version_can_be_selected(self, desk: Desk, writer: Any, kind: str) -> None:
+        draft = writer.update(instructions="two").latest_version_id
+        writer.set_label("tested", draft)
+        for selector in (["--status", "draft"], ["--version-id", draft], ["--label", "tested"]):
+            outcome = desk.run("get", kind, writer.id, *selector)
+            assert json.loads(outcome.out)["instructions"] == "two"
+
+    def test_a_prompt_block_is_printed(self, desk: Desk) -> None:
+        outcome = desk.run("get", "prompt-block", f"{desk.workspace}-tone")
+        assert json.loads(outcome.out)["content"] == "kind"
+
+    def test_what_is_not_there_is_an_error(self, desk: Desk) -> None:
+        outcome = desk.run("get", "agent", "nobody-knows-it")
+        assert (outcome.code, outcome.out) == (FAILED, "") and outcome.err.startswith("error: ")
+
+
+class TestTheCommand:
+    """The command as a script runs it."""
+
+    def command(self, *arguments: str, **environment: str) -> Outcome:
+        """Run the command in a process of its own."""
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("EDITOR_")}
+        done = subprocess.run(
+            [sys.executable, "-m", "versioning.client", *arguments],
+            cwd=ROOT,
+            env={**inherited, **environment},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        return Outcome(done.returncode, done.stdout, done.stderr)
+
+    def test_the_environment_says_which_server(self, live_service: Service, tmp_path: Path) -> None:
+        environment = {"EDITOR_URL": live_service.url, "EDITOR_API_KEY": live_service.key}
+        assert self.command("get", "agent", "support", **environment).code == DONE
+        differing = self.command("diff", str(tmp_path), "--workspace", "default", **environment)
+        assert differing.code in {DONE, DIFFERENT}
+
+    def test_options_may_stand_before_and_after_the_command(self, live_service: Service) -> None:
+        options = ["--url", live_service.url, "--api-key", live_service.key]
+        assert self.command(*options, "get", "agent", "support").code == DONE
+        assert self.command("get", "agent", "support", *options).code == DONE
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            [],
+            ["bogus"],
+            ["get", "agent"],
+            ["get", "tool", "x"],
+            ["push"],
+            ["get", "agent", "x"],
+            ["get", "agent", "x", "--url", "127.0.0.1", "--api-key", "ek_x"],
+        ],
+        ids=repr,
+    )
+    def test_a_command_that_makes_no_sense_is_explained(self, arguments: list[str]) -> None:
+        outcome = self.command(*arguments)
+        assert outcome.code == FAILED and "usage:" in outcome.err
+
+    def test_a_server_that_is_not_there_is_an_error(self, tmp_path: Path) -> None:
+        outcome = self.command("pull", str(tmp_path), "--url", "http://127.0.0.1:9", "--api-key", "ek_x")
+        assert outcome.code == FAILED and outcome.err.count("\n") == 1
+        assert "Traceback" not in outcome.err

@@ -1,0 +1,104 @@
+"""Prompts without the server come to the same text as with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.configurations import FOR_GOLD, FULL_BLOCK, rule_groups, unhurried
+from tests.support.service import Service
+from versioning.client import Client, ValidationFailed, compile_prompt, referenced_blocks
+from versioning.conditions import holds
+
+CONTEXTS: list[dict[str, Any]] = [
+    {},
+    {"tier": "gold"},
+    {"tier": "silver", "manner": "brisk"},
+    {"tier": "gold", "manner": None, "user": {"name": "Ann"}},
+    {"tier": ["gold"], "user": {"name": {"first": "Ü"}}},
+]
+TEMPLATES = ["Hi {{ user.name || 'you' }}.", "{{ manner }}", "{{ user }}", "  ", "{{ manner || '' }}"]
+
+
+def reference(block_id: str) -> dict[str, Any]:
+    return {"type": "prompt_block_ref", "id": block_id}
+
+
+@pytest.fixture
+def blocking(live_service: Service) -> Any:
+    """A client of the real server."""
+    with Client(live_service.url, api_key=live_service.key) as client:
+        yield client
+
+
+def test_a_block_comes_to_what_the_server_makes_of_it(blocking: Client, new_id: str) -> None:
+    block = blocking.create_stored_prompt_block(**{**FULL_BLOCK, "id": new_id})
+    for context in CONTEXTS:
+        shown = blocking.preview_instructions([reference(new_id)], context=context).result
+        assert compile_prompt(block, context) == shown
+    assert {bool(compile_prompt(block, context)) for context in CONTEXTS} == {True, False}
+
+
+def test_an_agent_comes_to_what_the_server_makes_of_it(blocking: Client, new_id: str) -> None:
+    for number, template in enumerate(TEMPLATES):
+        blocking.create_stored_prompt_block(
+            id=f"{new_id}/{number}", name="x", content=template, rules=FOR_GOLD if number % 2 else None
+        )
+    blocks = [
+        *({"type": "prompt_block", "content": one, "rules": FOR_GOLD} for one in TEMPLATES),
+        *({"type": "text", "content": one} for one in TEMPLATES),
+        *(reference(f"{new_id}/{number}") for number in range(len(TEMPLATES))),
+    ]
+    agent = blocking.create_stored_agent(id=new_id, name="x", instructions=blocks, auto_publish=False)
+    found = {
+        block_id: blocking.get_stored_prompt_block(block_id).details()
+        for block_id in referenced_blocks(agent)
+    }
+    assert len(found) == len(TEMPLATES)
+    for context in CONTEXTS:
+        shown = blocking.preview_instructions(blocks, context=context).result
+        assert compile_prompt(agent, context, blocks=found) == shown
+        served = blocking.get_agent(new_id, status="draft").details(request_context=context)
+        assert compile_prompt(served) == shown
+
+
+@given(rule_groups, st.sampled_from(CONTEXTS))
+@unhurried
+def test_rules_hold_here_as_they_hold_there(rules: Any, context: dict[str, Any]) -> None:
+    assert compile_prompt({"content": "shown", "rules": rules}, context) == "shown" * holds(rules, context)
+
+
+def test_text_is_used_as_it_is() -> None:
+    assert compile_prompt({"instructions": " {{ name }} "}, {"name": "Ann"}) == " {{ name }} "
+
+
+def test_an_exported_file_can_be_compiled() -> None:
+    assert compile_prompt({"name": "x", "content": "Hi {{ name }}."}, {"name": "Ann"}) == "Hi Ann."
+
+
+def test_a_missing_block_is_named() -> None:
+    agent = {"instructions": [reference("tone"), reference("a/b"), {"type": "text", "content": "x"}]}
+    with pytest.raises(ValidationFailed, match="'a/b'") as fault:
+        compile_prompt(agent, {}, blocks={"tone": {"content": "kind"}})
+    assert [issue.field for issue in fault.value.issues] == ["blocks"]
+    assert compile_prompt(agent, {}, blocks={"tone": {"content": "kind"}, "a/b": None}) == "kind\n\nx"
+
+
+@pytest.mark.parametrize("prompt", [{}, {"name": "x"}, {"instructions": [reference("a")]}], ids=repr)
+def test_what_is_no_prompt_is_refused(prompt: dict[str, Any]) -> None:
+    with pytest.raises(ValidationFailed):
+        compile_prompt(prompt, {}, blocks={"a": {"name": "no content"}})
+
+
+def test_what_the_server_would_refuse_as_too_long_is_refused() -> None:
+    with pytest.raises(ValidationFailed) as fault:
+        compile_prompt({"content": "{{ v }}" * 10_000}, {"v": "x" * 10_000})
+    assert fault.value.code == "instructions_too_long"
+
+
+def test_a_block_is_named_once_however_often_it_is_used() -> None:
+    assert referenced_blocks({"instructions": [reference("b"), reference("a"), reference("b")]}) == ["b", "a"]
+    assert referenced_blocks({"instructions": "text"}) == []

@@ -1,0 +1,210 @@
+"""The folder with the last good answers: what is in it, who may read it, and what it survives."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.clients import Clients
+from tests.support.misbehaving import Misbehaving, hang_up, record, says
+from versioning.client import Client, EditorError, NotFound, Unreachable
+
+KEY = "ek_very_secret"
+DOWN_AT_ONCE: dict[str, Any] = {"retries": 0}
+
+
+def read(client: Any) -> Any:
+    """Read `writer`."""
+    return client.get_stored_agent("writer").details()
+
+
+def files(folder: Path) -> list[Path]:
+    """Return the files of the folder, sorted."""
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder that does not exist yet."""
+    return tmp_path / "deep" / "cache"
+
+
+@pytest.fixture
+def restarted(connect: Clients, server: Misbehaving, folder: Path) -> Callable[[], Any]:
+    """An application that has read `writer` is started anew, and the server is gone."""
+    server.does(record())
+    assert not read(connect(server.url, KEY, cache_dir=folder)).stale
+
+    def start(url: str = server.url, key: str = KEY) -> Any:
+        server.does(hang_up)
+        return connect(url, key, cache_dir=folder, **DOWN_AT_ONCE)
+
+    return start
+
+
+def test_a_restarted_application_has_the_last_good_answer(restarted: Callable[[], Any]) -> None:
+    found = read(restarted())
+    assert (found.instructions, found.stale, found.etag) == ("one", True, '"1"')
+
+
+def test_a_restarted_application_asks_first(
+    connect: Clients, server: Misbehaving, folder: Path, restarted: Callable[[], Any]
+) -> None:
+    server.does(record())
+    client = connect(server.url, KEY, cache_dir=folder, max_age=1000)
+    assert read(client).stale is False
+    assert [one.headers.get("if-none-match") for one in server.asked] == ['"1"']
+    server.does(record('"2"', instructions="two"))
+    assert read(connect(server.url, KEY, cache_dir=folder, max_age=1000)).instructions == "two"
+    assert read(restarted()).instructions == "two"
+
+
+def test_the_key_is_nowhere_in_the_folder(restarted: Callable[[], Any], folder: Path) -> None:
+    texts = [str(path) + path.read_text() for path in files(folder)]
+    assert len(texts) == 1
+    assert not any(KEY in text for text in texts)
+
+
+def test_nobody_else_may_read_the_folder(restarted: Callable[[], Any], folder: Path) -> None:
+    (path,) = files(folder)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_another_key_does_not_get_the_answer(restarted: Callable[..., Any]) -> None:
+    with pytest.raises(Unreachable):
+        read(restarted(key="ek_other"))
+
+
+def test_another_server_does_not_get_the_answer(restarted: Callable[..., Any], server: Misbehaving) -> None:
+    with pytest.raises(Unreachable):
+        read(restarted(url=server.url.replace("127.0.0.1", "localhost")))
+
+
+DAMAGES: dict[str, Callable[[str], str]] = {
+    "empty": lambda text: "",
+    "cut": lambda text: text[: len(text) // 2],
+    "no JSON": lambda text: "hello",
+    "a list": lambda text: "[]",
+    "another text": lambda text: text.replace("one", "two"),
+    "another question": lambda text: text.replace("/stored/agents/writer", "/stored/agents/editor"),
+    "no body": lambda text: json.dumps({**json.loads(text), "body": None}),
+    "no digest": lambda text: json.dumps({k: v for k, v in json.loads(text).items() if k != "digest"}),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_file_is_ignored(
+    restarted: Callable[[], Any], server: Misbehaving, folder: Path, damage: Callable[[str], str]
+) -> None:
+    (path,) = files(folder)
+    path.write_text(damage(path.read_text()))
+    client = restarted()
+    with pytest.raises(Unreachable):
+        read(client)
+    server.does(record(), hang_up)
+    assert [read(client).stale, read(client).stale] == [False, True]
+    assert read(restarted()).instructions == "one"
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_refusal_removes_the_file(
+    connect: Clients, server: Misbehaving, folder: Path, restarted: Callable[[], Any], status: int
+) -> None:
+    server.does(says(status))
+    with pytest.raises(EditorError):
+        read(connect(server.url, KEY, cache_dir=folder))
+    assert files(folder) == []
+    with pytest.raises(Unreachable):
+        read(restarted())
+
+
+def test_a_key_that_does_not_hold_removes_all_its_files_and_no_others(
+    connect: Clients, server: Misbehaving, folder: Path, restarted: Callable[..., Any]
+) -> None:
+    server.does(record())
+    client = connect(server.url, KEY, cache_dir=folder)
+    client.get_agent("writer").details()
+    read(connect(server.url, "ek_other", cache_dir=folder))
+    assert len(files(folder)) == 3
+    server.does(says(401))
+    with pytest.raises(EditorError):
+        client.list_agents()
+    assert len(files(folder)) == 1
+    assert read(restarted(key="ek_other")).stale
+
+
+def test_what_is_deleted_loses_its_files_and_nothing_else_does(
+    connect: Clients, server: Misbehaving, folder: Path
+) -> None:
+    client = connect(server.url, KEY, cache_dir=folder)
+    server.does(record())
+    client.get_stored_agent("writer").details()
+    client.get_stored_agent("writer").details(status="draft")
+    client.get_agent("writer").details()
+    client.get_stored_prompt_block("writer").details()
+    server.does(says(200, {"success": True, "message": ""}))
+    client.get_stored_agent("writer").delete()
+    (path,) = files(folder)
+    assert "/stored/prompt-blocks/writer" in path.read_text()
+
+
+def test_many_questions_do_not_fill_the_disk(
+    connect: Clients, server: Misbehaving, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("versioning.client.disk.MAX_ENTRIES", 3)
+    agent = connect(server.url, KEY, cache_dir=folder).get_agent("writer")
+    server.does(record())
+    for number in range(6):
+        agent.details(request_context={"n": number})
+        for path in files(folder):
+            os.utime(path, (path.stat().st_atime, path.stat().st_mtime - 1))
+    assert len(files(folder)) == 3
+    server.does(hang_up)
+    assert agent.details(request_context={"n": 5}).stale
+
+
+def test_an_answer_that_is_not_asked_for_anew_is_not_written_anew(
+    connect: Clients, server: Misbehaving, folder: Path
+) -> None:
+    client = connect(server.url, KEY, cache_dir=folder)
+    server.does(record())
+    read(client)
+    (path,) = files(folder)
+    path.unlink()
+    read(client)
+    assert files(folder) == []
+
+
+def test_a_folder_that_cannot_be_written_to_is_no_reason_to_fail(
+    connect: Clients, server: Misbehaving, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").write_text("")
+    server.does(record())
+    assert read(connect(server.url, KEY, cache_dir=tmp_path / "file")).instructions == "one"
+    assert "cannot be kept" in caplog.text
+
+
+def test_an_answer_that_comes_late_does_not_bring_back_what_was_refused(
+    server: Misbehaving, folder: Path
+) -> None:
+    may_answer = threading.Event()
+    server.does(lambda handler: (may_answer.wait(60), record()(handler))[1], says(404), hang_up)
+    with Client(server.url, api_key=KEY, cache_dir=folder, **DOWN_AT_ONCE) as client:
+        early = threading.Thread(target=read, args=[client])
+        early.start()
+        server.wait_for(1)
+        with pytest.raises(NotFound):
+            read(client)
+        may_answer.set()
+        early.join()
+        with pytest.raises(Unreachable):
+            read(client)
+    assert files(folder) == []

@@ -1,0 +1,170 @@
+"""The decisions alone, driven by hand: no network, no clock, no disk."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.configurations import unhurried
+from versioning.client.agents import Agent
+from versioning.client.cache import Scope
+from versioning.client.calls import Answer
+from versioning.client.effects import Flow, Lost, Send, Sleep
+from versioning.client.errors import EditorError, ServerError, Unreachable
+from versioning.client.flows import Flows, Policy
+from versioning.client.stored import StoredAgent
+
+RECORD = Answer(200, {"etag": '"1"'}, b'{"id": "writer", "name": "one"}')
+LOST = Lost("gone")
+SAME = Answer(304, {"etag": '"1"'}, b"")
+
+
+@dataclass
+class Hand:
+    """Does what a flow asks for: gives prepared answers, and lets time pass without waiting."""
+
+    outcomes: list[Answer | Lost]
+    seconds_for_an_answer: float = 0.0
+    now: float = 1000.0
+    sent: list[Send] = field(default_factory=list)
+    pauses: list[float] = field(default_factory=list)
+
+    def flows(self, **settings: Any) -> Flows:
+        """Return the flows of a client that lives in this hand's time."""
+        policy = {"timeout": 10, "run_timeout": 300, "retries": 2, "max_age": 0, "stale_while_revalidate": 0}
+        return Flows(
+            Scope("http://server", "digest"), Policy(**{**policy, **settings}), None, lambda: self.now
+        )
+
+    def run(self, flow: Flow[Any]) -> Any:
+        """Take a flow to its end."""
+        try:
+            effect = next(flow)
+            while True:
+                if isinstance(effect, Sleep):
+                    self.pauses.append(effect.seconds)
+                    self.now += effect.seconds
+                    effect = flow.send(None)
+                    continue
+                assert isinstance(effect, Send)
+                self.sent.append(effect)
+                self.now = min(self.now + self.seconds_for_an_answer, effect.deadline)
+                outcome = self.outcomes.pop(0)
+                effect = flow.throw(outcome) if isinstance(outcome, Lost) else flow.send(outcome)
+        except StopIteration as end:
+            return end.value
+
+
+READ = Agent("writer").details()
+
+
+def test_pauses_grow_and_differ() -> None:
+    random.seed(0)
+    hand = Hand([LOST] * 6)
+    with pytest.raises(Unreachable):
+        hand.run(hand.flows(retries=5).perform(READ))
+    assert len(hand.sent) == 6
+    assert all(0.05 * 2**n <= pause <= 0.1 * 2**n for n, pause in enumerate(hand.pauses))
+    assert len(set(hand.pauses)) == 5
+
+
+@given(
+    st.lists(
+        st.sampled_from([LOST, Answer(503, {}, b""), Answer(429, {"retry-after": "3"}, b"")]), min_size=9
+    ),
+    st.floats(0, 20),
+    st.floats(0.1, 30),
+    st.integers(0, 8),
+)
+@unhurried
+def test_a_call_never_takes_longer_than_it_may(
+    outcomes: list[Answer | Lost], each: float, timeout: float, retries: int
+) -> None:
+    hand = Hand(list(outcomes), seconds_for_an_answer=each)
+    with pytest.raises(EditorError):
+        hand.run(hand.flows(timeout=timeout, retries=retries).perform(READ))
+    assert hand.now - 1000 <= timeout * (1 + 1e-9)
+    assert len(hand.sent) <= retries + 1
+    assert {send.deadline for send in hand.sent} == {1000 + timeout}
+
+
+@given(st.lists(st.sampled_from([RECORD, SAME, LOST, Answer(500, {}, b""), Answer(200, {}, b"<html>")])))
+@unhurried
+def test_once_there_is_a_good_answer_there_is_always_one(outcomes: list[Answer | Lost]) -> None:
+    hand = Hand([RECORD])
+    flows = hand.flows(retries=0)
+    hand.run(flows.perform(READ))
+    for outcome in outcomes:
+        hand.outcomes = [outcome]
+        found = hand.run(flows.perform(READ))
+        assert (found.name, found.stale) == ("one", outcome not in (RECORD, SAME))
+
+
+def test_a_run_has_a_time_limit_of_its_own() -> None:
+    hand = Hand([LOST])
+    with pytest.raises(Unreachable):
+        hand.run(hand.flows().perform(Agent("writer").generate("hello")))
+    assert [send.deadline for send in hand.sent] == [1300]
+
+
+def test_an_older_answer_does_not_take_the_place_of_a_newer_one() -> None:
+    hand = Hand([])
+    flows = hand.flows(max_age=100)
+    early = flows.perform(READ)
+    assert isinstance(next(early), Send)
+    newer = Answer(200, {"etag": '"2"'}, b'{"id": "writer", "name": "two"}')
+    hand.outcomes = [newer]
+    assert hand.run(flows.perform(READ)).name == "two"
+    with pytest.raises(StopIteration) as end:
+        early.send(RECORD)
+    assert end.value.value.name == "one"
+    assert hand.run(flows.perform(READ)).name == "two"
+
+
+def test_an_answer_from_before_a_change_does_not_count_as_fresh() -> None:
+    hand = Hand([Answer(200, {}, b'{"id": "writer", "name": "two"}')])
+    flows = hand.flows(max_age=100)
+    early = flows.perform(READ)
+    next(early)
+    hand.run(flows.perform(StoredAgent("writer").update(name="two")))
+    with pytest.raises(StopIteration):
+        early.send(RECORD)
+    hand.outcomes = [Answer(200, {}, b'{"id": "writer", "name": "two"}')]
+    assert hand.run(flows.perform(READ)).name == "two"
+
+
+def test_an_answer_from_before_a_removal_is_not_kept() -> None:
+    hand = Hand([Answer(200, {}, b'{"success": true, "message": ""}')])
+    flows = hand.flows(max_age=100, retries=0)
+    early = flows.perform(READ)
+    next(early)
+    hand.run(flows.perform(StoredAgent("writer").delete()))
+    with pytest.raises(StopIteration):
+        early.send(RECORD)
+    hand.outcomes = [LOST]
+    with pytest.raises(Unreachable):
+        hand.run(flows.perform(READ))
+
+
+def test_a_flow_that_is_given_up_leaves_nothing_locked() -> None:
+    hand = Hand([RECORD, LOST])
+    flows = hand.flows(retries=0)
+    hand.run(flows.perform(READ))
+    assert hand.run(flows.perform(READ)).stale
+    given_up = flows.perform(READ)
+    next(given_up)
+    given_up.close()
+    hand.outcomes = [RECORD]
+    assert hand.run(flows.perform(READ)).stale is False
+
+
+def test_what_is_wrong_with_an_answer_is_said() -> None:
+    hand = Hand([Answer(200, {}, b'{"name": "one"}')])
+    with pytest.raises(ServerError, match="it has no 'id'") as fault:
+        hand.run(hand.flows().perform(READ))
+    assert (fault.value.status, fault.value.code) == (200, "malformed_answer")

@@ -1,0 +1,179 @@
+"""Streams: the events of a run as they happen, and streams that end before their end."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import Any
+
+import pytest
+
+from tests.support.clients import Clients, Clock
+from tests.support.misbehaving import Behaviour, Handler, Misbehaving, drip_headers, hang_up, says, silence
+from versioning.client import EditorError, NotFound, ServerError, Unreachable
+
+ECHO = {"provider": "echo", "name": "echo"}
+
+
+def event(kind: str, **payload: Any) -> bytes:
+    """Return an event as it is sent."""
+    body = {"type": kind, "runId": "r", "from": "AGENT", "payload": payload}
+    return b"data: " + json.dumps(body, ensure_ascii=False).encode() + b"\n\n"
+
+
+DELTA, DONE = event("text-delta", text="Grüße"), b"data: [DONE]\n\n"
+
+
+def streams(*pieces: bytes) -> Behaviour:
+    """Send these pieces, each on its own, and hang up."""
+
+    def behave(handler: Handler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Type", "text/event-stream")
+        handler.send_header("Connection", "close")
+        handler.end_headers()
+        for piece in pieces:
+            handler.wfile.write(piece)
+
+    return behave
+
+
+def hear(client: Any) -> list[Any]:
+    """Run `writer` and return all events."""
+    return list(client.get_agent("writer").stream("hello"))
+
+
+def test_a_run_of_the_real_server_is_heard(client: Any, new_id: str) -> None:
+    client.create_stored_agent(id=new_id, name="Writer", instructions="Be brief.", model=ECHO)
+    events = list(client.get_agent(new_id).stream("hello", max_steps=2))
+    assert "".join(one.text for one in events) == "Be brief.\n\nhello"
+    assert (events[0].type, events[-1].type) == ("start", "finish")
+    assert events[-1].payload["resolvedVersions"][new_id] and len({one.run_id for one in events}) == 1
+
+
+def test_the_version_of_a_streamed_run_can_be_selected(client: Any, new_id: str) -> None:
+    client.create_stored_agent(id=new_id, name="Writer", instructions="one", model=ECHO)
+    client.get_stored_agent(new_id).update(instructions="two")
+    events = client.get_agent(new_id, status="draft").stream("x")
+    assert "".join(one.text for one in events) == "two\n\nx"
+
+
+def test_a_run_that_cannot_begin_is_an_error_like_any_other(client: Any, new_id: str) -> None:
+    with pytest.raises(NotFound):
+        list(client.get_agent(new_id).stream("x"))
+
+
+def test_events_may_come_in_any_pieces(connect: Clients, server: Misbehaving) -> None:
+    whole = b": ping\n\n" + DELTA + b": ping\r\n\r\n" + DELTA.replace(b"\n", b"\r\n") + DONE
+    server.does(streams(*(whole[position : position + 1] for position in range(len(whole)))))
+    assert [(one.type, one.text) for one in hear(connect(server.url))] == [("text-delta", "Grüße")] * 2
+
+
+def test_events_come_as_they_happen(connect: Clients, server: Misbehaving) -> None:
+    heard = threading.Event()
+
+    def behave(handler: Handler) -> None:
+        streams(DELTA)(handler)
+        assert heard.wait(60)
+        handler.wfile.write(DELTA + DONE)
+
+    server.does(behave)
+    events = connect(server.url).get_agent("writer").stream("hello")
+    assert next(events).text == "Grüße"
+    heard.set()
+    assert [one.text for one in events] == ["Grüße"]
+
+
+def test_what_follows_the_end_is_not_waited_for(connect: Clients, server: Misbehaving) -> None:
+    def behave(handler: Handler) -> None:
+        streams(DELTA, DONE)(handler)
+        silence(handler)
+
+    server.does(behave)
+    assert len(hear(connect(server.url))) == 1
+
+
+def test_a_stream_that_is_left_is_closed(connect: Clients, server: Misbehaving) -> None:
+    left = threading.Event()
+
+    def behave(handler: Handler) -> None:
+        streams(DELTA)(handler)
+        handler.connection.recv(1)
+        left.set()
+
+    server.does(behave)
+    events = connect(server.url).get_agent("writer").stream("hello")
+    next(events)
+    events.close()
+    assert left.wait(60)
+
+
+def test_a_run_that_fails_is_an_error_after_what_it_said(connect: Clients, server: Misbehaving) -> None:
+    server.does(streams(DELTA, event("error", error="No credit.", code="provider_failed"), DONE))
+    events = connect(server.url).get_agent("writer").stream("hello")
+    assert next(events).text == "Grüße"
+    with pytest.raises(ServerError, match="No credit") as fault:
+        next(events)
+    assert fault.value.code == "provider_failed"
+
+
+BROKEN: dict[str, tuple[Behaviour, type[EditorError]]] = {
+    "ends before its end": (streams(DELTA), Unreachable),
+    "ends within an event": (streams(DELTA, DELTA[:20]), Unreachable),
+    "never begins": (hang_up, Unreachable),
+    "sends no JSON": (streams(b"data: hello\n\n"), ServerError),
+    "sends no event": (streams(b"data: [1]\n\n"), ServerError),
+    "fails": (says(500), ServerError),
+    "sends elsewhere": (says(302), ServerError),
+}
+
+
+@pytest.mark.parametrize(("behaviour", "error"), BROKEN.values(), ids=BROKEN)
+def test_a_stream_that_is_broken_is_an_error(
+    connect: Clients, server: Misbehaving, behaviour: Behaviour, error: type[EditorError]
+) -> None:
+    server.does(behaviour)
+    with pytest.raises(EditorError) as fault:
+        hear(connect(server.url))
+    assert type(fault.value) is error
+    assert len(server.asked) == 1
+
+
+def test_a_stream_that_falls_silent_is_not_waited_for(connect: Clients, server: Misbehaving) -> None:
+    def behave(handler: Handler) -> None:
+        streams(DELTA)(handler)
+        silence(handler)
+
+    server.does(behave)
+    with pytest.raises(Unreachable):
+        list(connect(server.url, timeout=0.4).get_agent("writer").stream("hello"))
+
+
+@pytest.mark.parametrize(
+    "behaviour", [silence, drip_headers], ids=["says nothing", "sends headers without an end"]
+)
+def test_a_stream_that_does_not_begin_is_not_waited_for(
+    connect: Clients, server: Misbehaving, behaviour: Behaviour
+) -> None:
+    server.does(behaviour)
+    with pytest.raises(Unreachable):
+        list(connect(server.url, timeout=0.4).get_agent("writer").stream("hello"))
+
+
+def test_a_stream_may_take_longer_than_a_call(
+    connect: Clients, server: Misbehaving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock(monkeypatch)
+    heard = threading.Event()
+
+    def behave(handler: Handler) -> None:
+        streams(DELTA)(handler)
+        assert heard.wait(60)
+        handler.wfile.write(DELTA + DONE)
+
+    server.does(behave)
+    events = connect(server.url, timeout=60).get_agent("writer").stream("hello")
+    next(events)
+    clock.now += 3600
+    heard.set()
+    assert [one.text for one in events] == ["Grüße"]

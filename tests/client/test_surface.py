@@ -1,0 +1,490 @@
+"""Every method of the clients, against a real server; each test runs for both clients."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests.support.clients import Clients
+from tests.support.service import Service
+from versioning.client import (
+    Conflict,
+    EditConflict,
+    EditorError,
+    Forbidden,
+    NotFound,
+    Unauthorized,
+    ValidationFailed,
+)
+
+ECHO = {"provider": "echo", "name": "echo"}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One of the two kinds, in the words of the client."""
+
+    singular: str
+    text: str
+    plural: str
+
+    def make(self, client: Any, resource_id: str, text: str = "one", **more: Any) -> Any:
+        """Create a resource, published, and return what stands for it."""
+        fields = {"name": "Writer", self.text: text, "auto_publish": True, **more}
+        getattr(client, f"create_stored_{self.singular}")(id=resource_id, **fields)
+        return self.get(client, resource_id)
+
+    def get(self, client: Any, resource_id: str) -> Any:
+        """Return what stands for a resource."""
+        return getattr(client, f"get_stored_{self.singular}")(resource_id)
+
+    def list(self, client: Any, **asked: Any) -> Any:
+        """List resources."""
+        return getattr(client, f"list_stored_{self.plural}")(**asked)
+
+    def walk(self, client: Any, **asked: Any) -> Iterator[Any]:
+        """Walk through resources."""
+        walk: Iterator[Any] = getattr(client, f"iter_stored_{self.plural}")(**asked)
+        return walk
+
+    def text_of(self, found: Any) -> Any:
+        """Return the text of a record or version."""
+        return getattr(found, self.text)
+
+
+KINDS = {
+    "agents": Kind("agent", "instructions", "agents"),
+    "prompt-blocks": Kind("prompt_block", "content", "prompt_blocks"),
+}
+
+
+@pytest.fixture(params=KINDS.values(), ids=KINDS)
+def sort(request: pytest.FixtureRequest) -> Kind:
+    """Both kinds: whatever uses this runs for each."""
+    kind: Kind = request.param
+    return kind
+
+
+@pytest.fixture
+def stored(client: Any, sort: Kind, new_id: str) -> Any:
+    """A published resource."""
+    return sort.make(client, new_id)
+
+
+@pytest.fixture(scope="module")
+def viewers_key(live_service: Service) -> str:
+    """The key of somebody who may read what is published."""
+    return live_service.manage("create_api_key", "vera", "--workspace", "default", "--role", "viewer")
+
+
+@pytest.fixture
+def viewer(connect: Clients, live_service: Service, viewers_key: str) -> Any:
+    """A client that may read what is published."""
+    return connect(live_service.url, viewers_key)
+
+
+class TestRecords:
+    """Reading, editing and removing resources."""
+
+    def test_a_record_says_what_it_is(self, sort: Kind, stored: Any) -> None:
+        found = stored.details()
+        assert (found.id, found.name, sort.text_of(found)) == (stored.id, "Writer", "one")
+        assert (found.status, found.workspace_id, found.author_id) == ("published", "default", "tester")
+        assert found.active_version_id == found.latest_version_id == found.resolved_version_id
+        assert found.has_draft is False and found.metadata == {} and found.etag
+        assert isinstance(found.created_at, datetime.datetime) and found.created_at.tzinfo
+        assert found.config == {"name": "Writer", sort.text: "one"}
+
+    def test_a_record_is_also_what_the_wire_says(self, sort: Kind, stored: Any) -> None:
+        found = stored.details()
+        assert found["activeVersionId"] == found.active_version_id
+        assert dict(found)[sort.text] == "one" and found.get("nothing") is None
+
+    def test_a_draft_is_read_by_its_selector(self, sort: Kind, stored: Any) -> None:
+        saved = stored.update(**{sort.text: "two"})
+        assert sort.text_of(stored.details()) == "one"
+        assert sort.text_of(stored.details(status="draft")) == "two"
+        assert sort.text_of(stored.details(version_id=saved.latest_version_id)) == "two"
+        stored.set_label("tested", saved.latest_version_id)
+        assert sort.text_of(stored.details(label="tested")) == "two"
+
+    def test_two_selectors_at_once_are_refused(self, stored: Any) -> None:
+        with pytest.raises(ValidationFailed) as fault:
+            stored.details(status="draft", label="tested")
+        assert {issue.field for issue in fault.value.issues} == {"status", "label"}
+
+    def test_an_edit_changes_what_it_names(self, sort: Kind, stored: Any) -> None:
+        stored.update(description="About it.", metadata={"team": "a"}, change_message="Why")
+        stored.update(description=None, metadata={"more": 1}, request_context_schema={"type": "object"})
+        found = stored.details(status="draft")
+        assert (found.description, found.metadata) == (None, {"team": "a", "more": 1})
+        assert found.request_context_schema == {"type": "object"} and sort.text_of(found) == "one"
+
+    def test_an_edit_can_be_published_at_once(self, sort: Kind, stored: Any) -> None:
+        assert stored.update(**{sort.text: "two"}, auto_publish=True).has_draft is False
+        assert sort.text_of(stored.details()) == "two"
+
+    def test_an_edit_on_a_base_that_has_changed_is_refused(
+        self, connect: Clients, live_service: Service, sort: Kind, stored: Any
+    ) -> None:
+        base = stored.details()
+        other = sort.get(connect(live_service.url, live_service.key), stored.id)
+        other.update(**{sort.text: "of another"}, base=other.details())
+        with pytest.raises(EditConflict) as fault:
+            stored.update(**{sort.text: "mine"}, base=base)
+        assert fault.value.status == 412 and fault.value.code == "edit_conflict"
+        assert (fault.value.current["savedBy"], fault.value.current["changedFields"]) == (
+            "tester",
+            [sort.text],
+        )
+        assert sort.text_of(stored.details(status="draft")) == "of another"
+
+    def test_what_a_save_answers_is_the_base_of_the_next(self, sort: Kind, stored: Any) -> None:
+        first = stored.update(**{sort.text: "two"}, base=stored.details())
+        second = stored.update(**{sort.text: "three"}, base=first)
+        assert sort.text_of(stored.update(description="x", base=second.etag)) == "three"
+
+    def test_a_record_of_a_list_is_no_base(self, client: Any, sort: Kind, stored: Any) -> None:
+        listed = next(one for one in sort.walk(client) if one.id == stored.id)
+        with pytest.raises(ValueError, match="details"):
+            stored.update(description="x", base=listed)
+
+    def test_every_guarded_verb_takes_a_base(self, sort: Kind, stored: Any) -> None:
+        version = stored.update(**{sort.text: "two"}).latest_version_id
+        stored.set_label("tested", stored.details().active_version_id)
+        for verb in (
+            lambda: stored.activate_version(version, base='"stale"'),
+            lambda: stored.restore_version(version, base='"stale"'),
+            lambda: stored.create_version(base='"stale"'),
+            lambda: stored.delete_version(version, base='"stale"'),
+            lambda: stored.set_label("other", version, base='"stale"'),
+            lambda: stored.remove_label("tested", base='"stale"'),
+            lambda: stored.unpublish(base='"stale"'),
+            lambda: stored.delete(base='"stale"'),
+        ):
+            with pytest.raises(EditConflict):
+                verb()
+
+    def test_a_deleted_resource_is_gone(self, stored: Any) -> None:
+        assert stored.delete().success is True
+        with pytest.raises(NotFound):
+            stored.details()
+
+    def test_an_unpublished_resource_is_a_draft(self, stored: Any, sort: Kind, viewer: Any) -> None:
+        assert stored.unpublish().status == "draft"
+        with pytest.raises(NotFound):
+            sort.get(viewer, stored.id).details()
+
+    def test_a_clone_is_a_draft_of_the_version_that_is_named(
+        self, client: Any, sort: Kind, stored: Any
+    ) -> None:
+        stored.update(**{sort.text: "two"})
+        made = stored.clone(f"{stored.id}/copy", new_name="Copy", status="draft")
+        assert (made.id, made.name, made.status, sort.text_of(made)) == (
+            f"{stored.id}/copy",
+            "Copy",
+            "draft",
+            "two",
+        )
+        assert sort.get(client, f"{stored.id}/copy").details(status="draft").name == "Copy"
+
+    def test_an_export_is_the_file(self, sort: Kind, stored: Any) -> None:
+        stored.update(**{sort.text: "two"})
+        found = stored.export(status="draft")
+        assert found.config == {"name": "Writer", sort.text: "two"}
+        assert found.file_name.endswith(f"/{stored.id}.json")
+        assert found.content == json.dumps(dict(found.config), indent=2, sort_keys=True) + "\n"
+
+    def test_fields_can_be_exported_that_are_not_saved(self, stored: Any) -> None:
+        assert stored.export({"name": "Other", "bogus": 1}).config == {"name": "Other"}
+
+    def test_dependents_are_listed(self, client: Any, sort: Kind, stored: Any) -> None:
+        uses = {"agents": {stored.id: {}}} if sort.singular == "agent" else {}
+        block = {"type": "prompt_block_ref", "id": stored.id}
+        instructions = "x" if uses else [block, {"type": "text", "content": "x"}]
+        client.create_stored_agent(id=f"{stored.id}-lead", name="Lead", instructions=instructions, **uses)
+        found = stored.dependents()
+        assert [(one.id, one.name) for one in found.dependents] == [(f"{stored.id}-lead", "Lead")]
+        assert found.hidden_count == 0
+        assert stored.dependents(status="draft").dependents[0].id == f"{stored.id}-lead"
+        with pytest.raises(Conflict) as fault:
+            stored.delete(if_unused=True)
+        assert fault.value.code == "in_use" and fault.value.details["dependents"]
+
+    @pytest.mark.parametrize("suffix", ["/below", " with space", "-ü%2F", "?x=1#y", "+&;"])
+    def test_any_id_can_be_used(self, client: Any, sort: Kind, new_id: str, suffix: str) -> None:
+        stored = sort.make(client, new_id + suffix)
+        assert stored.details().id == new_id + suffix
+        assert stored.list_versions().total == 1
+        assert stored.delete().success
+
+    @pytest.mark.parametrize("impossible", ["", ".", "..", "a/../b", "a//b", "versions", "a\x00b", "\ud800"])
+    def test_what_is_no_id_is_not_even_sent(self, client: Any, sort: Kind, impossible: str) -> None:
+        with pytest.raises(ValidationFailed) as fault:
+            sort.get(client, impossible)
+        assert [issue.field for issue in fault.value.issues] == ["id"]
+
+
+class TestVersions:
+    """The history of a resource."""
+
+    def test_versions_are_listed_newest_first(self, sort: Kind, stored: Any) -> None:
+        stored.update(**{sort.text: "two"}, change_message="Why")
+        page = stored.list_versions()
+        assert (page.total, page.has_more, len(page.versions)) == (2, False, 2)
+        newest, oldest = page.versions
+        assert (newest.version_number, newest.change_message, newest.state) == (2, "Why", "draft")
+        assert (newest.changed_fields, newest.source, newest.read_only) == ((sort.text,), "database", False)
+        assert (oldest.state, sort.text_of(oldest)) == ("published", "one")
+        assert stored.id in {newest.get("agentId"), newest.get("blockId")}
+
+    def test_a_page_of_versions_can_be_asked_for(self, sort: Kind, stored: Any) -> None:
+        stored.update(**{sort.text: "two"})
+        page = stored.list_versions(
+            page=1, per_page=1, order_by="version_number", direction="ASC", source="database"
+        )
+        assert [one.version_number for one in page.entries] == [2]
+
+    def test_all_versions_can_be_walked_through(self, sort: Kind, stored: Any) -> None:
+        for number in range(4):
+            stored.update(**{sort.text: str(number)})
+        assert [one.version_number for one in stored.iter_versions(per_page=2)] == [5, 4, 3, 2, 1]
+        ascending = stored.iter_versions(per_page=3, order_by="createdAt", direction="ASC")
+        assert [one.version_number for one in ascending] == [1, 2, 3, 4, 5]
+
+    def test_a_version_never_changes(self, sort: Kind, stored: Any) -> None:
+        version_id = stored.details().active_version_id
+        stored.update(**{sort.text: "two"})
+        found = stored.get_version(version_id)
+        assert (found.id, sort.text_of(found), found.config) == (
+            version_id,
+            "one",
+            {"name": "Writer", sort.text: "one"},
+        )
+
+    def test_exactly_the_named_version_is_published(self, sort: Kind, stored: Any) -> None:
+        second = stored.update(**{sort.text: "two"}).latest_version_id
+        stored.update(**{sort.text: "three"})
+        answer = stored.activate_version(second)
+        assert (answer.success, answer.active_version_id) == (True, second)
+        assert sort.text_of(stored.details()) == "two"
+
+    def test_a_restored_version_is_a_draft(self, sort: Kind, stored: Any) -> None:
+        first = stored.details().active_version_id
+        stored.update(**{sort.text: "two"}, auto_publish=True)
+        made = stored.restore_version(first, change_message="Back")
+        assert (made.version_number, made.change_message, sort.text_of(made)) == (3, "Back", "one")
+        assert sort.text_of(stored.details()) == "two"
+
+    def test_a_version_of_what_is_published_can_be_made(self, sort: Kind, stored: Any) -> None:
+        stored.update(**{sort.text: "two"})
+        made = stored.create_version(change_message="Again")
+        assert (made.version_number, made.change_message, sort.text_of(made)) == (3, "Again", "one")
+        assert stored.create_version().version_number == 4
+
+    def test_a_version_can_be_deleted(self, sort: Kind, stored: Any) -> None:
+        second = stored.update(**{sort.text: "two"}).latest_version_id
+        assert stored.delete_version(second).success
+        with pytest.raises(NotFound):
+            stored.get_version(second)
+
+    def test_a_published_version_cannot_be_deleted(self, stored: Any) -> None:
+        with pytest.raises(ValidationFailed):
+            stored.delete_version(stored.details().active_version_id)
+
+    def test_two_versions_can_be_compared(self, sort: Kind, stored: Any) -> None:
+        first = stored.details().active_version_id
+        second = stored.update(**{sort.text: "two"}).latest_version_id
+        found = stored.compare_versions(first, second)
+        assert [(one.field, one.previous_value, one.current_value) for one in found.diffs] == [
+            (sort.text, "one", "two")
+        ]
+        assert (found.from_version.id, found.to_version.version_number) == (first, 2)
+
+    @pytest.mark.parametrize("impossible", ["", ".", ".."])
+    def test_what_is_no_version_is_not_even_sent(self, stored: Any, impossible: str) -> None:
+        for verb in (stored.get_version, stored.delete_version, stored.activate_version):
+            with pytest.raises(ValidationFailed, match="versionId"):
+                verb(impossible)
+
+
+class TestLabels:
+    """Names for versions."""
+
+    def test_a_label_is_set_moved_and_removed(self, sort: Kind, stored: Any) -> None:
+        first = stored.details().active_version_id
+        second = stored.update(**{sort.text: "two"}).latest_version_id
+        made = stored.set_label("tested", first)
+        assert (made.name, made.version_id, made.kind, made.updated_by) == (
+            "tested",
+            first,
+            "custom",
+            "tester",
+        )
+        assert stored.set_label("tested", second).version_number == 2
+        found = {one.name: (one.kind, one.version_id) for one in stored.list_labels().labels}
+        assert found == {
+            "latest": ("computed", second),
+            "production": ("computed", first),
+            "tested": ("custom", second),
+        }
+        assert stored.get_version(second).labels == ("tested",)
+        assert stored.remove_label("tested").success
+        with pytest.raises(NotFound):
+            stored.details(label="tested")
+
+    @pytest.mark.parametrize("impossible", ["", ".", ".."])
+    def test_what_is_no_label_is_not_even_sent(self, stored: Any, impossible: str) -> None:
+        with pytest.raises(ValidationFailed, match="name"):
+            stored.remove_label(impossible)
+
+
+class TestLists:
+    """Many resources."""
+
+    def test_a_list_can_be_narrowed_ordered_and_paged(self, client: Any, sort: Kind, new_id: str) -> None:
+        for number in range(5):
+            sort.make(client, f"{new_id}-{number}", metadata={"run": new_id})
+        sort.get(client, f"{new_id}-0").update(description="x")
+        asked: dict[str, Any] = {"metadata": {"run": new_id}}
+        page = sort.list(client, per_page=2, page=1, order_by="created_at", direction="ASC", **asked)
+        assert [one.id for one in page.entries] == [f"{new_id}-2", f"{new_id}-3"]
+        assert (page.total, page.page, page.per_page, page.has_more) == (5, 1, 2, True)
+        assert [one.id for one in sort.walk(client, per_page=2, **asked)] == [
+            f"{new_id}-{number}" for number in (4, 3, 2, 1, 0)
+        ]
+        drafts = sort.list(client, has_draft=True, search=new_id, workspace_id="default", **asked)
+        assert [one.id for one in drafts.entries] == [f"{new_id}-0"]
+        assert sort.list(client, status="draft", author_id="tester", **asked).total == 0
+
+    def test_what_is_made_meanwhile_is_not_listed_twice(self, client: Any, sort: Kind, new_id: str) -> None:
+        for number in range(4):
+            sort.make(client, f"{new_id}-{number}", metadata={"run": new_id})
+        walk = sort.walk(client, per_page=2, metadata={"run": new_id})
+        seen = [next(walk).id]
+        sort.make(client, f"{new_id}-new", metadata={"run": new_id})
+        seen += [one.id for one in walk]
+        assert seen == [f"{new_id}-{number}" for number in (3, 2, 1, 0)]
+
+    def test_an_unknown_filter_is_named(self, client: Any, sort: Kind) -> None:
+        with pytest.raises(ValidationFailed) as fault:
+            sort.list(client, bogus_filter=1)
+        assert [issue.field for issue in fault.value.issues] == ["bogusFilter"]
+
+
+class TestAgents:
+    """Agents as applications use them."""
+
+    def test_an_agent_is_read_resolved(self, client: Any, new_id: str) -> None:
+        blocks = [{"type": "text", "content": "Hello {{ name || 'you' }}."}]
+        client.create_stored_agent(id=new_id, name="Writer", instructions=blocks, model=ECHO)
+        found = client.get_agent(new_id).details(request_context={"name": "Ann ü"})
+        assert (found.instructions, found.model, found.provider) == ("Hello Ann ü.", ECHO, "echo")
+        assert (found.source, found.status, found.selector) == (
+            "stored",
+            "published",
+            {"status": "published"},
+        )
+        assert client.get_agent(new_id).details().instructions == "Hello you."
+
+    def test_an_agent_is_read_by_every_selector(self, client: Any, new_id: str) -> None:
+        client.create_stored_agent(id=new_id, name="Writer", instructions="one")
+        stored = client.get_stored_agent(new_id)
+        draft = stored.update(instructions="two").latest_version_id
+        stored.set_label("tested", draft)
+        for selector in ({"status": "draft"}, {"version_id": draft}, {"label": "tested"}):
+            assert client.get_agent(new_id, **selector).details().instructions == "two"
+
+    def test_an_agent_that_code_defines_is_read(self, client: Any) -> None:
+        found = client.get_agent("support").details()
+        assert found.source == "code" and "order_status" in found.tools
+
+    def test_all_agents_are_read_at_once(self, client: Any, new_id: str) -> None:
+        client.create_stored_agent(id=new_id, name="Writer", instructions="{{ who }}")
+        found = client.list_agents(request_context={"who": "me"})
+        assert found[new_id].instructions == "{{ who }}" and found["support"].source == "code"
+        assert client.list_agents(partial=True)[new_id].instructions is None
+
+    def test_an_agent_is_run(self, client: Any, new_id: str) -> None:
+        client.create_stored_agent(id=new_id, name="Writer", instructions="Be brief.", model=ECHO)
+        answer = client.get_agent(new_id).generate("hello")
+        assert answer.text == "Be brief.\n\nhello" and answer.finish_reason == "stop"
+        assert answer.resolved_versions[new_id] and answer.usage["totalTokens"] >= 0
+        messages = [{"role": "user", "content": "again"}]
+        assert client.get_agent(new_id).generate(messages, max_steps=3).text.endswith("again")
+
+    def test_a_run_takes_versions(self, client: Any, new_id: str) -> None:
+        client.create_stored_agent(id=new_id, name="Writer", instructions="one", model=ECHO)
+        client.get_stored_agent(new_id).update(instructions="two")
+        agent = client.get_agent(new_id)
+        assert agent.generate("x", versions={"self": {"status": "draft"}}).text == "two\n\nx"
+        assert client.get_agent(new_id, status="draft").generate("x").text == "two\n\nx"
+        with pytest.raises(ValidationFailed) as fault:
+            agent.generate("x", versions={"agents": {"writer": {}}})
+        assert [issue.field for issue in fault.value.issues] == ["versions.agents.writer"]
+
+    def test_a_run_without_a_model_is_an_error_of_its_own_status(self, client: Any, new_id: str) -> None:
+        client.create_stored_agent(id=new_id, name="Writer", instructions="one")
+        with pytest.raises(EditorError) as fault:
+            client.get_agent(new_id).generate("x")
+        assert (type(fault.value), fault.value.status, fault.value.code) == (EditorError, 422, "no_model")
+
+    def test_instructions_are_previewed(self, client: Any) -> None:
+        blocks = [{"type": "text", "content": "Hi {{ name }}."}, {"type": "prompt_block_ref", "id": "gone"}]
+        found = client.preview_instructions(blocks, context={"name": "Ann"})
+        assert found.result == "Hi Ann."
+        assert [(one.shown, one.reason) for one in found.blocks] == [(True, None), (False, "missing")]
+
+    def test_what_an_application_needs_is_read_before(self, client: Any, new_id: str) -> None:
+        client.create_stored_agent(id=new_id, name="Writer", instructions="one")
+        client.create_stored_prompt_block(id=new_id, name="Tone", content="kind", auto_publish=True)
+        wanted = [new_id, client.get_stored_prompt_block(new_id), client.get_agent(new_id, status="draft")]
+        served, block, draft = client.prefetch(wanted)
+        assert (served.instructions, block.content, draft.selector) == ("one", "kind", {"status": "draft"})
+        assert client.get_agent(new_id).details() is served
+
+    def test_all_is_tried_before_an_error_is_raised(self, client: Any, new_id: str) -> None:
+        client.create_stored_agent(id=new_id, name="Writer", instructions="one")
+        with pytest.raises(NotFound):
+            client.prefetch(["it-is-not-there", new_id])
+
+
+class TestErrors:
+    """The tree of exceptions, as the real server fills it."""
+
+    def test_a_fault_of_a_field_is_named(self, client: Any, new_id: str) -> None:
+        with pytest.raises(ValidationFailed) as fault:
+            client.create_stored_agent(id=new_id, name=" ", instructions="x", model={"name": 1})
+        assert (fault.value.status, fault.value.code) == (400, "validation_failed")
+        fields = {issue.field for issue in fault.value.issues}
+        assert fields == {"name", "model.name", "model.provider"} and all(
+            issue.message for issue in fault.value.issues
+        )
+
+    def test_an_id_that_is_taken_is_a_conflict(self, client: Any, sort: Kind, stored: Any) -> None:
+        with pytest.raises(Conflict) as fault:
+            sort.make(client, stored.id)
+        assert (fault.value.status, fault.value.code) == (409, "id_taken")
+
+    def test_a_right_that_is_lacking_is_forbidden(self, viewer: Any, sort: Kind, stored: Any) -> None:
+        theirs = sort.get(viewer, stored.id)
+        assert theirs.details().latest_version_id is None
+        for verb in (lambda: theirs.details(status="draft"), lambda: theirs.update(description="x")):
+            with pytest.raises(Forbidden) as fault:
+                verb()
+            assert (fault.value.status, fault.value.code) == (403, "forbidden")
+
+    def test_an_unknown_key_is_unauthorized(self, connect: Clients, live_service: Service) -> None:
+        with pytest.raises(Unauthorized) as fault:
+            connect(live_service.url, "ek_unknown").list_stored_agents()
+        assert (fault.value.status, fault.value.code) == (401, "unauthorized")
+
+    def test_what_json_cannot_express_is_not_even_sent(self, client: Any, new_id: str) -> None:
+        for value in (float("nan"), {1, 2}, "\ud800"):
+            with pytest.raises(ValidationFailed, match="body"):
+                client.create_stored_agent(id=new_id, name="x", instructions="x", memory={"a": value})

@@ -1,0 +1,544 @@
+"""A repository may be anybody's: nothing that it names is run, nothing outside is touched, nothing hangs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from time import sleep
+from typing import Any
+
+import pytest
+
+from tests.sources.test_git_history import LONG, merge, moment, put_first_on_path, raw_commit, save
+from tests.support.api import AGENTS, Answer, Api
+from tests.support.override_files import Folder, Repository, define, repository
+from tests.support.people import key_of, person
+from versioning.access import Role
+from versioning.sources import git
+
+SECONDS_FOR_A_TEST = 60
+URL = AGENTS.url("answers")
+FILE = "service/editor/agents/answers.json"
+SECRET = "words from outside"
+
+
+@pytest.fixture(autouse=True)
+def deadline() -> Iterator[None]:
+    """End what hangs, wherever it hangs; no test here comes near it."""
+
+    def over(*_: Any) -> None:
+        raise AssertionError(f"it hangs for more than {SECONDS_FOR_A_TEST} seconds")
+
+    before = signal.signal(signal.SIGALRM, over)
+    # Again and again: a view makes an answer of the first one, and then the next request hangs.
+    signal.setitimer(signal.ITIMER_REAL, SECONDS_FOR_A_TEST, 1)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what hangs end soon."""
+    monkeypatch.setattr(git, "TIME_LIMIT", 0.5)
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repository:
+    """A repository with everything in its history that Git may look at twice: a rename and a merge."""
+    made = repository(tmp_path / "top")
+    save(made, 1, LONG, "before")
+    made.git("checkout", "--quiet", "-b", "feature")
+    (made.top / "README").write_text("something else")
+    made.commit("Elsewhere", at=moment(2))
+    made.git("checkout", "--quiet", "main")
+    made.path("before").rename(made.path())
+    save(made, 3, f"{LONG} more")
+    merge(made, 4, "feature")
+    save(made, 5, "five")
+    return made
+
+
+@pytest.fixture
+def folder(repo: Repository, settings: Any) -> Repository:
+    """The same repository, with overrides of `answers` in it."""
+    define(settings, repo.root)
+    return repo
+
+
+@pytest.fixture
+def admin(db: None) -> Api:
+    """An admin of the workspace of the code."""
+    person("ada", default=Role.ADMIN)
+    return key_of("ada")
+
+
+def use_everything(api: Api) -> list[Answer]:
+    """Read and change an override in every way that touches its file or its history."""
+    reads = [
+        lambda: api.get("/agents/answers"),
+        lambda: api.get("/agents"),
+        lambda: api.get(URL),
+        lambda: api.get(f"{URL}/versions"),
+        lambda: api.get(AGENTS.path),
+    ]
+    answers = [read() for read in reads]
+    listed = answers[3].body.get("versions", [])
+    answers += [api.get(f"{URL}/versions/{version['id']}") for version in listed]
+    body = {"instructions": "published", "autoPublish": True}
+    answers.append(api.patch(URL, body))
+    if answers[-1].status == 404:
+        answers.append(api.post(AGENTS.path, {"id": "answers", **body}))
+    answers += [api.post(f"{URL}/versions/{version['id']}/activate") for version in listed[-1:]]
+    answers.append(api.patch(URL, {"instructions": "published again", "autoPublish": True}))
+    answers += [read() for read in reads]
+    answers += [api.post(f"{URL}/unpublish"), api.delete(URL)]
+    return answers
+
+
+def is_no_fault(answer: Answer) -> bool:
+    """Say whether an answer is a success, a refusal, or the file that cannot be written; never a bug."""
+    return answer.status < 500 or (answer.status == 503 and answer.code == "override_not_written")
+
+
+# What a repository may want to have run
+
+
+@dataclass(frozen=True)
+class Trap:
+    """Something that makes a git command run a program, and a command that does run it.
+
+    `{trap}` is the program, `{hooks}` a folder in which every hook is that program.
+    """
+
+    settings: tuple[str, ...]
+    springs: str
+    attributes: str = ""
+    lost: bool = False
+    """Whether an object is missing that could be fetched."""
+    signed: bool = False
+
+
+FETCH = "cat-file -p HEAD~1:" + FILE
+FETCHED = ("core.repositoryFormatVersion=1", "extensions.partialClone=origin", "remote.origin.promisor=true")
+TRAPS = {
+    "hooks": Trap((), "commit --allow-empty --message x"),
+    "core.hooksPath": Trap(("core.hooksPath={hooks}",), "commit --allow-empty --message x"),
+    "core.fsmonitor": Trap(("core.fsmonitor={trap}",), "status"),
+    "include.path": Trap(("include.path={included}",), "status"),
+    "includeIf.path": Trap(("includeIf.onbranch:main.path={included}",), "status"),
+    "core.pager": Trap(("core.pager={trap}", "pager.log={trap}"), "grep -O instructions"),
+    "diff.external": Trap(("diff.external={trap}",), "diff HEAD~1"),
+    "diff.command": Trap(("diff.trap.command={trap}",), "diff HEAD~1", "diff=trap"),
+    "textconv": Trap(("diff.trap.textconv={trap}",), "log -p", "diff=trap"),
+    "clean": Trap(("filter.trap.clean={trap}",), f"hash-object {FILE}", "filter=trap"),
+    "smudge": Trap(("filter.trap.smudge={trap}",), f"cat-file --filters HEAD:{FILE}", "filter=trap"),
+    "process": Trap(("filter.trap.process={trap}",), f"cat-file --filters HEAD:{FILE}", "filter=trap"),
+    "alias": Trap(
+        tuple(f"alias.{name}=!{{trap}}" for name in ("log", "cat-file", "rev-parse", "springs")), "springs"
+    ),
+    "gpg": Trap(("log.showSignature=true", "gpg.program={trap}"), "log", signed=True),
+    "core.sshCommand": Trap(
+        (*FETCHED, "remote.origin.url=ssh://127.0.0.1/x", "core.sshCommand={trap}"), FETCH, lost=True
+    ),
+    "core.gitProxy": Trap(
+        (*FETCHED, "remote.origin.url=git://127.0.0.1/x", "core.gitProxy={trap}"), FETCH, lost=True
+    ),
+    "protocol.ext": Trap(
+        (*FETCHED, "remote.origin.url=ext::{trap}", "protocol.ext.allow=always"), FETCH, lost=True
+    ),
+    "remote.uploadpack": Trap(
+        (*FETCHED, "remote.origin.url={top}", "remote.origin.uploadpack={trap}"), FETCH, lost=True
+    ),
+}
+
+
+@pytest.mark.parametrize("trap", TRAPS.values(), ids=TRAPS)
+def test_no_program_that_a_repository_names_is_run(
+    repo: Repository, admin: Api, settings: Any, tmp_path: Path, trap: Trap
+) -> None:
+    marker, program, hooks = tmp_path / "marker", tmp_path / "trap", tmp_path / "hooks"
+    program.write_text(f"#!/bin/sh\necho \"$0 $*\" >> '{marker}'\nexit 0\n")
+    program.chmod(0o755)
+    for folder in (hooks, repo.top / ".git/hooks"):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        for hook in ("pre-commit", "post-index-change", "reference-transaction", "post-checkout"):
+            (folder / hook).symlink_to(program)
+    included = tmp_path / "included"
+    included.write_text(f"[core]\n\tfsmonitor = {program}\n[diff]\n\texternal = {program}\n")
+    if trap.signed:
+        signature = b"gpgsig -----BEGIN PGP SIGNATURE-----\n \n abc\n -----END PGP SIGNATURE-----\n"
+        repo.put({"instructions": "signed"})
+        repo.git("add", "--all")
+        raw_commit(repo, b"Ann <ann@example.com> 1767270000 +0000", header=signature)
+    if trap.attributes:
+        (repo.top / ".gitattributes").write_text(f"*.json {trap.attributes}\n")
+        (repo.top / ".git/info/attributes").write_text(f"*.json {trap.attributes}\n")
+    if trap.lost:
+        blob = repo.git("rev-parse", f"HEAD~1:{FILE}")
+        (repo.top / f".git/objects/{blob[:2]}/{blob[2:]}").unlink()
+    for setting in trap.settings:
+        name, _, value = setting.partition("=")
+        places = {"trap": program, "hooks": hooks, "included": included, "top": repo.top}
+        repo.git("config", name, value.format(**places))
+
+    marker.unlink(missing_ok=True)
+    subprocess.run(["git", "-C", str(repo.top), *trap.springs.split()], capture_output=True, check=False)
+    assert marker.exists(), "the trap does not work"
+    marker.unlink()
+    define(settings, repo.root)
+    answers = use_everything(admin)
+    assert not marker.exists(), marker.read_text()
+    assert [answer.status for answer in answers if answer.status not in {200, 201}] == []
+    assert trap.lost or len(answers[3].body["versions"]) >= 2
+
+
+# Files that are none
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """A folder that is none of the editor's, with a file in it that would be a good override."""
+    folder = tmp_path / "outside"
+    folder.mkdir()
+    (folder / "answers.json").write_text(f'{{"instructions": "{SECRET}"}}')
+    return folder
+
+
+def snapshot_of(folder: Path) -> dict[str, tuple[int, bytes]]:
+    """Return everything below a folder, with when it was changed."""
+    return {
+        str(path.relative_to(folder)): (path.stat().st_mtime_ns, path.read_bytes() if path.is_file() else b"")
+        for path in folder.rglob("*")
+    }
+
+
+def link_to_a_file(folder: Folder, outside: Path) -> None:
+    """Make the file a link to another one."""
+    folder.path().symlink_to(outside / "answers.json")
+
+
+def relative_link(folder: Folder, outside: Path) -> None:
+    """Make the file a link upwards."""
+    folder.path().symlink_to(os.path.relpath(outside / "answers.json", folder.path().parent))
+
+
+def link_to_nothing(folder: Folder, outside: Path) -> None:
+    """Make the file a link to where a file could be made."""
+    folder.path().symlink_to(outside / "new.json")
+
+
+def link_by_another_link(folder: Folder, outside: Path) -> None:
+    """Make the file a link to a link within the folder."""
+    (folder.root / "step").symlink_to(outside)
+    folder.path().symlink_to("../step/answers.json")
+
+
+def link_of_the_folder(folder: Folder, outside: Path) -> None:
+    """Make `agents` a link to another folder."""
+    folder.path().parent.rmdir()
+    folder.path().parent.symlink_to(outside)
+
+
+def link_to_a_device(folder: Folder, outside: Path) -> None:
+    """Make the file a link to what never ends."""
+    folder.path().symlink_to("/dev/zero")
+
+
+LINKS = [
+    link_to_a_file,
+    relative_link,
+    link_to_nothing,
+    link_by_another_link,
+    link_of_the_folder,
+    link_to_a_device,
+]
+
+
+@pytest.mark.parametrize("link", LINKS, ids=lambda link: link.__name__)
+@pytest.mark.parametrize("drafted", [False, True], ids=["no-draft", "a-draft"])
+def test_a_link_out_of_the_folder_is_neither_read_nor_written(
+    repo: Repository,
+    admin: Api,
+    settings: Any,
+    outside: Path,
+    link: Callable[[Folder, Path], None],
+    *,
+    drafted: bool,
+) -> None:
+    repo.path().unlink()
+    repo.path("before").unlink(missing_ok=True)
+    link(repo, outside)
+    before = snapshot_of(outside)
+    define(settings, repo.root)
+    if drafted:
+        assert admin.post(AGENTS.path, {"id": "answers", "instructions": "draft"}).status == 201
+    answers = use_everything(admin)
+    assert [answer for answer in answers if not is_no_fault(answer)] == []
+    assert answers[0].body["instructions"] == "code"
+    assert [answer for answer in answers if SECRET in str(answer.body)] == []
+    refused = [answer.code for answer in answers if answer.status == 400]
+    assert refused and set(refused) == {"path_refused"}
+    assert snapshot_of(outside) == before
+    assert repo.path().is_symlink() or repo.path().parent.is_symlink()
+
+
+def test_a_link_within_the_folder_is_followed_and_stays(tmp_path: Path, admin: Api, settings: Any) -> None:
+    folder = Folder(tmp_path / "overrides")
+    folder.put({"instructions": "shared"}, "shared")
+    folder.path().symlink_to("shared.json")
+    define(settings, folder.root)
+    assert admin.get("/agents/answers").body["instructions"] == "shared"
+    assert admin.patch(URL, {"instructions": "new", "autoPublish": True}).status == 200
+    assert folder.path().is_symlink()
+    assert folder.config("shared") == {"instructions": "new"}
+
+
+def test_the_folder_itself_may_be_a_link(repo: Repository, tmp_path: Path, admin: Api, settings: Any) -> None:
+    (tmp_path / "link").symlink_to(repo.root)
+    define(settings, tmp_path / "link")
+    assert [answer.status for answer in use_everything(admin) if answer.status not in {200, 201}] == []
+
+
+def pipe(path: Path) -> None:
+    """Make the file a pipe."""
+    os.mkfifo(path)
+
+
+def link_to_a_pipe(path: Path) -> None:
+    """Make the file a link to a pipe in the same folder."""
+    os.mkfifo(path.with_name("pipe"))
+    path.symlink_to("pipe")
+
+
+def link_to_itself(path: Path) -> None:
+    """Make the file a link that leads nowhere."""
+    path.symlink_to(path.name)
+
+
+def directory(path: Path) -> None:
+    """Make the file a folder."""
+    path.mkdir()
+
+
+def huge(path: Path) -> None:
+    """Make the file larger than any memory should have to hold."""
+    path.touch()
+    os.truncate(path, 100 * 1024 * 1024)
+
+
+THINGS = [pipe, link_to_a_pipe, link_to_itself, directory, huge]
+
+
+@pytest.mark.parametrize("thing", THINGS, ids=lambda thing: thing.__name__)
+def test_what_is_no_file_is_not_served_and_nothing_waits_for_it(
+    repo: Repository, admin: Api, settings: Any, thing: Callable[[Path], None]
+) -> None:
+    repo.path().unlink()
+    thing(repo.path())
+    define(settings, repo.root)
+    answers = use_everything(admin)
+    assert [answer for answer in answers if not is_no_fault(answer)] == []
+    assert answers[0].body["instructions"] == "code"
+    # The history of a link is that of what it leads to.
+    assert len(answers[3].body["versions"]) == (0 if thing is link_to_a_pipe else 3)
+
+
+def test_a_huge_file_in_a_commit_is_left_out_of_the_history(
+    repo: Repository, admin: Api, settings: Any
+) -> None:
+    huge(repo.path())
+    repo.commit("Huge", at=moment(6))
+    save(repo, 7, "seven")
+    define(settings, repo.root)
+    listed = AGENTS.versions(admin, "answers")
+    assert [version["versionNumber"] for version in listed] == [5, 3, 2, 1]
+
+
+@pytest.mark.parametrize(
+    "name", ["two\nlines", 'a "quoted" \\ name', "tab\there", " spaces ", "-C", "ünï", "*"]
+)
+def test_a_repository_of_any_name_has_its_history(
+    tmp_path: Path, admin: Api, settings: Any, name: str
+) -> None:
+    repo = repository(tmp_path / name, name)
+    save(repo, 1, "one")
+    save(repo, 2, "two")
+    define(settings, repo.root)
+    assert len(AGENTS.versions(admin, "answers")) == 2
+    repo.git("clone", "--quiet", "--depth", "1", f"file://{repo.top}", str(tmp_path / f"{name}2"))
+    clone = Repository(top=tmp_path / f"{name}2", root=tmp_path / f"{name}2" / name)
+    define(settings, clone.root)
+    assert len(AGENTS.versions(admin, "answers")) == 1
+    clone.git("fetch", "--quiet", "--unshallow")
+    assert len(AGENTS.versions(admin, "answers")) == 2
+
+
+PIPES = [
+    ".git/HEAD",
+    ".git/config",
+    ".git/index",
+    ".git/packed-refs",
+    ".git/shallow",
+    ".git/commondir",
+    ".git/refs/heads/main",
+    ".git/info/attributes",
+    ".git/info/grafts",
+    ".git/objects/info/alternates",
+    ".git/objects/info/commit-graph",
+    ".mailmap",
+    ".gitattributes",
+    "service/editor/agents/.gitattributes",
+    ".git",
+    "service/.git",
+]
+
+
+@pytest.mark.parametrize("place", PIPES)
+@pytest.mark.usefixtures("impatient")
+def test_a_pipe_in_a_repository_makes_nothing_wait_for_long(
+    folder: Repository, admin: Api, place: str
+) -> None:
+    path = folder.top / place
+    if path.exists():
+        path.rename(folder.top / "moved-away")
+    os.mkfifo(path)
+    assert [answer.status for answer in use_everything(admin) if answer.status not in {200, 201}] == []
+
+
+PIPE_SETTINGS = ["core.attributesFile", "core.excludesFile", "diff.orderFile", "mailmap.file", "include.path"]
+
+
+@pytest.mark.parametrize("setting", PIPE_SETTINGS)
+@pytest.mark.usefixtures("impatient")
+def test_a_pipe_that_the_configuration_names_makes_nothing_wait_for_long(
+    repo: Repository, admin: Api, settings: Any, setting: str
+) -> None:
+    path = repo.top / ".git/pipe"
+    os.mkfifo(path)
+    repo.git("config", setting, str(path))
+    define(settings, repo.root)
+    assert [answer.status for answer in use_everything(admin) if answer.status not in {200, 201}] == []
+
+
+@pytest.mark.usefixtures("impatient")
+def test_an_object_that_is_a_pipe_makes_nothing_wait_for_long(folder: Repository, admin: Api) -> None:
+    blob = folder.git("rev-parse", f"HEAD:{FILE}")
+    path = folder.top / f".git/objects/{blob[:2]}/{blob[2:]}"
+    path.unlink()
+    os.mkfifo(path)
+    assert [answer.status for answer in use_everything(admin) if answer.status not in {200, 201}] == []
+
+
+def test_a_working_tree_elsewhere_is_left_alone(
+    repo: Repository, admin: Api, settings: Any, outside: Path
+) -> None:
+    repo.git("config", "core.worktree", str(outside))
+    before = snapshot_of(outside)
+    define(settings, repo.root)
+    answers = use_everything(admin)
+    assert [answer.status for answer in answers if answer.status not in {200, 201}] == []
+    assert [answer for answer in answers if SECRET in str(answer.body)] == []
+    assert snapshot_of(outside) == before
+
+
+# A git that does not answer
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Iterator[Path]:
+    """A file for the ids of processes; those that are left are ended after the test."""
+    pids = tmp_path / "pids"
+    pids.touch()
+    yield pids
+    for pid in pids.read_text().split():
+        with suppress(ProcessLookupError):
+            os.kill(int(pid), signal.SIGKILL)
+
+
+@dataclass(frozen=True)
+class Stubborn:
+    """A git that does something else at one of its commands."""
+
+    command: str
+    does: str
+
+    def __str__(self) -> str:
+        return f"{self.command}: {self.does}"
+
+    def put_first(self, monkeypatch: pytest.MonkeyPatch, folder: Path, pids: Path | None = None) -> None:
+        """Let it run instead of Git."""
+        script = f'case "$*" in *" {self.command} "*) {self.does};; esac'
+        put_first_on_path(monkeypatch, folder, script.replace("PIDS", str(pids)))
+
+
+COMMANDS = ["rev-parse", "log", "cat-file"]
+SLEEPS = [
+    "echo $$ >> PIDS; exec sleep 1000",
+    "sleep 1000 & echo $! >> PIDS; wait",
+    "exec 3<&0; sleep 1000 <&3 & echo $! >> PIDS; exit",
+]
+SLEEPING = [Stubborn(command, does) for command in COMMANDS for does in SLEEPS]
+
+
+@pytest.mark.parametrize("sleeping", SLEEPING, ids=str)
+@pytest.mark.usefixtures("impatient")
+def test_a_git_that_sleeps_is_waited_for_once(
+    folder: Repository, admin: Api, written: Path, monkeypatch: pytest.MonkeyPatch, sleeping: Stubborn
+) -> None:
+    sleeping.put_first(monkeypatch, folder.top / "programs", written)
+    answers = use_everything(admin)
+    assert [answer.status for answer in answers if answer.status not in {200, 201}] == []
+    assert answers[0].body["instructions"] == "five"
+    assert answers[3].body["versions"] == []
+    assert len(written.read_text().split()) == 1
+
+
+@pytest.mark.parametrize("sleeping", SLEEPING, ids=str)
+@pytest.mark.usefixtures("impatient")
+def test_a_git_that_sleeps_leaves_no_process_behind(
+    folder: Repository, admin: Api, written: Path, monkeypatch: pytest.MonkeyPatch, sleeping: Stubborn
+) -> None:
+    sleeping.put_first(monkeypatch, folder.top / "programs", written)
+    assert admin.get(URL).status == 200
+    [pid] = written.read_text().split()
+    # It is ended at once, but not in no time; only the deadline ends this otherwise.
+    while is_running(pid):
+        sleep(0.05)
+
+
+def is_running(pid: str) -> bool:
+    """Say whether a process is there and more than the memory of one that nobody has asked after."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+ENDS = ["exit 1", "echo nonsense; exit 0", "kill -9 $$"]
+# The first question is answered, the second finds nobody who listens any more.
+HANGS_UP = "read question; exec 0<&-; echo x blob 99999999999; exit 0"
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        *(Stubborn(command, does) for command in ("rev-parse", "log") for does in ENDS),
+        Stubborn("cat-file", HANGS_UP),
+    ],
+    ids=str,
+)
+def test_a_git_that_gives_up_gives_no_history_and_no_error(
+    folder: Repository, admin: Api, monkeypatch: pytest.MonkeyPatch, ending: Stubborn
+) -> None:
+    ending.put_first(monkeypatch, folder.top / "programs")
+    answers = use_everything(admin)
+    assert [answer.status for answer in answers if answer.status not in {200, 201}] == []
+    assert answers[0].body["instructions"] == "five"

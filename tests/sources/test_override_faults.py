@@ -1,0 +1,294 @@
+"""The disk is full, the folder is read-only, the database gives up at the end: nothing is half done."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db.models.signals import post_save
+
+from tests.support.api import AGENTS, Answer, Api
+from tests.support.override_files import Folder, define
+from tests.support.people import key_of, person
+from tests.support.served import served
+from tests.support.unchanged import everything_stored, is_refusal
+from versioning.access import Role
+from versioning.models import AgentLabel, AuditEntry
+from versioning.sources import files
+from versioning.sources.files import OverrideFiles
+
+URL = AGENTS.url("answers")
+DISK = 256 * 1024
+
+
+def run(*command: str) -> None:
+    """Do what only root can; the test is skipped where even root cannot."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"{' '.join(command)}: {done.stderr.strip()}")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, settings: Any) -> Iterator[Folder]:
+    """The folder of the overrides, on a small disk of its own."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    run("mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", str(disk))
+    define(settings, disk / "overrides")
+    yield Folder(disk / "overrides")
+    subprocess.run(["umount", "--lazy", str(disk)], check=True)
+
+
+@pytest.fixture
+def admin(db: None) -> Api:
+    """An admin of the workspace of the code."""
+    person("ada", default=Role.ADMIN)
+    return key_of("ada")
+
+
+def publish(api: Api) -> Answer:
+    """Publish the draft."""
+    return api.post(f"{URL}/versions/{api.get(URL).body['latestVersionId']}/activate")
+
+
+def save_and_publish(api: Api) -> Answer:
+    """Save another text and publish it at once."""
+    return api.patch(URL, {"instructions": "three", "autoPublish": True})
+
+
+def unpublish(api: Api) -> Answer:
+    """Publish nothing any more."""
+    return api.post(f"{URL}/unpublish")
+
+
+def delete(api: Api) -> Answer:
+    """Delete the override."""
+    return api.delete(URL)
+
+
+def create(api: Api) -> Answer:
+    """Make an override and publish it at once."""
+    return api.post(AGENTS.path, {"id": "answers", "instructions": "one", "autoPublish": True})
+
+
+WRITING: list[Callable[[Api], Answer]] = [publish, save_and_publish]
+CHANGING = [*WRITING, unpublish, delete]
+
+
+@contextmanager
+def full_disk(folder: Folder) -> Iterator[None]:
+    """Fill the disk to the last byte."""
+    filler = folder.root.parent / "filler"
+    with filler.open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(b"\0" * 512)
+    yield
+    filler.unlink()
+
+
+@contextmanager
+def read_only_disk(folder: Folder) -> Iterator[None]:
+    """Let nothing on the disk be written."""
+    run("mount", "-o", "remount,ro", str(folder.root.parent))
+    yield
+    run("mount", "-o", "remount,rw", str(folder.root.parent))
+
+
+@contextmanager
+def read_only_folder(folder: Folder) -> Iterator[None]:
+    """Let the folder of the files be mounted over itself, read-only."""
+    (folder.root / "agents").mkdir(parents=True, exist_ok=True)
+    run("mount", "--bind", str(folder.root), str(folder.root))
+    run("mount", "-o", "remount,bind,ro", str(folder.root))
+    yield
+    run("umount", str(folder.root))
+
+
+@contextmanager
+def no_folder(folder: Folder) -> Iterator[None]:
+    """Let there be a file where the folder of the files should be."""
+    folder.root.mkdir()
+    (folder.root / "agents").touch()
+    yield
+    (folder.root / "agents").unlink()
+
+
+Fault = Callable[[Folder], AbstractContextManager[None]]
+CASES: list[tuple[Fault, Callable[[Api], Answer]]] = [
+    *((full_disk, change) for change in WRITING),
+    *((fault, change) for fault in (read_only_disk, read_only_folder) for change in CHANGING),
+]
+
+
+@dataclass(frozen=True)
+class Before:
+    """What there was before a change that fails."""
+
+    stored: object
+    record: Any
+    content: bytes
+    about: tuple[int, int]
+
+    @classmethod
+    def see(cls, api: Api, folder: Folder) -> Before:
+        """Look at everything."""
+        stored, record = everything_stored(), api.get(URL).body
+        about = folder.path().stat()
+        return cls(stored, record, folder.path().read_bytes(), (about.st_ino, about.st_mtime_ns))
+
+
+@pytest.fixture
+def published(admin: Api, folder: Folder) -> Before:
+    """An override that serves `one` and has a draft `two`."""
+    assert create(admin).status == 201
+    AGENTS.save(admin, "answers", "two")
+    return Before.see(admin, folder)
+
+
+def names(folder: Folder) -> list[str]:
+    """Return everything that lies in the folder of the files."""
+    return sorted(path.name for path in (folder.root / "agents").iterdir())
+
+
+@pytest.mark.parametrize(("fault", "change"), CASES)
+def test_a_file_that_cannot_be_written_stays_and_nothing_is_stored(
+    admin: Api, folder: Folder, published: Before, fault: Fault, change: Callable[[Api], Answer]
+) -> None:
+    with fault(folder):
+        assert is_refusal(change(admin), 503, "override_not_written")
+        assert Before.see(admin, folder) == published
+        assert served(admin, "answers")["instructions"] == "one"
+        assert names(folder) == ["answers.json"]
+    assert change(admin).status == 200
+    assert Before.see(admin, folder) != published if folder.path().exists() else names(folder) == []
+
+
+@pytest.mark.parametrize("fault", [full_disk, read_only_disk, read_only_folder, no_folder])
+def test_a_first_file_that_cannot_be_written_leaves_no_override(
+    admin: Api, folder: Folder, fault: Fault
+) -> None:
+    before = everything_stored()
+    with fault(folder):
+        assert is_refusal(create(admin), 503, "override_not_written")
+        assert everything_stored() == before
+        assert served(admin, "answers")["source"] == "code"
+        assert admin.get(URL).status == 404
+    assert not folder.path().exists()
+    assert create(admin).status == 201
+    assert (folder.config(), names(folder)) == ({"instructions": "one"}, ["answers.json"])
+
+
+@pytest.mark.parametrize("fault", [full_disk, read_only_disk, read_only_folder])
+def test_what_needs_no_file_is_done_all_the_same(
+    admin: Api, folder: Folder, published: Before, fault: Fault
+) -> None:
+    with fault(folder):
+        assert AGENTS.save(admin, "answers", "three")["hasDraft"] is True
+        version = admin.get(URL).body["activeVersionId"]
+        assert admin.post(f"{URL}/versions/{version}/restore").status == 201
+        assert admin.put(f"{URL}/labels/stable", {"versionId": version}).status == 200
+        assert served(admin, "answers", status="draft")["instructions"] == "one"
+    assert folder.path().read_bytes() == published.content
+
+
+def test_a_file_that_does_not_fit_leaves_the_very_file(admin: Api, folder: Folder, published: Before) -> None:
+    answer = admin.patch(URL, {"instructions": "x" * 2 * DISK, "autoPublish": True})
+    assert is_refusal(answer, 503, "override_not_written")
+    assert Before.see(admin, folder) == published
+    assert names(folder) == ["answers.json"]
+
+
+def test_what_is_too_large_for_any_override_file_is_refused(
+    admin: Api, folder: Folder, published: Before, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "MAX_BYTES", 1000)
+    answer = admin.patch(URL, {"instructions": "x" * 1000, "autoPublish": True})
+    assert (answer.status, answer.fields) == (400, ["body"])
+    assert everything_stored() == published.stored
+    assert folder.path().read_bytes() == published.content
+
+
+# The database fails after the file was written
+
+
+@pytest.fixture
+def failing_commit(transactional_db: None) -> Iterator[Callable[[], AbstractContextManager[None]]]:
+    """Let a transaction that writes an audit entry leave a broken reference, which only COMMIT finds."""
+
+    def break_a_reference(**_: Any) -> None:
+        AgentLabel.objects.create(resource_id="nobody", name=uuid.uuid4().hex, version_id=uuid.uuid4())
+
+    @contextmanager
+    def failing() -> Iterator[None]:
+        post_save.connect(break_a_reference, sender=AuditEntry)
+        try:
+            yield
+        finally:
+            post_save.disconnect(break_a_reference, sender=AuditEntry)
+
+    return failing
+
+
+@pytest.mark.parametrize("change", CHANGING)
+def test_the_file_comes_back_when_the_transaction_cannot_be_ended(
+    failing_commit: Callable[[], AbstractContextManager[None]],
+    admin: Api,
+    folder: Folder,
+    published: Before,
+    change: Callable[[Api], Answer],
+) -> None:
+    with failing_commit():
+        answer = change(admin)
+    assert answer.status >= 500
+    assert folder.path().read_bytes() == published.content
+    assert everything_stored() == published.stored
+    assert names(folder) == ["answers.json"]
+    assert served(admin, "answers")["instructions"] == "one"
+    assert change(admin).status == 200
+
+
+def test_a_first_file_goes_when_the_transaction_cannot_be_ended(
+    failing_commit: Callable[[], AbstractContextManager[None]], admin: Api, folder: Folder
+) -> None:
+    before = everything_stored()
+    with failing_commit():
+        assert create(admin).status >= 500
+    assert names(folder) == []
+    assert everything_stored() == before
+    assert create(admin).status == 201
+
+
+def test_a_file_that_cannot_be_read_comes_back_as_well(
+    failing_commit: Callable[[], AbstractContextManager[None]], admin: Api, folder: Folder
+) -> None:
+    assert admin.post(AGENTS.path, {"id": "answers", "instructions": "one"}).status == 201
+    folder.path().parent.mkdir(parents=True)
+    folder.path().touch()
+    os.truncate(folder.path(), files.MAX_BYTES + 1)
+    with failing_commit():
+        assert publish(admin).status >= 500
+    assert folder.path().stat().st_size == files.MAX_BYTES + 1
+
+
+def test_an_old_file_comes_back_like_a_new_one(folder: Folder) -> None:
+    there = OverrideFiles(folder.root)
+    there.write("answers", b"old")
+    os.utime(folder.path(), (0, 0))
+
+    def fail_after_writing() -> None:
+        with there.undoable("answers"):
+            there.write("answers", b"new")
+            there.write("other", b"other")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail_after_writing()
+    assert folder.path().read_bytes() == b"old"
+    assert names(folder) == ["answers.json", "other.json"]

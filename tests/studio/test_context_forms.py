@@ -1,0 +1,102 @@
+"""The form of a context, made from its schema; and that the page has words for everything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from studio.forms.context import MAX_CONTROLS, context_controls, read_context
+from studio.forms.inputs import Input, Reading
+from studio.forms.words import OPERATORS, REASONS, WORDS
+from tests.support.configurations import json_values, unhurried
+from versioning import conditions
+from versioning.config import AGENT, PROMPT_BLOCK
+from versioning.errors import Invalid
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "tier": {"type": "string", "enum": ["gold", "silver"], "title": "Tier"},
+        "path": {"type": "object", "properties": {"typed": {"type": "string"}, "parts": {"type": "number"}}},
+        "beta": {"type": "boolean"},
+        "with.dot": {"type": "string"},
+        "list": {"type": "array"},
+    },
+}
+
+
+def read(schema: Any = SCHEMA, **typed: str) -> dict[str, Any]:
+    """Fill in the form (`given__path__typed`) and return the context."""
+    controls = Input.of((name.replace("__", "."), text) for name, text in typed.items())
+    return read_context(controls, context_controls(schema), Reading())
+
+
+def test_every_plain_value_of_a_schema_has_a_control() -> None:
+    found = {control.path: (control.type, control.title) for control in context_controls(SCHEMA)}
+    assert found == {
+        "tier": ("string", "Tier"),
+        "path.typed": ("string", "path.typed"),
+        "path.parts": ("number", "path.parts"),
+        "beta": ("boolean", "beta"),
+    }
+
+
+def test_what_a_schema_lists_is_chosen_in_words() -> None:
+    tier = context_controls(SCHEMA)[0]
+    assert tier.options == [('"gold"', "gold"), ('"silver"', "silver")]
+
+
+def test_what_is_filled_in_has_the_type_that_the_schema_says() -> None:
+    typed = {
+        "given__tier": '"gold"',
+        "given__path__typed": "5",
+        "given__path__parts": "5",
+        "given__beta": "true",
+    }
+    assert read(**typed) == {"tier": "gold", "path": {"typed": "5", "parts": 5}, "beta": True}
+
+
+def test_nothing_filled_in_is_nothing_given() -> None:
+    assert read(given__tier="", given__path__typed=" ") == {}
+
+
+def test_what_is_filled_in_lies_over_the_json() -> None:
+    context = '{"path": {"typed": "json", "kept": 1}, "more": [1]}'
+    assert read(context=context, given__path__typed="form") == {
+        "path": {"typed": "form", "kept": 1},
+        "more": [1],
+    }
+    assert read(context='{"path": 5}', given__path__typed="form") == {"path": {"typed": "form"}}
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [{"context": "[]"}, {"context": "{"}, {"given__path__parts": "many"}, {"given__path__parts": "true"}],
+)
+def test_what_cannot_be_read_is_refused_by_name(typed: dict[str, str]) -> None:
+    with pytest.raises(Invalid) as refusal:
+        read(**typed)
+    assert [issue.field for issue in refusal.value.issues] == [next(iter(typed)).replace("__", ".")]
+
+
+@unhurried
+@given(json_values)
+def test_no_schema_is_too_odd(schema: Any) -> None:
+    assert read({"properties": {"a": schema, "b": {"properties": schema}}, "type": schema}) == {}
+
+
+def test_a_schema_makes_only_so_many_controls_at_so_many_levels() -> None:
+    wide = {"properties": {f"p{number}": {"type": "string"} for number in range(MAX_CONTROLS + 1)}}
+    assert len(context_controls(wide)) == MAX_CONTROLS
+    deep: dict[str, Any] = {"properties": {"end": {"type": "string"}}}
+    for _ in range(60):
+        deep = {"properties": {"a": deep}}
+    assert context_controls(deep) == []
+
+
+def test_the_page_has_words_for_everything() -> None:
+    assert set(OPERATORS) == set(conditions.OPERATORS)
+    assert set(WORDS) == {*AGENT.names, *PROMPT_BLOCK.names}
+    assert set(REASONS) == {"rules", "blank", "missing", "unpublished"}

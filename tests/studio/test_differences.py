@@ -1,0 +1,241 @@
+"""What the comparison of two versions says, without any page around it."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from studio.alignment import common_runs
+from studio.differences import Change, Fate, Row, changes, rows, sections, spans
+from tests.support.configurations import json_values, texts, unhurried
+from versioning import canonical
+
+few_words = st.lists(st.sampled_from(["be", "kind", " ", "\n", ".", "你", "ß"]), max_size=40).map("".join)
+prose = few_words | texts
+
+
+def put_together(before: str, after: str) -> tuple[str, str]:
+    """Return both versions as the spans of their comparison tell them."""
+    pieces = spans(before, after)
+    return (
+        "".join(piece.text for piece in pieces if piece.fate is not Fate.ADDED),
+        "".join(piece.text for piece in pieces if piece.fate is not Fate.REMOVED),
+    )
+
+
+def told(before: str, after: str) -> str:
+    """Return the comparison as text: [-removed-] and {+added+}."""
+    marks = {Fate.KEPT: "{}", Fate.REMOVED: "[-{}-]", Fate.ADDED: "{{+{}+}}"}
+    return "".join(marks[piece.fate].format(piece.text) for piece in spans(before, after))
+
+
+def lines_of(before: str, after: str) -> list[Row]:
+    return rows(spans(before, after))
+
+
+# Text
+
+
+@unhurried
+@given(prose, prose)
+def test_a_comparison_holds_both_texts_completely(before: str, after: str) -> None:
+    assert put_together(before, after) == (before, after)
+
+
+@unhurried
+@given(prose, prose)
+def test_neighbouring_pieces_never_have_the_same_fate(before: str, after: str) -> None:
+    fates = [piece.fate for piece in spans(before, after)]
+    assert all(one is not other for one, other in pairwise(fates))
+
+
+@unhurried
+@given(prose)
+def test_a_text_does_not_differ_from_itself(text: str) -> None:
+    assert {piece.fate for piece in spans(text, text)} <= {Fate.KEPT}
+
+
+@unhurried
+@given(prose, prose)
+def test_the_lines_hold_every_piece_and_number_both_versions(before: str, after: str) -> None:
+    found = lines_of(before, after)
+    pieces = [piece for row in found for piece in row.spans]
+    assert "".join(p.text for p in pieces if p.fate is not Fate.ADDED) == before.replace("\n", "")
+    assert "".join(p.text for p in pieces if p.fate is not Fate.REMOVED) == after.replace("\n", "")
+    assert sum(row.ends in {Fate.KEPT, Fate.REMOVED} for row in found) == before.count("\n")
+    assert sum(row.ends in {Fate.KEPT, Fate.ADDED} for row in found) == after.count("\n")
+
+
+@unhurried
+@given(prose, prose)
+def test_sections_hold_every_line_once_and_fold_only_what_is_kept(before: str, after: str) -> None:
+    found = lines_of(before, after)
+    folded = sections(found, context=1)
+    assert [row for section in folded for row in section.rows] == found
+    assert all(row.fate is Fate.KEPT for section in folded if section.folded for row in section.rows)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("Write coldly.", "Write warmly.", "Write [-coldly-]{+warmly+}."),
+        ("the cat sat", "a dog sat", "[-the cat-]{+a dog+} sat"),
+        ("0.5 of 1,000", "0.7 of 1,000", "[-0.5-]{+0.7+} of 1,000"),
+        ("one two three", "one three", "one [-two -]three"),
+        ("a\nb\nc\n", "a\nc\n", "a\n[-b\n-]c\n"),
+        ("", "new", "{+new+}"),
+        ("Nothing alike here", "Completely other words", "[-Nothing alike here-]{+Completely other words+}"),
+        ("你好世界", "你们世界", "你[-好-]{+们+}世界"),
+        ("<b>x y z", "<i>x y z", "<[-b-]{+i+}>x y z"),
+    ],
+)
+def test_text_is_compared_by_word(before: str, after: str, expected: str) -> None:
+    assert told(before, after) == expected
+
+
+def test_a_changed_line_stays_one_line_and_others_keep_their_numbers() -> None:
+    found = lines_of("Be brief.\nBe kind.\nEnd", "Be brief.\nBe very kind.\nSmile.\nEnd")
+    assert [(row.fate.value, row.before, row.after) for row in found] == [
+        ("kept", 1, 1),
+        ("changed", 2, 2),
+        ("added", None, 3),
+        ("kept", 3, 4),
+    ]
+
+
+def test_two_lines_that_became_one_show_the_break_that_went() -> None:
+    first, second = lines_of("be kind\nand brief", "be kind and brief")
+    assert first.shows_break and not second.shows_break
+
+
+def test_lines_put_after_the_last_one_leave_that_one_as_it_was() -> None:
+    found = lines_of("be kind", "be kind\n\nand brief")
+    assert [row.fate.value for row in found] == ["kept", "added", "added"]
+
+
+def test_only_what_is_near_a_change_is_unfolded() -> None:
+    old = [f"line {number}" for number in range(100)]
+    new = [*old[:50], "line fifty", *old[51:]]
+    folded = sections(lines_of("\n".join(old), "\n".join(new)), context=2)
+    assert [(section.folded, len(section.rows)) for section in folded] == [(True, 48), (False, 5), (True, 47)]
+    assert folded[0].text.startswith("line 0\nline 1\n")
+
+
+def test_a_moved_paragraph_among_five_thousand_lines_is_the_only_change() -> None:
+    old = [f"Paragraph {number} says something of its own." for number in range(5_000)]
+    new = [*old[:100], *old[101:4_000], old[100], *old[4_000:]]
+    changed = [row for row in lines_of("\n".join(old), "\n".join(new)) if row.fate is not Fate.KEPT]
+    assert [(row.fate.value, row.before, row.after) for row in changed] == [
+        ("removed", 101, None),
+        ("added", None, 4_000),
+    ]
+
+
+def test_a_word_changed_in_each_of_five_thousand_lines_is_marked_in_each() -> None:
+    chance = Random(1)
+    words = [f"word{number}" for number in range(300)]
+    old = [" ".join(chance.choices(words, k=11)) for _ in range(5_000)]
+    new = [line.replace(line.split()[4], "changed", 1) for line in old]
+    found = lines_of("\n".join(old), "\n".join(new))
+    assert len(found) == 5_000
+    assert {row.fate for row in found} == {Fate.CHANGED}
+
+
+def test_too_much_to_compare_by_word_is_replaced_as_a_whole() -> None:
+    before, after = ("x " * 300_000, "y " * 300_000)
+    assert [piece.fate for piece in spans(before, after)] == [Fate.REMOVED, Fate.ADDED]
+
+
+# Alignment
+
+
+@unhurried
+@given(st.lists(st.sampled_from("abc")), st.lists(st.sampled_from("abc")))
+def test_runs_are_equal_in_both_and_in_order(before: list[str], after: list[str]) -> None:
+    i = j = 0
+    for run in common_runs(before, after):
+        assert run.length > 0 and run.before >= i and run.after >= j
+        i, j = run.before + run.length, run.after + run.length
+        assert before[run.before : i] == after[run.after : j]
+    assert i <= len(before) and j <= len(after)
+
+
+@unhurried
+@given(st.lists(st.sampled_from("ab"), max_size=12), st.lists(st.sampled_from("ab"), max_size=12))
+def test_something_in_common_is_always_found(before: list[str], after: list[str]) -> None:
+    assert bool(common_runs(before, after)) == bool(set(before) & set(after))
+
+
+# JSON
+
+
+def patched(value: Any, found: list[Change]) -> Any:
+    """Return the value with changes of members applied to it."""
+    patched_value = json.loads(json.dumps(value))
+    for change in found:
+        if not change.path:
+            return change.after
+        holder = patched_value
+        for key in change.path[:-1]:
+            holder = holder[key]
+        if change.fate is Fate.REMOVED:
+            del holder[change.path[-1]]
+        else:
+            holder[change.path[-1]] = change.after
+    return patched_value
+
+
+members = st.recursive(
+    st.none() | st.booleans() | st.integers() | texts,
+    lambda inner: st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@unhurried
+@given(members, members)
+def test_the_changes_lead_from_one_object_to_the_other(before: Any, after: Any) -> None:
+    assert canonical.same(patched(before, changes(before, after)), after)
+
+
+@unhurried
+@given(json_values, json_values)
+def test_there_are_changes_exactly_when_values_differ(before: Any, after: Any) -> None:
+    assert bool(changes(before, after)) == (not canonical.same(before, after))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ({"a": 1}, {"a": True}, [(("a",), "changed", 1, True)]),
+        ({"a": 1}, {}, [(("a",), "removed", 1, None)]),
+        ({}, {"a": {"b": 1}}, [(("a",), "added", None, {"b": 1})]),
+        ({"a": {"b": 1, "c": 2}}, {"a": {"b": 1, "c": 3}}, [(("a", "c"), "changed", 2, 3)]),
+        ([1, 2, 3], [1, 3], [(("2",), "removed", 2, None)]),
+        (["a"], ["b", "a"], [(("1",), "added", None, "b")]),
+        ([{"x": 1}, {"y": 2}], [{"y": 2}, {"x": 1}], [(("2",), "moved", 1, {"x": 1})]),
+        (
+            [{"type": "text", "content": "a"}, {"type": "text", "content": "b"}],
+            [{"type": "text", "content": "a"}, {"type": "text", "content": "c"}],
+            [(("2", "content"), "changed", "b", "c")],
+        ),
+        (
+            [{"type": "text", "content": "a"}],
+            [{"type": "prompt_block_ref", "id": "a"}],
+            [
+                (("1",), "removed", {"type": "text", "content": "a"}, None),
+                (("1",), "added", None, {"type": "prompt_block_ref", "id": "a"}),
+            ],
+        ),
+        ("text", ["text"], [((), "changed", "text", ["text"])]),
+    ],
+)
+def test_json_is_compared_by_member_and_item(before: Any, after: Any, expected: list[Any]) -> None:
+    found = changes(before, after)
+    assert [(change.path, change.fate.value, change.before, change.after) for change in found] == expected

@@ -1,0 +1,127 @@
+"""The edit page of agents that code defines: what is open, what is locked and why, what is kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.api import AGENTS, Api
+from tests.support.forms import Person, controls
+from tests.support.people import key_of, person
+from versioning.access import Role
+
+URL = AGENTS.url("answers")
+ADDRESS = "/studio/versioning/agent/answers/change/"
+
+
+@pytest.fixture
+def framework(settings: Any, request: pytest.FixtureRequest) -> None:
+    """What code defines; everything may be overridden unless a test asks for less."""
+    settings.EDITOR_FRAMEWORK = f"tests.support.code.{getattr(request, 'param', 'framework')}"
+
+
+@pytest.fixture
+def ada(db: None, framework: None) -> Person:
+    """An admin of the workspace of the code."""
+    person("ada", default=Role.ADMIN)
+    return Person("ada")
+
+
+@pytest.fixture
+def api(ada: Person) -> Api:
+    return key_of("ada")
+
+
+def opened(ada: Person) -> dict[str, str]:
+    return controls(page(ada), "edit-form")
+
+
+def page(ada: Person) -> str:
+    return ada.client.get(ADDRESS).content.decode()
+
+
+def limited(name: str) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("framework", [name], indirect=True)
+
+
+def test_what_the_code_decides_is_shown_and_cannot_be_typed(ada: Person) -> None:
+    shown = page(ada)
+    assert "Locked: decided by the code" in shown and "an override cannot change it" in shown
+    fields = {name.partition(".")[0] for name in controls(shown, "edit-form")}
+    assert fields.isdisjoint({"name", "description", "model", "agents", "memory"})
+    assert {"instructions", "tools", "integrationTools", "mcpClients", "requestContextSchema"} <= fields
+
+
+def test_looking_at_the_code_and_saving_makes_no_override(ada: Person, api: Api) -> None:
+    assert ada.client.post(ADDRESS, opened(ada)).status_code == 302
+    assert api.get(URL, status="draft").status == 404
+
+
+def test_the_first_save_begins_an_override_as_a_draft(ada: Person, api: Api) -> None:
+    typed = opened(ada) | {"instructions.as": "text", "instructions.text": "override"}
+    assert ada.client.post(ADDRESS, typed).status_code == 302
+    record = api.get(URL, status="draft").body
+    assert (record["instructions"], record["activeVersionId"], record["authorId"]) == (
+        "override",
+        None,
+        "ada",
+    )
+    assert api.get("/agents/answers").body["instructions"] == "code"
+
+
+def test_instructions_go_back_to_what_the_code_says(ada: Person, api: Api) -> None:
+    api.post(AGENTS.path, {"id": "answers", "instructions": "override", "tools": {"clock": {}}})
+    assert ada.client.post(ADDRESS, opened(ada) | {"instructions.as": ""}).status_code == 302
+    record = api.get(URL, status="draft").body
+    assert "instructions" not in record and record["tools"] == {"clock": {}}
+
+
+def test_two_who_begin_an_override_at_once_do_not_lose_the_second(ada: Person, api: Api) -> None:
+    typed = opened(ada) | {"instructions.as": "text", "instructions.text": "mine"}
+    api.post(AGENTS.path, {"id": "answers", "instructions": "theirs", "tools": {"clock": {}}})
+    answer = ada.client.post(ADDRESS, typed)
+    assert answer.status_code == 409
+    again = controls(answer.content.decode(), "edit-form")
+    assert (again["instructions.text"], again["tools.offered.0.key"]) == ("mine", "clock")
+    assert ada.client.post(ADDRESS, again).status_code == 302
+    record = api.get(URL, status="draft").body
+    assert (record["instructions"], record["tools"]) == ("mine", {"clock": {}})
+
+
+def test_what_is_kept_and_never_applied_stays_through_a_save(ada: Person, api: Api) -> None:
+    api.post(AGENTS.path, {"id": "answers", "instructions": "one", "memory": {"lastMessages": 3}})
+    assert "Kept, but never applied" in page(ada)
+    ada.client.post(ADDRESS, opened(ada) | {"instructions.text": "two"})
+    record = api.get(URL, status="draft").body
+    assert (record["instructions"], record["memory"]) == ("two", {"lastMessages": 3})
+
+
+@limited("nothing")
+def test_an_agent_that_gives_nothing_away_has_nothing_to_type_into(ada: Person) -> None:
+    shown = page(ada)
+    assert "The code of this agent keeps this to itself." in shown
+    fields = {name.partition(".")[0] for name in controls(shown, "edit-form")}
+    assert fields == {"csrfmiddlewaretoken", "tag", "base", "metadata", "metadataBefore", "changeMessage"}
+
+
+@limited("wording")
+def test_a_locked_field_that_is_posted_all_the_same_is_refused(ada: Person, api: Api) -> None:
+    typed = opened(ada) | {"tools.as": "controls", "tools.offered.0.key": "clock"}
+    answer = ada.client.post(ADDRESS, typed)
+    assert answer.status_code == 400 and b"Belongs to the code of this agent" in answer.content
+    assert api.get(URL, status="draft").status == 404
+
+
+@limited("descriptions")
+def test_tools_can_be_described_anew_where_only_that_is_open(ada: Person, api: Api) -> None:
+    row = {"tools.offered.0.key": "look_up", "tools.offered.0.description": "Described anew."}
+    assert ada.client.post(ADDRESS, opened(ada) | row).status_code == 302
+    assert api.get(URL, status="draft").body["tools"] == {"look_up": {"description": "Described anew."}}
+
+
+def test_the_preview_lies_over_the_code(ada: Person) -> None:
+    address = ADDRESS.replace("change", "preview")
+    assert b"code" in ada.client.post(address, opened(ada)).content
+    typed = opened(ada) | {"instructions.as": "text", "instructions.text": "as typed"}
+    assert b"as typed" in ada.client.post(address, typed).content

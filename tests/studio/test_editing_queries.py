@@ -1,0 +1,56 @@
+"""The edit page, the preview and the suggestions take as many queries among many as among few."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.forms import Person
+from tests.test_query_counts import FEW, MANY, insert_resources
+
+MOST = 12
+
+
+def queries(person: Person, kind: Kind, page: str, **query: str) -> int:
+    with CaptureQueriesContext(
+        connection,
+    ) as captured:
+        assert person.get(kind, page, **query).status_code == 200
+    return len(captured)
+
+
+@pytest.mark.parametrize("page", ["change", "preview"])
+def test_a_page_takes_as_many_queries_whatever_there_is(cast: Cast, kind: Kind, page: str) -> None:
+    edgar = Person("edgar")
+    kind.make(cast.alice, "writer")
+    insert_resources(kind, [f"few/{number}" for number in range(FEW)])
+    few = queries(edgar, kind, page)
+    insert_resources(kind, [f"many/{number}" for number in range(MANY)])
+    assert queries(edgar, kind, page) == few <= MOST
+
+
+def test_a_page_takes_as_many_queries_whatever_the_agent_refers_to(cast: Cast) -> None:
+    edgar = Person("edgar")
+    insert_resources(PROMPT_BLOCKS, [f"block/{number}" for number in range(50)])
+    insert_resources(AGENTS, [f"agent/{number}" for number in range(50)])
+
+    def count(number: int) -> int:
+        references = [{"type": "prompt_block_ref", "id": f"block/{n}"} for n in range(number)]
+        sub_agents = {f"agent/{n}": {} for n in range(number)}
+        AGENTS.make(cast.alice, "writer", instructions=references, agents=sub_agents)
+        found = queries(edgar, AGENTS, "change")
+        cast.alice.delete(AGENTS.url("writer"))
+        return found
+
+    assert count(1) == count(50) <= MOST
+
+
+def test_suggestions_are_few_and_quick_to_ask_for(cast: Cast) -> None:
+    edgar = Person("edgar")
+    AGENTS.make(cast.alice, "writer")
+    insert_resources(PROMPT_BLOCKS, [f"many/{number}" for number in range(MANY)])
+    assert queries(edgar, AGENTS, "choices", of="prompt", q="many") <= MOST
+    assert len(edgar.get(AGENTS, "choices", of="prompt", q="many").json()["choices"]) == 20

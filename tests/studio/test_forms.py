@@ -1,0 +1,213 @@
+"""A configuration shown in a form and read back is the same configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from studio.forms.fields import changes, rebased, shown
+from studio.forms.inputs import MAX_SEGMENTS, Input, Reading
+from tests.support.configurations import (
+    FOR_GOLD,
+    FULL_AGENT,
+    FULL_BLOCK,
+    agent_configs,
+    block_configs,
+    unhurried,
+)
+from versioning.config import AGENT, PROMPT_BLOCK
+from versioning.errors import Invalid, Issue
+
+VARIANTS = [{"value": {"search": {}}, "rules": FOR_GOLD}, {"value": {"clock": {}}}]
+NESTED = {
+    "operator": "OR",
+    "conditions": [
+        {"field": "tier", "operator": "in", "value": ["gold", "silver"]},
+        {
+            "operator": "AND",
+            "conditions": [
+                {"field": "user.age", "operator": "greater_than", "value": 17.5},
+                {"operator": "OR", "conditions": [{"field": "beta", "operator": "equals", "value": True}]},
+                {"field": "name", "operator": "exists"},
+                {"field": "odd", "operator": "equals", "value": {"a": None}},
+            ],
+        },
+    ],
+}
+
+
+def posted(form: Input) -> Iterator[tuple[str, str]]:
+    """Yield what a browser posts for the form: line ends are its own, and a line has none."""
+    for part in form.rows:
+        yield from posted(part)
+    if not form.parts:
+        multiline = form.path.rpartition(".")[2] in {"content", "text", "json", "description"}
+        yield form.path, form.as_text.replace("\n", "\r\n") if multiline else form.as_line
+
+
+def edited(config: dict[str, Any], schema: Any = AGENT, **typed: str) -> tuple[dict[str, Any], Reading]:
+    """Show a configuration, type into controls (`instructions__text`), and read what changed."""
+    controls = dict(posted(shown(config, schema.names)))
+    controls |= {name.replace("__", "."): text for name, text in typed.items()}
+    reading = Reading()
+    return changes(config, schema.names, Input.of(controls.items()), reading), reading
+
+
+@pytest.mark.parametrize(("schema", "config"), [(AGENT, FULL_AGENT), (PROMPT_BLOCK, FULL_BLOCK)])
+def test_a_form_sent_back_untouched_changes_nothing(schema: Any, config: dict[str, Any]) -> None:
+    changed, reading = edited(config, schema)
+    assert changed == {} and reading.issues == []
+
+
+@unhurried
+@given(agent_configs)
+def test_no_agent_changes_by_being_looked_at(config: dict[str, Any]) -> None:
+    assert edited(config)[0] == {}
+
+
+@unhurried
+@given(block_configs)
+def test_no_block_changes_by_being_looked_at(config: dict[str, Any]) -> None:
+    assert edited(config, PROMPT_BLOCK)[0] == {}
+
+
+@unhurried
+@given(agent_configs)
+def test_what_was_typed_beside_the_rest_of_a_field_leaves_the_rest(config: dict[str, Any]) -> None:
+    """Read as if every field had been touched, a form still gives what it shows."""
+    controls = Input.of(posted(shown(config, AGENT.names)))
+    everything = changes({}, AGENT.names, controls, Reading())
+    again = Input.of(posted(shown(everything, AGENT.names)))
+    assert changes(config, AGENT.names, again, Reading()) == {}
+
+
+def test_conditions_of_every_sort_survive_an_edit_of_their_block() -> None:
+    block = {"type": "prompt_block", "content": "Be brief.", "rules": NESTED}
+    config = {"name": "Writer", "instructions": [block]}
+    changed, _ = edited(config, instructions__blocks__0__content="Be long.")
+    assert changed == {"instructions": [{**block, "content": "Be long."}]}
+
+
+def test_rows_count_in_the_order_of_the_page() -> None:
+    config = {"name": "Writer", "instructions": [{"type": "text", "content": "b"}]}
+    rows = {
+        "instructions.as": "blocks",
+        "instructions.blocks.n7.type": "text",
+        "instructions.blocks.n7.content": "a",
+    }
+    controls = Input.of([*rows.items(), *posted(shown(config, AGENT.names))])
+    changed = changes(config, AGENT.names, controls, Reading())
+    assert [block["content"] for block in changed["instructions"]] == ["a", "b"]
+
+
+def test_variants_are_shown_as_json_and_read_from_it() -> None:
+    config = {"name": "Writer", "instructions": "Write.", "tools": VARIANTS}
+    assert shown(config, AGENT.names)["tools"]["as"].typed == "json"
+    changed, _ = edited(config, tools__json='[{"value": {"clock": {}}}]')
+    assert changed == {"tools": [{"value": {"clock": {}}}]}
+
+
+def test_a_cleared_field_is_null() -> None:
+    changed, _ = edited(
+        FULL_AGENT, description="", memory="", model__provider="", model__name="", model__more=""
+    )
+    assert changed == {"description": None, "memory": None, "model": None}
+
+
+@pytest.mark.parametrize(
+    ("operator", "sort", "typed", "value"),
+    [
+        ("equals", "text", "gold", "gold"),
+        ("equals", "text", "5", "5"),
+        ("greater_than", "number", "5", 5),
+        ("less_than", "number", " 1.5 ", 1.5),
+        ("equals", "boolean", "True", True),
+        ("in", "list", "gold, silver,", ["gold", "silver"]),
+        ("equals", "json", '{"a": [null]}', {"a": [None]}),
+        ("equals", "json", "null", None),
+    ],
+)
+def test_a_condition_compares_with_a_value_of_the_chosen_sort(
+    operator: str, sort: str, typed: str, value: Any
+) -> None:
+    condition = "rules__conditions__0__"
+    parts = {"field": "plan", "operator": operator, "type": sort, "value": typed}
+    config = {**FULL_BLOCK, "rules": NESTED}
+    typed_parts = {condition + part: text for part, text in parts.items()}
+    changed, reading = edited(config, PROMPT_BLOCK, **typed_parts)
+    assert reading.issues == []
+    assert changed["rules"]["conditions"][0] == {"field": "plan", "operator": operator, "value": value}
+
+
+@pytest.mark.parametrize(
+    ("sort", "typed"),
+    [("number", "five"), ("number", "true"), ("boolean", "yes"), ("number", ""), ("json", "{"), ("json", "")],
+)
+def test_a_value_of_another_sort_is_a_fault_of_the_condition(sort: str, typed: str) -> None:
+    _, reading = edited(
+        FULL_BLOCK, PROMPT_BLOCK, rules__conditions__0__type=sort, rules__conditions__0__value=typed
+    )
+    assert [issue.field for issue in reading.issues] == ["rules.conditions.0.value"]
+
+
+def test_two_tools_of_one_name_are_a_fault() -> None:
+    _, reading = edited(FULL_AGENT, tools__offered__1__key="clock", tools__offered__0__key="clock")
+    assert [(issue.field, issue.message) for issue in reading.issues] == [("tools", "is listed twice")]
+
+
+def test_a_tool_needs_a_name_and_an_empty_row_is_none() -> None:
+    _, nameless = edited(FULL_AGENT, tools__offered__9__description="Searches")
+    assert [issue.message for issue in nameless.issues] == ["needs a name"]
+    changed, empty = edited(FULL_AGENT, tools__offered__9__key="")
+    assert changed == {} and empty.issues == []
+
+
+def test_faults_land_beside_the_nearest_control() -> None:
+    config = {"name": "Writer", "instructions": [{"type": "prompt_block", "content": "x", "rules": FOR_GOLD}]}
+    controls = Input.of(posted(shown(config, AGENT.names)))
+    reading = Reading()
+    changes(config, AGENT.names, controls, reading)
+    homeless = reading.land(
+        [
+            Issue("instructions.0.rules.conditions.0.operator", "is unknown"),
+            Issue("instructions.0.rules.conditions.0.value.deep", "is odd"),
+            Issue("name", "must not be blank"),
+            Issue("body", "is odd"),
+        ]
+    )
+    condition = controls["instructions"]["blocks"]["0"]["rules"]["conditions"]["0"]
+    assert condition["operator"].faults == ["is unknown"]
+    assert condition["value"].faults == ["deep: is odd"]
+    assert controls["name"].faults == ["must not be blank"]
+    assert [issue.field for issue in homeless] == ["body"]
+
+
+def test_groups_deeper_than_three_are_a_fault_and_not_a_crash() -> None:
+    group = "rules"
+    typed = {"rules.operator": "AND"}
+    for _ in range(9):
+        group += ".conditions.0"
+        typed |= {f"{group}.kind": "group", f"{group}.operator": "AND"}
+    reading = Reading()
+    changes({}, ["rules"], Input.of(typed.items()), reading)
+    assert [issue.field for issue in reading.issues] == ["rules.conditions.0.conditions.0.conditions.0"]
+
+
+def test_a_control_nested_without_end_is_refused() -> None:
+    with pytest.raises(Invalid):
+        Input.of([(".".join("a" * (MAX_SEGMENTS + 1)), "")])
+
+
+def test_after_a_conflict_only_the_touched_fields_keep_what_was_typed() -> None:
+    old = {"name": "Writer", "instructions": "Write.", "description": "old"}
+    theirs = {**old, "description": "theirs", "instructions": "Write well."}
+    controls = dict(posted(shown(old, AGENT.names))) | {"instructions.text": "Write badly."}
+    mine = Input.of(controls.items())
+    touched = list(changes(old, AGENT.names, mine, Reading()))
+    form = rebased(theirs, AGENT.names, mine, touched)
+    assert touched == ["instructions"]
+    assert form["instructions"]["text"].typed == "Write badly."
+    assert changes(theirs, AGENT.names, form, Reading()) == {"instructions": "Write badly."}

@@ -1,0 +1,193 @@
+"""The frame of every page: who may enter, what a page may load, and what stands where nothing is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from studio.pages_of_resources import RESOURCE_PAGES
+from studio.pages_of_workspaces import WORKSPACE_PAGES
+from tests.conftest import Cast
+from tests.support.api import AGENTS, Kind
+from tests.support.calls import make_history
+from tests.support.people import give_role, person
+from tests.support.window import KINDS, Window, page_of
+from versioning.models import Membership
+
+PASSWORD = "a long enough password"
+POLICY = "script-src 'self'"
+
+
+def every_address() -> Iterator[str]:
+    """Yield an address of every page that there is, of things that need not exist."""
+    yield "/studio/"
+    yield "/studio/password_change/"
+    for kind in KINDS.values():
+        yield kind.address("changelist")
+        yield kind.address("add")
+        for page in RESOURCE_PAGES:
+            rest = ["x"] if "<str:version>" in page.path else []
+            yield kind.address(page.name, "writer", *rest)
+    for page in WORKSPACE_PAGES:
+        path = page.path.replace("<str:workspace>", "acme").replace("<int:key>", "1")
+        yield f"/studio/versioning/workspace/{path}"
+
+
+ADDRESSES = sorted(address for address in every_address() if "<" not in address)
+
+
+def test_there_are_pages_to_look_at() -> None:
+    assert len(ADDRESSES) > 2 * len(RESOURCE_PAGES) and page_of(AGENTS, "history") in ADDRESSES
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_every_page_asks_strangers_to_sign_in_first(db: None, address: str) -> None:
+    answer = Client().get(address)
+    assert (answer.status_code, answer.headers["Location"]) == (302, f"/studio/login/?next={address}")
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_every_page_is_closed_to_a_member_of_nothing(cast: Cast, address: str) -> None:
+    person("nora")
+    User.objects.filter(username="nora").update(is_staff=True)
+    assert Window.of("nora").get(address).status == 302
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_no_page_runs_or_loads_what_is_not_a_file_of_this_server(cast: Cast, address: str) -> None:
+    make_history(AGENTS, cast.alice)
+    seen = Window.of("alice").get(address)
+    assert POLICY in seen.headers["Content-Security-Policy"]
+    assert "unsafe" not in seen.headers["Content-Security-Policy"]
+    for forbidden in (" style=", " onclick=", "<style", "javascript:"):
+        assert forbidden not in seen.markup
+    assert not [link for link in seen.links if link.startswith(("http", "//"))]
+
+
+def test_the_policy_is_the_studios_alone(cast: Cast) -> None:
+    assert "Content-Security-Policy" not in cast.alice.get("/stored/agents").headers
+
+
+@pytest.mark.parametrize("name", ["alice", "paula", "edgar", "vera", "charlie", "root"])
+def test_members_of_any_workspace_enter_whatever_their_staff_flag_says(cast: Cast, name: str) -> None:
+    User.objects.filter(username=name).update(is_staff=False)
+    assert Window.of(name).get("/studio/").status == 200
+
+
+def test_who_leaves_the_last_workspace_is_out_at_the_next_click(cast: Cast) -> None:
+    vera = Window.of("vera")
+    assert vera.get("/studio/").status == 200
+    Membership.objects.filter(user__username="vera").delete()
+    assert vera.get("/studio/").status == 302
+    give_role("vera", "elsewhere", "viewer")
+    assert vera.get("/studio/").status == 200
+
+
+def test_who_is_made_inactive_is_out_at_the_next_click(cast: Cast) -> None:
+    alice = Window.of("alice")
+    User.objects.filter(username="alice").update(is_active=False)
+    assert alice.get("/studio/").status == 302
+
+
+@pytest.mark.parametrize(
+    ("name", "password", "says"),
+    [
+        ("edgar", PASSWORD, None),
+        ("edgar", "wrong", "Please enter"),
+        ("nobody", PASSWORD, "Please enter"),
+        ("nora", PASSWORD, "member of no workspace"),
+    ],
+)
+def test_who_may_enter_signs_in_and_others_hear_why_not(
+    cast: Cast, name: str, password: str, says: str | None
+) -> None:
+    person("nora")
+    for user in User.objects.filter(username__in=("edgar", "nora")):
+        user.set_password(PASSWORD)
+        user.save()
+    answer = Client().post("/studio/login/", {"username": name, "password": password})
+    if says is None:
+        assert (answer.status_code, answer.headers["Location"]) == (302, "/studio/")
+    else:
+        assert answer.status_code == 200 and says in answer.content.decode()
+
+
+def test_signing_in_leads_to_the_page_that_was_asked_for_and_nowhere_else(cast: Cast) -> None:
+    edgar = User.objects.get(username="edgar")
+    edgar.set_password(PASSWORD)
+    edgar.save()
+    form = {"username": "edgar", "password": PASSWORD}
+    led = {
+        wanted: Client().post(f"/studio/login/?next={wanted}", form).headers["Location"]
+        for wanted in ("/studio/versioning/agent/", "https://elsewhere.example/")
+    }
+    assert list(led.values()) == ["/studio/versioning/agent/", "/studio/"]
+
+
+@pytest.mark.parametrize("page", ["change", "history", "preview", "usage", "delete"])
+def test_what_may_not_be_read_looks_like_what_is_not_there(cast: Cast, kind: Kind, page: str) -> None:
+    make_history(kind, cast.alice, "secret")
+    charlie = Window.of("charlie")
+    seen = [charlie.get(page_of(kind, page, name)) for name in ("secret", "missing")]
+    assert [answer.status for answer in seen] == [404, 404]
+    assert seen[0].text == seen[1].text
+
+
+@pytest.mark.parametrize("address", ["nothing/", "versioning/agent/x/nothing/", "auth/user/", "auth/group/"])
+def test_an_address_without_a_page_says_so(cast: Cast, address: str) -> None:
+    seen = Window.of("alice").get(f"/studio/{address}")
+    assert (seen.status, "There is nothing here" in seen.text) == (404, True)
+
+
+def test_the_shortest_addresses_lead_to_the_studio(db: None) -> None:
+    assert [Client().get(address).headers["Location"] for address in ("/", "/studio")] == ["/studio/"] * 2
+
+
+def test_a_bare_address_of_a_resource_leads_to_its_edit_page(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice, "policies/refunds")
+    address = page_of(kind, "change", "policies/refunds")
+    seen = Window.of("alice").get(address.removesuffix("change/"))
+    assert (seen.status, seen.headers["Location"]) == (302, address)
+    assert Window.of("alice").get(address).status == 200
+
+
+@pytest.mark.parametrize(
+    "resource_id", ["a b", "ünï/cödé", "a?b#c", "a%2Fb", "a_2Fb", "add", "semi;colon", "quote'\"<b>"]
+)
+def test_every_id_has_its_pages(cast: Cast, kind: Kind, resource_id: str) -> None:
+    kind.make(cast.alice, resource_id)
+    for page in ("change", "history", "usage"):
+        seen = Window.of("alice").get(page_of(kind, page, resource_id))
+        assert (seen.status, resource_id in seen.text) == (200, True)
+
+
+def test_the_tabs_are_those_that_one_may_open(cast: Cast, kind: Kind) -> None:
+    make_history(kind, cast.alice)
+    for name, some in (("edgar", True), ("vera", False)):
+        window = Window.of(name)
+        links = window.get(page_of(kind, "usage")).links
+        assert (page_of(kind, "history") in links) == (page_of(kind, "compare") in links) == some
+        assert all(window.get(link).status == 200 for link in links if "/writer/" in link)
+
+
+def test_a_form_of_a_page_that_is_too_old_is_refused_with_advice(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice)
+    strict = Window(Client(enforce_csrf_checks=True))
+    strict.client.force_login(User.objects.get(username="alice"))
+    seen = strict.post(page_of(kind, "delete"), tag="*")
+    assert (seen.status, "what you typed is still there" in seen.text) == (403, True)
+    assert cast.alice.get(kind.url("writer"), status="draft").status == 200
+
+
+def test_a_bug_is_answered_with_a_page_in_the_studio_and_with_json_elsewhere(
+    cast: Cast, kind: Kind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind.make(cast.alice)
+    monkeypatch.setattr("versioning.editor.reading.Reading.find", None)
+    seen = Window.of("alice").get(page_of(kind, "usage"))
+    assert (seen.status, "Its log says what" in seen.text) == (500, True)
+    answer = cast.alice.get(kind.url("writer", "dependents"))
+    assert (answer.status, answer.code) == (500, "server_error")

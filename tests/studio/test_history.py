@@ -1,0 +1,276 @@
+"""The history of a resource on its pages: who sees what of it, and what can be done with a version."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.calls import SECRETS, History, make_history
+from tests.support.studio import Visitor, page_of, tag_on, words_of
+from versioning.models import AuditEntry
+
+
+@pytest.fixture
+def history(cast: Cast, kind: Kind) -> History:
+    """Four versions: labelled, historical, published, draft."""
+    return make_history(kind, cast.alice)
+
+
+def version_page(kind: Kind, version_id: str, *rest: str) -> str:
+    return page_of(kind, "/".join(["versions", version_id, *rest]))
+
+
+def states(cast: Cast, kind: Kind) -> list[tuple[int, str]]:
+    return [(row["versionNumber"], row["state"]) for row in kind.versions(cast.alice)]
+
+
+# The timeline
+
+
+def test_the_timeline_tells_all_versions_newest_first(kind: Kind, history: History) -> None:
+    answer = Visitor("edgar").get(page_of(kind, "history"))
+    items = answer.context["items"]
+    assert [item.entry.title for item in items] == ["Version 4", "Version 3", "Version 2", "Version 1"]
+    assert [item.entry.state.value for item in items] == ["draft", "published", "historical", "historical"]
+    assert [item.entry.labels for item in items] == [(), ["stable"], (), ["first"]]
+    assert "alice" in words_of(answer) and "Auto-saved after edit" in words_of(answer)
+
+
+def test_the_head_of_the_timeline_says_what_is_live_and_what_waits(kind: Kind, history: History) -> None:
+    words = words_of(Visitor("paula").get(page_of(kind, "history")))
+    assert "Live now Version 3" in words and "Published by alice" in words
+    assert "Waiting to be published Version 4" in words
+
+
+def test_a_timeline_of_many_versions_comes_in_pages(cast: Cast, kind: Kind, history: History) -> None:
+    for number in range(5, 31):
+        kind.save(cast.alice, text=f"text {number}")
+    visitor = Visitor("edgar")
+    first, second = (visitor.get(page_of(kind, "history"), page=page).context["items"] for page in "12")
+    numbers = [item.entry.version.number for item in [*first, *second]]
+    assert numbers == list(range(30, 0, -1))
+    assert first[-1].links["with_previous"].endswith(f"to={first[-1].entry.version.version_id}")
+
+
+@pytest.mark.parametrize("page", ["0", "-1", "999", "x", "1e9", "\u0661"])
+def test_a_page_that_is_not_there_is_another_page(kind: Kind, history: History, page: str) -> None:
+    assert Visitor("edgar").get(page_of(kind, "history"), page=page).status_code == 200
+
+
+# Who sees what
+
+
+@pytest.mark.parametrize("page", ["history", "compare", "publish"])
+def test_a_viewer_has_no_history(kind: Kind, history: History, page: str) -> None:
+    assert Visitor("vera").get(page_of(kind, page)).status_code == 403
+
+
+@pytest.mark.parametrize("page", ["history", "compare", "publish", "versions/{published}"])
+def test_to_a_stranger_nothing_is_there(kind: Kind, history: History, page: str) -> None:
+    answer = Visitor("charlie").get(page_of(kind, page.format(**vars(history))))
+    assert answer.status_code == 404
+    assert "published words" not in words_of(answer)
+
+
+def test_a_viewer_sees_the_published_version_and_no_sign_of_others(kind: Kind, history: History) -> None:
+    vera = Visitor("vera")
+    answer = vera.get(version_page(kind, history.published))
+    assert "published words" in words_of(answer)
+    for secret in (*SECRETS, "Version 2", "Version 4", "first", history.draft, history.historical):
+        assert secret not in answer.content.decode()
+    for hidden in (history.draft, history.historical, history.labelled):
+        assert vera.get(version_page(kind, hidden)).status_code == 403
+
+
+@pytest.mark.parametrize("version_id", ["unknown", "00000000-0000-0000-0000-000000000000", "git-%00"])
+def test_a_version_that_is_not_there_is_not_found(kind: Kind, history: History, version_id: str) -> None:
+    assert Visitor("edgar").get(version_page(kind, version_id)).status_code == 404
+
+
+def test_a_version_of_another_resource_is_not_found(cast: Cast, kind: Kind, history: History) -> None:
+    other = kind.make(cast.alice, "other")["latestVersionId"]
+    assert Visitor("edgar").get(version_page(kind, other)).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("name", "offers"),
+    [
+        ("edgar", {"Restore as a draft"}),
+        (
+            "paula",
+            {"Restore as a draft", "Publish this one…", "Delete this version…", "Set or move a label here"},
+        ),
+    ],
+)
+def test_only_what_one_may_do_is_offered(kind: Kind, history: History, name: str, offers: set[str]) -> None:
+    words = words_of(Visitor(name).get(version_page(kind, history.historical)))
+    offered = {"Restore as a draft", "Publish this one…", "Delete this version…", "Set or move a label here"}
+    assert {offer for offer in offered if offer in words} == offers
+
+
+# What is done with a version
+
+
+DEEDS = [
+    ("vera", "versions/{historical}/restore"),
+    ("edgar", "versions/{draft}/labels"),
+    ("edgar", "versions/{historical}/delete"),
+    ("edgar", "publish"),
+]
+
+
+@pytest.mark.parametrize(("name", "page"), DEEDS)
+def test_nobody_does_what_the_role_does_not_allow(
+    cast: Cast, kind: Kind, history: History, name: str, page: str
+) -> None:
+    before, entries = states(cast, kind), AuditEntry.objects.count()
+    tag = tag_on(Visitor("alice").get(page_of(kind, "history")))
+    typed = {"tag": tag, "name": "mine", "version": history.draft}
+    answer = Visitor(name).post(page_of(kind, page.format(**vars(history))), **typed)
+    assert answer.status_code == 403
+    assert (states(cast, kind), AuditEntry.objects.count()) == (before, entries)
+
+
+def test_an_older_version_is_restored_as_a_draft(cast: Cast, kind: Kind, history: History) -> None:
+    edgar = Visitor("edgar")
+    tag = tag_on(edgar.get(page_of(kind, "history")))
+    answer = edgar.post(version_page(kind, history.historical, "restore"), tag=tag)
+    assert "Version 5 is a copy of Version 2, and a draft" in words_of(answer)
+    assert states(cast, kind)[:3] == [(5, "draft"), (4, "historical"), (3, "published")]
+    assert cast.alice.get(kind.url("writer"), status="draft").body[kind.text] == "historical words"
+
+
+def stale_deeds(history: History) -> dict[str, dict[str, str]]:
+    return {
+        f"versions/{history.historical}/restore": {},
+        f"versions/{history.draft}/labels": {"name": "canary"},
+        f"versions/{history.historical}/delete": {},
+    }
+
+
+def test_whoever_looked_before_somebody_saved_is_told_so(cast: Cast, kind: Kind, history: History) -> None:
+    paula = Visitor("paula")
+    tag = tag_on(paula.get(page_of(kind, "history")))
+    kind.save(cast.edgar, text="words of edgar")
+    before = states(cast, kind)
+    for page, typed in stale_deeds(history).items():
+        answer = paula.post(page_of(kind, page), tag=tag, **typed)
+        assert "Somebody changed this in the meantime, so nothing was done." in words_of(answer)
+    assert states(cast, kind) == before
+
+
+def set_label(visitor: Visitor, kind: Kind, version_id: str, name: str, action: str = "") -> Any:
+    tag = tag_on(visitor.get(page_of(kind, "history")))
+    return visitor.post(version_page(kind, version_id, "labels"), tag=tag, name=name, action=action)
+
+
+def test_a_label_is_set_moved_and_removed(cast: Cast, kind: Kind, history: History) -> None:
+    paula = Visitor("paula")
+    assert "The label canary is set." in words_of(set_label(paula, kind, history.draft, "canary"))
+    moved = words_of(set_label(paula, kind, history.draft, "stable"))
+    assert "The label stable is set. It was at version 3 before." in moved
+    set_label(paula, kind, history.draft, "canary", "remove")
+    labels = {
+        row["name"]: row["versionNumber"]
+        for row in cast.alice.get(kind.url("writer", "labels")).body["labels"]
+    }
+    assert labels == {"latest": 4, "production": 3, "first": 1, "stable": 4}
+
+
+@pytest.mark.parametrize("name", ["", "Latest", "latest", "42", "a b", "x" * 65])
+def test_a_label_that_cannot_be_is_refused_beside_its_field(kind: Kind, history: History, name: str) -> None:
+    answer = set_label(Visitor("paula"), kind, history.draft, name)
+    assert answer.status_code == 400
+    assert answer.context["label_typed"] == name and answer.context["label_fault"]
+
+
+def test_a_version_is_deleted_after_asking(cast: Cast, kind: Kind, history: History) -> None:
+    paula = Visitor("paula")
+    address = version_page(kind, history.historical, "delete")
+    asked = paula.get(address)
+    assert "Delete Version 2?" in words_of(asked)
+    assert "Version 2 is deleted." in words_of(paula.post(address, tag=tag_on(asked)))
+    assert [number for number, _ in states(cast, kind)] == [4, 3, 1]
+
+
+def test_a_version_that_is_needed_is_not_deleted(cast: Cast, kind: Kind, history: History) -> None:
+    paula = Visitor("paula")
+    address = version_page(kind, history.published, "delete")
+    answer = paula.post(address, tag=tag_on(paula.get(address)))
+    assert "Version 3 is published: publish another one or unpublish it first." in words_of(answer)
+    assert len(states(cast, kind)) == 4
+
+
+# Publishing
+
+
+def publish(visitor: Visitor, kind: Kind, version_id: str) -> Any:
+    shown = visitor.get(page_of(kind, "publish"), version=version_id)
+    return visitor.post(page_of(kind, "publish"), version=version_id, tag=tag_on(shown))
+
+
+def test_before_publishing_the_difference_to_what_is_live_is_shown(kind: Kind, history: History) -> None:
+    answer = Visitor("paula").get(page_of(kind, "publish"))
+    words = words_of(answer)
+    assert "Publish Version 4?" in words and "It takes the place of Version 3" in words
+    assert [field.name for field in answer.context["fields"]] == [kind.text]
+    assert "<del>published</del><ins>draft</ins> words" in answer.content.decode()
+
+
+@pytest.mark.parametrize("which", ["draft", "historical"])
+def test_exactly_the_version_that_was_shown_is_published(
+    cast: Cast, kind: Kind, history: History, which: str
+) -> None:
+    version_id = getattr(history, which)
+    assert "is live." in words_of(publish(Visitor("paula"), kind, version_id))
+    assert cast.vera.get(kind.url("writer")).body["activeVersionId"] == version_id
+
+
+def test_whoever_saw_another_state_publishes_nothing_and_sees_the_new_one(
+    cast: Cast, kind: Kind, history: History
+) -> None:
+    paula = Visitor("paula")
+    tag = tag_on(paula.get(page_of(kind, "publish")))
+    kind.save(cast.edgar, text="words of edgar")
+    answer = paula.post(page_of(kind, "publish"), version=history.draft, tag=tag)
+    assert answer.status_code == 409
+    assert "Version 5 was saved last by edgar" in words_of(answer)
+    assert cast.vera.get(kind.url("writer")).body["activeVersionId"] == history.published
+    again = paula.post(page_of(kind, "publish"), version=history.draft, tag=tag_on(answer))
+    assert "Version 4 is live." in words_of(again)
+
+
+def test_what_is_live_already_cannot_be_published_again(kind: Kind, history: History) -> None:
+    answer = Visitor("paula").get(page_of(kind, "publish"), version=history.published)
+    assert "It is live already." in words_of(answer)
+
+
+def test_an_unpublished_block_stands_in_the_way_and_is_named(cast: Cast) -> None:
+    PROMPT_BLOCKS.make(cast.alice, "tone")
+    references = [{"type": "prompt_block_ref", "id": name} for name in ("tone", "absent")]
+    draft = AGENTS.make(cast.alice, instructions=references)["latestVersionId"]
+    paula = Visitor("paula")
+    shown = paula.get(page_of(AGENTS, "publish"))
+    assert "prompt block 'tone' is not published" in words_of(shown)
+    assert "prompt block 'absent' does not exist" in words_of(shown)
+    refused = paula.post(page_of(AGENTS, "publish"), version=draft, tag=tag_on(shown))
+    assert refused.status_code == 400 and "This cannot be published yet." in words_of(refused)
+    assert cast.alice.get(AGENTS.url("writer")).body["status"] == "draft"
+
+
+def test_before_publishing_a_block_the_agents_that_use_it_are_named(cast: Cast) -> None:
+    PROMPT_BLOCKS.make(cast.alice, "tone", autoPublish=True)
+    reference = {"type": "prompt_block_ref", "id": "tone"}
+    AGENTS.make(cast.alice, instructions=[reference], autoPublish=True)
+    PROMPT_BLOCKS.save(cast.alice, "tone")
+    words = words_of(Visitor("paula").get(page_of(PROMPT_BLOCKS, "publish", "tone")))
+    assert "It also reaches 1 published agent" in words and "Writer writer" in words
+
+
+def test_what_an_agent_refers_to_in_vain_is_said_before_publishing(cast: Cast) -> None:
+    AGENTS.make(cast.alice, agents={"nobody": {}})
+    words = words_of(Visitor("paula").get(page_of(AGENTS, "publish")))
+    assert "There is no agent 'nobody' that you can read." in words

@@ -1,0 +1,184 @@
+"""The lists: what a row says, what narrows them, and what a viewer does not learn from either."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.conftest import ROLES, Cast
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.calls import make_history
+from tests.support.people import give_role
+from tests.support.window import KINDS, Window
+
+
+def named(rows: list[str]) -> list[str]:
+    """Return the ids of rows, sorted; every id in these tests is a word of its own after the name."""
+    return sorted(row.split()[1] for row in rows)
+
+
+@pytest.fixture
+def three(cast: Cast, kind: Kind) -> Kind:
+    """One resource in each state: live, live with newer edits, never published."""
+    kind.make(cast.paula, "live", "live words", autoPublish=True)
+    make_history(kind, cast.alice, "changed")
+    kind.make(cast.edgar, "fresh", "fresh words")
+    return kind
+
+
+def test_a_row_says_what_editors_ask_first(cast: Cast, kind: Kind) -> None:
+    make_history(kind, cast.alice, "policies/refunds")
+    kind.save(cast.edgar, "policies/refunds", "newest words")
+    (row,) = Window.of("edgar").list(kind)
+    for word in ("Writer", "refunds", "Changed", "stored", "first", "stable", "acme", "edgar, just now"):
+        assert word in row
+    assert ("private" in row) == (kind is AGENTS)
+
+
+@pytest.mark.parametrize(
+    ("state", "found"), [("Published", "live"), ("Changed", "changed"), ("Draft", "fresh")]
+)
+def test_a_list_is_narrowed_to_a_state(three: Kind, state: str, found: str) -> None:
+    assert named(Window.of("edgar").list(three, state=state)) == [found]
+
+
+def test_a_list_is_narrowed_by_who_edited_last(three: Kind) -> None:
+    edgar = Window.of("edgar")
+    assert [named(edgar.list(three, author=name)) for name in ("alice", "paula", "edgar", "vera")] == [
+        ["changed"],
+        ["live"],
+        ["fresh"],
+        [],
+    ]
+
+
+def test_a_list_is_narrowed_to_a_label_a_workspace_or_a_text(cast: Cast, three: Kind) -> None:
+    three.make(cast.charlie, "other", "other words", workspaceId="elsewhere")
+    root = Window.of("root")
+    assert named(root.list(three, label="first")) == ["changed"]
+    assert named(root.list(three, workspace="elsewhere")) == ["other"]
+    assert named(root.list(three, q="FRESH")) == ["fresh"]
+    assert root.list(three, label="fir") == root.list(three, q="no such words") == []
+
+
+def test_people_and_labels_that_are_on_the_page_are_suggested(three: Kind) -> None:
+    markup = Window.of("vera").get(KINDS[three].address("changelist")).markup
+    suggested = re.findall(r'<option value="(\w+)"></option>', markup)
+    assert suggested == ["alice", "paula", "stable"]
+
+
+def test_agents_are_narrowed_to_a_visibility(cast: Cast) -> None:
+    AGENTS.make(cast.paula, "open", visibility="public")
+    AGENTS.make(cast.paula, "closed")
+    assert named(Window.of("edgar").list(AGENTS, visibility="public")) == ["open"]
+
+
+def test_a_folder_is_opened_and_left(cast: Cast, kind: Kind) -> None:
+    for name in ("policies/refunds", "policies/returns/late", "policy"):
+        kind.make(cast.edgar, name)
+    edgar = Window.of("edgar")
+    assert len(edgar.list(kind, folder="policies/")) == 2
+    address = KINDS[kind].address("changelist")
+    assert f"{address}?folder=policies/" in edgar.get(address).links
+    assert "?q=one" in edgar.get(address, folder="policies/", q="one").links
+
+
+def test_a_list_is_put_in_order_and_goes_on_on_further_pages(cast: Cast, kind: Kind) -> None:
+    for number in range(53):
+        kind.make(cast.edgar, f"n{number:02}")
+    edgar = Window.of("edgar")
+    first, second = (edgar.list(kind, order="id", page=page) for page in ("1", "2"))
+    assert [row.split()[1] for row in first + second] == [f"n{number:02}" for number in range(53)]
+    assert len(first) == 50
+    assert edgar.list(kind, page="no number") == edgar.list(kind)
+    kind.save(cast.edgar, "n07")
+    assert edgar.list(kind)[0].split()[1] == "n07"
+
+
+@pytest.mark.parametrize(("field", "value"), [("state", "Historical"), ("workspace", "x"), ("order", "x")])
+def test_an_unknown_word_is_refused_beside_its_field(three: Kind, field: str, value: str) -> None:
+    seen = Window.of("edgar").get(KINDS[three].address("changelist"), **{field: value})
+    assert (seen.status, "Select a valid choice" in seen.text) == (200, True)
+
+
+@pytest.mark.parametrize("value", ["\x00", "a\x00b", "é" * 201, "%", "_", "'", "\\"])
+def test_odd_texts_find_nothing_and_break_nothing(three: Kind, value: str) -> None:
+    edgar = Window.of("edgar")
+    address = KINDS[three].address("changelist")
+    for field in ("q", "author", "label", "folder", "page"):
+        assert edgar.get(address, **{field: value}).status == 200
+
+
+def test_a_viewer_sees_the_live_half_only(cast: Cast, three: Kind) -> None:
+    vera = Window.of("vera")
+    rows = vera.list(three)
+    assert named(rows) == ["changed", "live"]
+    assert all("Published" in row for row in rows)
+    (changed,) = (row for row in rows if "changed" in row)
+    assert "stable" in changed and "first" not in changed
+    assert vera.list(three, state="Changed") == vera.list(three, state="Draft") == []
+    assert named(vera.list(three, state="Published")) == ["changed", "live"]
+
+
+def test_a_viewer_finds_nothing_by_what_only_a_draft_says(cast: Cast, three: Kind) -> None:
+    three.save(cast.edgar, "live", "secret words", name="Secretname")
+    vera = Window.of("vera")
+    assert vera.list(three, q="secret") == vera.list(three, author="edgar") == []
+    assert vera.list(three, label="first") == []
+    assert named(vera.list(three, author="paula")) == ["live"]
+    assert "Secretname" not in vera.get(KINDS[three].address("changelist")).markup
+
+
+def test_a_stranger_sees_what_is_public_and_live(cast: Cast, three: Kind) -> None:
+    charlie = Window.of("charlie")
+    assert charlie.list(three) == []
+    if three is AGENTS:
+        make_history(AGENTS, cast.alice, "open", visibility="public")
+        (row,) = charlie.list(AGENTS)
+        assert "open" in row and "Published" in row
+
+
+def test_only_who_may_save_somewhere_is_offered_to_make_something(cast: Cast, kind: Kind) -> None:
+    address = KINDS[kind].address("add")
+    offered = {
+        name: address in Window.of(name).get(KINDS[kind].address("changelist")).links
+        for name in ("edgar", "vera", "root")
+    }
+    assert offered == {"edgar": True, "vera": False, "root": True}
+
+
+@pytest.fixture
+def team(cast: Cast, settings: Any) -> Cast:
+    """The cast of acme, with the same roles in the workspace of the code."""
+    settings.EDITOR_FRAMEWORK = "tests.support.code.framework"
+    for name, role in ROLES.items():
+        give_role(name, "default", role)
+    return cast
+
+
+def test_agents_that_code_defines_come_first_and_say_where_they_come_from(team: Cast) -> None:
+    AGENTS.make(team.paula, "a-stored-one", workspaceId="acme", autoPublish=True)
+    override = {"id": "answers", "instructions": "overridden"}
+    assert team.paula.post(AGENTS.path, {**override, "autoPublish": True}).status == 201
+    AGENTS.save(team.edgar, "answers", "a draft")
+    draft = {"id": "leads-notes", "instructions": "another draft", "autoPublish": False}
+    assert team.edgar.post(AGENTS.path, draft).status == 201
+    edgar = Window.of("edgar")
+    assert [row.split(" default ")[0] for row in edgar.list(AGENTS)[:4]] == [
+        "Answers answers Changed code + override public",
+        "Hidden hidden Published code private",
+        "Lead leads-answers Published code public",
+        "Lead of notes leads-notes Changed code public",
+    ]
+    assert len(edgar.list(AGENTS)) == 5
+    assert [row.split()[1] for row in edgar.list(AGENTS, state="Changed")] == ["answers", "of"]
+    assert edgar.list(AGENTS, state="Draft") == edgar.list(AGENTS, author="vera") == []
+    assert len(edgar.list(AGENTS, q="another DRAFT")) == len(edgar.list(AGENTS, author="paula")) == 1
+
+
+def test_a_stranger_sees_the_public_agents_of_the_code(team: Cast) -> None:
+    assert not any("hidden" in row for row in Window.of("charlie").list(AGENTS))
+    assert len(Window.of("charlie").list(AGENTS)) == 3
+    assert Window.of("charlie").list(PROMPT_BLOCKS) == []

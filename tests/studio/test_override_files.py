@@ -1,0 +1,156 @@
+"""The studio where overrides are files: the same pages, whoever wrote the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Api
+from tests.support.override_files import Repository, define, repository
+from tests.support.people import key_of, person
+from tests.support.served import published_block, reference
+from tests.support.studio import Visitor, page_of, tag_on, words_of
+from versioning.access import Role
+
+HOME = "/studio/"
+LIST = "/studio/versioning/agent/"
+
+
+@pytest.fixture
+def repo(tmp_path: Path, settings: Any) -> Repository:
+    """A repository with two commits of the override of `answers`."""
+    made = repository(tmp_path)
+    define(settings, made.root)
+    for second, text in enumerate(["first words", "second words"]):
+        made.put({"instructions": text})
+        made.commit(f"Say {text}", at=f"2026-01-01T12:00:0{second}Z")
+    return made
+
+
+@pytest.fixture
+def api(db: None) -> Api:
+    """The API of ada, an admin of the workspace of the code; ed and vic are there too."""
+    for name, role in {"ada": Role.ADMIN, "ed": Role.EDITOR, "vic": Role.VIEWER}.items():
+        person(name, default=role)
+    return key_of("ada")
+
+
+def page(name: str) -> str:
+    return page_of(AGENTS, name, "answers")
+
+
+def commits(api: Api) -> list[str]:
+    return [version["id"] for version in AGENTS.versions(api, "answers") if version["source"] == "git"]
+
+
+def chips(visitor: Visitor) -> dict[str, tuple[str, str]]:
+    """Return state and origin of every row of the list, by id."""
+    rows = visitor.get(LIST).context["rows"]
+    return {row.summary.resource_id: (row.summary.state.value, row.summary.origin) for row in rows}
+
+
+def test_the_list_says_what_is_in_git(api: Api, repo: Repository) -> None:
+    ada = Visitor("ada")
+    assert chips(ada) == {"answers": ("Published", "Git"), "team/lead": ("Published", "code")}
+    AGENTS.save(api, "answers", "draft")
+    assert chips(ada)["answers"] == ("Changed", "Git")
+    assert chips(Visitor("vic"))["answers"] == ("Published", "Git")
+    repo.path().unlink()
+    assert chips(ada)["answers"] == ("Changed", "code")
+
+
+def test_home_tells_of_drafts_and_publications_of_files(api: Api, repo: Repository) -> None:
+    AGENTS.save(api, "answers", "draft")
+    shown = Visitor("ada").get(HOME).context
+    assert [entry.by for entry in shown["needing"]] == ["ada"]
+    assert [entry.by for entry in shown["published"]] == ["Ann Author"]
+    assert [entry.row.summary.resource_id for entry in shown["mine"]] == ["answers"]
+
+
+def test_the_timeline_holds_commits_and_drafts(api: Api, repo: Repository) -> None:
+    AGENTS.save(api, "answers", "draft")
+    answer = Visitor("ed").get(page("history"))
+    titles = [item.entry.title for item in answer.context["items"]]
+    assert titles == ["Version 1", *(f"Git {commit[4:11]}" for commit in commits(api))]
+    words = words_of(answer)
+    assert "Say second words" in words and "Ann Author" in words
+
+
+def test_a_commit_offers_no_edit_and_no_deletion(api: Api, repo: Repository) -> None:
+    answer = Visitor("ada").get(page(f"versions/{commits(api)[1]}"))
+    words = words_of(answer)
+    assert "first words" in words and "It is kept in Git" in words
+    assert "Delete this version" not in words and "Set or move a label" not in words
+    assert "Restore as a draft" in words and "Publish this one" in words
+
+
+def test_a_commit_is_restored_into_a_draft(api: Api, repo: Repository) -> None:
+    ed, commit = Visitor("ed"), commits(api)[1]
+    tag = tag_on(ed.get(page(f"versions/{commit}")))
+    ed.post(page(f"versions/{commit}/restore"), tag=tag)
+    draft = api.get(AGENTS.url("answers"), status="draft").body
+    assert (draft["instructions"], draft["hasDraft"]) == ("first words", True)
+    assert repo.config() == {"instructions": "second words"}
+
+
+def test_a_commit_is_published_after_a_look_at_the_difference(api: Api, repo: Repository) -> None:
+    ada, commit = Visitor("ada"), commits(api)[1]
+    shown = ada.get(page("publish"), version=commit)
+    assert "first" in words_of(shown) and "second" in words_of(shown)
+    ada.post(page("publish"), version=commit, tag=tag_on(shown))
+    assert repo.text() == '{\n  "instructions": "first words"\n}\n'
+
+
+def test_the_edit_page_starts_from_the_file_and_refuses_a_stale_save(api: Api, repo: Repository) -> None:
+    ed = Visitor("ed")
+    shown = ed.get(page("change"))
+    assert "second words" in shown.content.decode()
+    repo.put({"instructions": "by hand"})
+    refused = ed.client.post(page("change"), {"tag": tag_on(shown), "base": commits(api)[0]})
+    assert refused.status_code == 409
+    assert "by hand" in refused.content.decode()
+
+
+def test_any_version_is_downloaded_as_the_file_that_it_would_be(api: Api, repo: Repository) -> None:
+    draft = AGENTS.save(api, "answers", "draft")["resolvedVersionId"]
+    answer = Visitor("ed").get(page(f"versions/{draft}/download"))
+    assert answer.content == b'{\n  "instructions": "draft"\n}\n'
+    assert answer["Content-Disposition"] == 'attachment; filename="answers.json"'
+    assert Visitor("vic").get(page(f"versions/{draft}/download")).status_code == 403
+
+
+def test_history_that_a_removed_file_left_can_be_seen_and_published(api: Api, repo: Repository) -> None:
+    repo.path().unlink()
+    ada, commit = Visitor("ada"), commits(api)[1]
+    assert "Say first words" in words_of(ada.get(page("history")))
+    assert "first words" in words_of(ada.get(page(f"versions/{commit}")))
+    assert ada.get(page("compare"), **{"from": commit, "to": commits(api)[0]}).status_code == 200
+    shown = ada.get(page("publish"), version=commit)
+    ada.post(page("publish"), version=commit, tag=tag_on(shown))
+    assert repo.config() == {"instructions": "first words"}
+
+
+@pytest.mark.parametrize("name", ["unpublish", "delete"])
+def test_what_is_asked_before_a_file_goes(api: Api, repo: Repository, name: str) -> None:
+    ada = Visitor("ada")
+    shown = ada.get(page(name))
+    assert "Lead" in words_of(shown)
+    ada.post(page(name), tag=tag_on(shown))
+    assert not repo.path().exists()
+
+
+def test_a_block_is_said_to_be_used_by_a_file(api: Api, repo: Repository) -> None:
+    published_block(api, "tone", "Be kind.")
+    repo.put({"instructions": [reference("tone")]})
+    assert "Answers" in words_of(Visitor("ada").get(page_of(PROMPT_BLOCKS, "usage", "tone")))
+
+
+@pytest.mark.parametrize("name", ["history", "compare"])
+def test_a_viewer_sees_no_commit(api: Api, repo: Repository, name: str) -> None:
+    vic = Visitor("vic")
+    assert vic.get(page(name)).status_code == 403
+    assert vic.get(page(f"versions/{commits(api)[1]}")).status_code == 403
+    assert vic.get(page(f"versions/{commits(api)[0]}")).status_code == 200
+    assert "second words" in vic.get(page("change")).content.decode()

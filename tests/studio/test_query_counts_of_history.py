@@ -1,0 +1,76 @@
+"""How many queries the pages about versions take: as many among 10 000 versions as among a handful."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from tests.conftest import Cast
+from tests.support.api import Kind
+from tests.support.studio import Visitor, page_of, workspace_page
+from tests.test_query_counts import grow, insert_history, versions_to_read
+from versioning.access import APPLICATION, Role
+from versioning.models import Action, AuditEntry, Membership, Workspace
+from versioning.models.workspaces import new_account
+
+FEW, MANY = 60, 10_000
+MOST = 20
+
+
+def pages(kind: Kind) -> dict[str, str]:
+    first, second = versions_to_read(kind)
+    return {
+        "history": page_of(kind, "history", "r0"),
+        "second page": page_of(kind, "history", "r0") + "?page=2",
+        "compare": page_of(kind, "compare", "r0"),
+        "compare two": page_of(kind, "compare", "r0") + f"?from={first}&to={second}",
+        "publish": page_of(kind, "publish", "r0"),
+        "version": page_of(kind, f"versions/{second}", "r0"),
+        "delete": page_of(kind, f"versions/{second}/delete", "r0"),
+    }
+
+
+def counts(visitor: Visitor, addresses: dict[str, str]) -> dict[str, int]:
+    found = {}
+    for name, address in addresses.items():
+        with CaptureQueriesContext(connection) as queries:
+            answer = visitor.get(address)
+        assert answer.status_code == 200, name
+        found[name] = len(queries)
+    return found
+
+
+def test_the_pages_about_versions(cast: Cast, kind: Kind) -> None:
+    grow(0, 2)
+    insert_history(kind, "r0", range(3, FEW + 1))
+    paula = Visitor("paula")
+    paula.get(page_of(kind, "history", "r0"))
+    among_few = counts(paula, pages(kind))
+    insert_history(kind, "r0", range(FEW + 1, MANY + 1))
+    assert counts(paula, pages(kind)) == among_few
+    assert max(among_few.values()) <= MOST
+
+
+def fill(start: int, stop: int) -> None:
+    """Let acme have members, and a log that tells of as many things."""
+    acme, alice = Workspace.objects.get(pk="acme"), User.objects.get(username="alice")
+    for number in range(start, stop):
+        Membership.objects.grant(new_account(f"member-{number}"), acme, Role.VIEWER)
+        alice.api_keys.create(prefix=f"ek_{number}", digest=str(number), workspace=acme)
+        AuditEntry.objects.record(
+            Action.PUBLISH, by=APPLICATION, workspace_id="acme", target=f"agent r{number % 2}", to_version="v"
+        )
+
+
+def test_the_pages_about_a_workspace(cast: Cast) -> None:
+    grow(0, 2)
+    alice = Visitor("alice")
+    addresses = {name: workspace_page(name) for name in ("members", "keys", "audit")}
+    addresses["list"] = "/studio/versioning/workspace/"
+    fill(0, 10)
+    alice.get(addresses["list"])
+    among_few = counts(alice, addresses)
+    fill(10, 200)
+    assert counts(alice, addresses) == among_few
+    assert max(among_few.values()) <= MOST

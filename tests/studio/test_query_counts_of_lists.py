@@ -1,0 +1,53 @@
+"""How many queries the home page and the lists take: as many among 20 000 as among a handful."""
+
+from __future__ import annotations
+
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.window import KINDS, Window, page_of
+from tests.test_query_counts import grow, insert_resources
+
+FEW, MANY = 60, 20_000
+MOST = 16
+
+
+def pages(kind: Kind) -> list[tuple[str, dict[str, str]]]:
+    """Return the address and the query of every page that shows many."""
+    address = KINDS[kind].address("changelist")
+    return [
+        ("/studio/", {}),
+        ("/studio/", {"q": "name"}),
+        (address, {}),
+        (address, {"page": "2", "order": "id"}),
+        (address, {"q": "name", "state": "Published", "author": "alice", "label": "stable"}),
+        (address, {"folder": "r1", "workspace": "acme"}),
+        (KINDS[kind].address("add"), {}),
+        *((page_of(kind, page, "r0"), {}) for page in ("usage", "delete", "unpublish")),
+    ]
+
+
+def counts(window: Window, kind: Kind) -> dict[str, int]:
+    found = {}
+    for address, query in pages(kind):
+        with CaptureQueriesContext(connection) as queries:
+            assert window.get(address, **query).status == 200
+        found[f"{address} {query}"] = len(queries)
+    return found
+
+
+def test_pages_that_show_many_take_as_many_queries_as_among_a_handful(cast: Cast, kind: Kind) -> None:
+    grow(0, FEW)
+    window = Window.of("paula")
+    window.get("/studio/")
+    among_few = counts(window, kind)
+    assert {page: count for page, count in among_few.items() if count > MOST} == {}
+    names = [f"r{number}" for number in range(FEW, MANY)]
+    insert_resources(AGENTS, names, agents={"r0": {}})
+    insert_resources(PROMPT_BLOCKS, names)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    assert f"{MANY} " in window.get(KINDS[kind].address("changelist")).text
+    assert counts(window, kind) == among_few

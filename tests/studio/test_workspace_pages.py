@@ -1,0 +1,355 @@
+"""The pages about workspaces: for their admins alone, and what is shown once is shown once."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, Api
+from tests.support.calls import make_history
+from tests.support.people import give_role
+from tests.support.studio import Visitor, page_of, words_of, workspace_page
+from versioning.models import ApiKey, AuditEntry, Membership, Workspace
+
+LIST = "/studio/versioning/workspace/"
+PAGES = ["members", "keys", "audit", "change", "members/vera/remove"]
+
+pytestmark = pytest.mark.usefixtures("cast")
+
+
+@pytest.fixture
+def alice(cast: Cast) -> Visitor:
+    return Visitor("alice")
+
+
+def shown_once(answer: Any) -> str:
+    """Return the secret that a page shows."""
+    found = re.search(r'id="once" value="([^"]+)"', answer.content.decode())
+    assert found is not None
+    assert "no-store" in answer["Cache-Control"]
+    return found[1]
+
+
+def members() -> dict[str, str]:
+    rows = Membership.objects.filter(workspace_id="acme").values_list("user__username", "role")
+    return dict(rows)
+
+
+# Who may come in
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_only_admins_of_the_workspace_and_superusers_open_its_pages(page: str) -> None:
+    address = workspace_page(page)
+    statuses = {
+        name: Visitor(name).get(address).status_code for name in ("alice", "root", "paula", "charlie")
+    }
+    assert statuses == {"alice": 200, "root": 200, "paula": 403, "charlie": 404}
+
+
+FORMS = {
+    "members": {"username": "lena", "role": "admin"},
+    "members/paula/role": {"role": "admin"},
+    "members/vera/remove": {},
+    "members/vera/invitation": {},
+    "keys": {"name": "mine", "role": "admin"},
+    "rename": {"name": "Mine"},
+}
+
+
+@pytest.mark.parametrize("page", FORMS)
+@pytest.mark.parametrize(("name", "status"), [("paula", 403), ("vera", 403), ("charlie", 404)])
+def test_nobody_else_sends_its_forms(page: str, name: str, status: int) -> None:
+    before = (members(), ApiKey.objects.count(), AuditEntry.objects.count())
+    assert Visitor(name).post(workspace_page(page), **FORMS[page]).status_code == status
+    assert (members(), ApiKey.objects.count(), AuditEntry.objects.count()) == before
+    assert Workspace.objects.get(pk="acme").name == "Acme"
+
+
+@pytest.mark.parametrize("page", ["members", "keys", "audit"])
+def test_a_workspace_that_does_not_exist_is_not_found(alice: Visitor, page: str) -> None:
+    for workspace_id in ("nowhere", "a\0b", "a/b"):
+        assert alice.get(workspace_page(page, workspace_id)).status_code == 404
+
+
+def test_the_list_tells_admins_of_theirs_and_others_of_their_role(alice: Visitor) -> None:
+    shown = words_of(alice.get(LIST))
+    assert "Acme" in shown and "Elsewhere" not in shown and "New workspace" not in shown
+    vera = Visitor("vera").get(LIST)
+    assert "Acme acme viewer" in words_of(vera)
+    assert workspace_page("members") not in vera.content.decode()
+
+
+def test_a_superuser_makes_a_workspace_with_an_id_of_its_own() -> None:
+    root = Visitor("root")
+    address = f"{LIST}add/"
+    assert root.post(address, id="acme", name="Again").status_code == 409
+    assert root.post(address, id="a//b", name="Slashes").context["form"].errors.keys() == {"id"}
+    assert root.post(address, id="team/new", name=" ").context["form"].errors.keys() == {"name"}
+    assert "The workspace New is there." in words_of(root.post(address, id="team/new", name="New"))
+    assert root.get(workspace_page("members", "team/new")).status_code == 200
+
+
+def test_nobody_else_makes_a_workspace(alice: Visitor) -> None:
+    assert alice.post(f"{LIST}add/", id="new", name="New").status_code == 403
+    assert not Workspace.objects.filter(pk="new").exists()
+
+
+def test_a_workspace_is_renamed(alice: Visitor) -> None:
+    assert "called Acme & Sons" in words_of(alice.post(workspace_page("rename"), name="Acme & Sons"))
+    assert "the name is required" in words_of(alice.post(workspace_page("rename"), name=" "))
+    assert Workspace.objects.get(pk="acme").name == "Acme & Sons"
+
+
+# Members
+
+
+def test_a_role_is_changed_and_a_member_removed(alice: Visitor) -> None:
+    assert "vera is editor from now on" in words_of(
+        alice.post(workspace_page("members/vera/role"), role="editor")
+    )
+    assert "edgar is no member" in words_of(alice.post(workspace_page("members/edgar/remove")))
+    assert members() == {"alice": "admin", "paula": "publisher", "vera": "editor"}
+
+
+def test_the_last_admin_stays_and_the_page_says_why(alice: Visitor) -> None:
+    for page, typed in (("members/alice/role", {"role": "viewer"}), ("members/alice/remove", {})):
+        words = words_of(alice.post(workspace_page(page), **typed))
+        assert "alice is the last admin of this workspace: make somebody else an admin first" in words
+    assert members()["alice"] == "admin"
+
+
+def test_whoever_gives_up_being_admin_is_led_to_what_is_left(alice: Visitor) -> None:
+    give_role("paula", "acme", "admin")
+    answer = alice.post(workspace_page("members/alice/role"), role="viewer")
+    assert answer.redirect_chain == [(LIST, 302)]
+    assert alice.get(workspace_page("members")).status_code == 403
+
+
+@pytest.mark.parametrize("role", ["", "owner", "ADMIN"])
+def test_a_role_that_does_not_exist_is_refused(alice: Visitor, role: str) -> None:
+    assert "needs one of the four roles" in words_of(
+        alice.post(workspace_page("members/vera/role"), role=role)
+    )
+    assert members()["vera"] == "viewer"
+
+
+@pytest.mark.parametrize("page", ["members/nobody/role", "members/charlie/remove", "members/root/invitation"])
+def test_somebody_who_is_no_member_is_not_found(alice: Visitor, page: str) -> None:
+    assert alice.post(workspace_page(page), role="viewer").status_code == 404
+
+
+# Invitations
+
+
+def invite(visitor: Visitor, username: str, role: str = "editor") -> Any:
+    return visitor.post(workspace_page("members"), username=username, role=role)
+
+
+def choose_password(link: str, password: str) -> tuple[Client, Any]:
+    """Follow a link as somebody who is not signed in, and choose a password."""
+    client = Client()
+    shown = client.get(link, follow=True)
+    address = shown.redirect_chain[-1][0] if shown.redirect_chain else link
+    typed = {"new_password1": password, "new_password2": password}
+    return client, client.post(address, typed, follow=True)
+
+
+def test_an_invited_person_chooses_a_password_and_is_in(alice: Visitor) -> None:
+    link = shown_once(invite(alice, "lena"))
+    client, answer = choose_password(link, "a fine long one")
+    assert answer.redirect_chain[-1][0] == "/studio/"
+    assert client.get(workspace_page("members")).status_code == 403
+    assert client.login(username="lena", password="a fine long one")
+    assert members()["lena"] == "editor"
+
+
+def test_the_secret_of_an_invitation_does_not_stay_in_the_address(alice: Visitor) -> None:
+    link = shown_once(invite(alice, "lena"))
+    shown = Client().get(link, follow=True)
+    assert shown.redirect_chain[-1][0].endswith("/welcome/")
+    assert link.rstrip("/").rpartition("/")[2] not in shown.content.decode()
+
+
+def test_a_weak_password_is_refused_beside_its_field(alice: Visitor) -> None:
+    _, answer = choose_password(shown_once(invite(alice, "lena")), "short")
+    assert "This password is too short" in words_of(answer)
+    assert not User.objects.get(username="lena").has_usable_password()
+
+
+def test_a_link_is_good_once(alice: Visitor) -> None:
+    link = shown_once(invite(alice, "lena"))
+    choose_password(link, "a fine long one")
+    assert "This link was used already" in words_of(Client().get(link, follow=True))
+
+
+@pytest.mark.parametrize("link", ["MQ/x-y", "MQ/welcome", "x/x-y", "AAAA/x", "%00/x-1"])
+def test_a_link_that_nobody_made_opens_nothing(link: str) -> None:
+    answer = Client().get(f"{LIST}welcome/{link}/", follow=True)
+    assert "This link was used already, or it is too old." in words_of(answer)
+
+
+def test_a_new_link_is_made_for_somebody_who_did_not_come(alice: Visitor) -> None:
+    invite(alice, "lena")
+    link = shown_once(alice.post(workspace_page("members/lena/invitation")))
+    choose_password(link, "a fine long one")
+    refused = words_of(alice.post(workspace_page("members/lena/invitation")))
+    assert "lena has a password already" in refused
+
+
+def test_no_link_is_made_into_the_account_of_somebody_else(alice: Visitor) -> None:
+    User.objects.filter(username="charlie").update(last_login=timezone.now())
+    answer = invite(alice, "charlie", "viewer")
+    assert 'id="once"' not in answer.content.decode()
+    assert "charlie is viewer here from now on" in words_of(answer)
+    for name in ("charlie", "alice"):
+        answer = alice.post(workspace_page(f"members/{name}/invitation"))
+        assert 'id="once"' not in answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("typed", "field"),
+    [
+        ({"username": "vera", "role": "viewer"}, "username"),
+        ({"username": "a b", "role": "viewer"}, "username"),
+        ({"username": "", "role": "viewer"}, "username"),
+        ({"username": "lena", "role": "boss"}, "role"),
+    ],
+)
+def test_a_faulty_invitation_says_what_is_wrong_beside_the_field(
+    alice: Visitor, typed: dict[str, str], field: str
+) -> None:
+    answer = alice.post(workspace_page("members"), **typed)
+    assert answer.status_code == 400
+    assert answer.context["form"].errors.keys() == {field}
+    assert not User.objects.filter(username="lena").exists()
+
+
+# Keys
+
+
+def test_a_key_is_shown_once_and_then_only_its_prefix(alice: Visitor, cast: Cast) -> None:
+    text = shown_once(alice.post(workspace_page("keys"), name="CI", role="viewer"))
+    AGENTS.make(cast.alice, autoPublish=True)
+    assert Api(text).get(AGENTS.url("writer")).status == 200
+    later = alice.get(workspace_page("keys")).content.decode()
+    assert text not in later and text[:11] in later
+
+
+def test_a_key_is_revoked_after_asking(alice: Visitor) -> None:
+    text = shown_once(alice.post(workspace_page("keys"), name="CI", role="viewer"))
+    address = workspace_page(f"keys/{text[:11]}/revoke")
+    assert "Revoke CI?" in words_of(alice.get(address))
+    assert Api(text).get(AGENTS.path).status == 200
+    alice.post(address)
+    assert Api(text).get(AGENTS.path).status == 401
+    assert address not in alice.get(workspace_page("keys")).content.decode()
+
+
+def test_a_key_holds_until_the_end_of_its_last_day(alice: Visitor) -> None:
+    today = timezone.now().date().isoformat()
+    text = shown_once(alice.post(workspace_page("keys"), name="CI", role="viewer", last_day=today))
+    assert Api(text).get(AGENTS.path).status == 200
+
+
+@pytest.mark.parametrize(
+    ("typed", "field"),
+    [
+        ({"name": " ", "role": "viewer"}, "name"),
+        ({"name": "CI", "role": "root"}, "role"),
+        ({"name": "CI", "role": "viewer", "last_day": "2001-01-01"}, "last_day"),
+        ({"name": "CI", "role": "viewer", "last_day": "soon"}, "last_day"),
+        ({"name": "two\nlines", "role": "viewer"}, "name"),
+        ({"name": "x" * 300, "role": "viewer"}, "name"),
+    ],
+)
+def test_a_faulty_key_is_not_made(alice: Visitor, typed: dict[str, str], field: str) -> None:
+    keys = ApiKey.objects.count()
+    answer = alice.post(workspace_page("keys"), **typed)
+    assert (answer.status_code, set(answer.context["form"].errors)) == (400, {field})
+    assert ApiKey.objects.count() == keys
+
+
+def test_the_key_of_a_member_that_reaches_further_is_shown_and_not_revoked_here(alice: Visitor) -> None:
+    prefix = ApiKey.objects.get(owner__username="vera").prefix
+    address = workspace_page(f"keys/{prefix}/revoke")
+    shown = alice.get(workspace_page("keys"))
+    assert prefix in shown.content.decode() and address not in shown.content.decode()
+    assert alice.post(address).status_code == 403
+
+
+@pytest.mark.parametrize("prefix", ["unknown", "ek_%00"])
+def test_a_key_that_is_not_there_is_not_found(alice: Visitor, prefix: str) -> None:
+    address = workspace_page(f"keys/{prefix}/revoke")
+    assert [alice.get(address).status_code, alice.post(address).status_code] == [404, 404]
+
+
+# The audit log
+
+
+def lines(visitor: Visitor, address: str = workspace_page("audit"), **query: str) -> list[str]:
+    """Return what the log tells, a line each."""
+    text = visitor.get(address, **query).content.decode()
+    found = re.findall(r'(?s)<li class="audit-line">\s*<div>(.*?)</div>', text)
+    return [
+        " ".join(re.sub(r"<[^>]*>", " ", line).replace(" :", ":").split()).replace(" :", ":")
+        for line in found
+    ]
+
+
+def test_the_log_tells_who_did_what_to_which_version(alice: Visitor, cast: Cast) -> None:
+    make_history(AGENTS, cast.alice)
+    prefix = ApiKey.objects.get(owner__username="alice").prefix
+    assert lines(alice)[:3] == [
+        f"alice labelled agent writer: version 3, stable key {prefix}…",
+        f"alice labelled agent writer: version 1, first key {prefix}…",
+        f"alice published agent writer: version 3 key {prefix}…",
+    ]
+    assert "The application added the member vera: viewer" in lines(alice)
+
+
+def test_what_is_not_there_any_more_is_told_without_a_link(alice: Visitor, cast: Cast) -> None:
+    make_history(AGENTS, cast.alice)
+    address = page_of(AGENTS, "history")
+    assert address in alice.get(workspace_page("audit")).content.decode()
+    cast.alice.delete(AGENTS.url("writer"))
+    assert address not in alice.get(workspace_page("audit")).content.decode()
+    assert lines(alice)[0].startswith("alice deleted agent writer")
+
+
+def test_the_log_is_narrowed(alice: Visitor, cast: Cast) -> None:
+    make_history(AGENTS, cast.alice)
+    today = timezone.now().date().isoformat()
+    assert len(lines(alice, action="publish")) == 1
+    assert len(lines(alice, actor="alice", target="WRITER")) == 3
+    assert (
+        lines(alice, actor="nobody")
+        == []
+        == lines(alice, since="2999-01-01")
+        == lines(alice, until="2001-01-01")
+    )
+    assert len(lines(alice, since=today, until=today)) == len(lines(alice))
+    assert alice.get(workspace_page("audit"), action="eat", since="soon").status_code == 200
+
+
+def test_the_log_comes_in_pages(alice: Visitor) -> None:
+    for number in range(60):
+        give_role("vera", "acme", "editor" if number % 2 else "publisher")
+    first, second = lines(alice), lines(alice, page="2")
+    assert len(first) == 50 and len(second) >= 14
+    assert lines(alice, page="9") == [] and lines(alice, page="x") == first == lines(alice, page="0")
+
+
+def test_the_log_of_all_holds_what_one_administers() -> None:
+    address = f"{LIST}audit/"
+    told = {name: " ".join(lines(Visitor(name), address)) for name in ("alice", "charlie", "vera", "root")}
+    assert "vera" in told["alice"] and "charlie" not in told["alice"]
+    assert "charlie" in told["charlie"] and "vera" not in told["charlie"]
+    assert told["vera"] == ""
+    assert "vera" in told["root"] and "charlie" in told["root"]

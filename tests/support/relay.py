@@ -1,0 +1,85 @@
+"""A way to a server that can be cut, as a network can; the server itself goes on."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from socketserver import BaseRequestHandler, ThreadingTCPServer
+from urllib.parse import urlsplit
+
+PIECE = 65536
+POLL_SECONDS = 0.01
+
+
+class Relay:
+    """Hands on what comes in; `url` is where it listens."""
+
+    def __init__(self, target: str) -> None:
+        parts = urlsplit(target)
+        self._target = (parts.hostname, parts.port)
+        self._open: set[socket.socket] = set()
+        self._is_cut = False
+        self._last: bytes | None = None
+        relay = self
+
+        class Handler(BaseRequestHandler):
+            def handle(self) -> None:
+                relay.connect(self.request)
+
+        self._server = ThreadingTCPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=[POLL_SECONDS])
+        self._thread.start()
+
+    def connect(self, near: socket.socket) -> None:
+        """Join a connection with one to the server, for as long as both are open."""
+        if self._is_cut:
+            return
+        with socket.create_connection(self._target) as far:
+            self._open |= {near, far}
+            back = threading.Thread(target=self._pump, args=(far, near), daemon=True)
+            back.start()
+            self._pump(near, far)
+            back.join()
+            self._open -= {near, far}
+
+    def cut(self) -> None:
+        """Close every connection, and each new one at once."""
+        self._is_cut = True
+        for end in list(self._open):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def cut_before(self, beginning: bytes) -> None:
+        """Cut when a request begins so."""
+        self._last = beginning
+
+    def close(self) -> None:
+        """Stop listening."""
+        self.cut()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def _pump(self, source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError):
+            while piece := source.recv(PIECE):
+                if self._last is not None and piece.startswith(self._last):
+                    self.cut()
+                sink.sendall(piece)
+        for end in (source, sink):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+
+@contextmanager
+def relay_to(target: str) -> Iterator[Relay]:
+    """Open a way to a server."""
+    relay = Relay(target)
+    try:
+        yield relay
+    finally:
+        relay.close()

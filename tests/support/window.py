@@ -1,0 +1,92 @@
+"""Somebody's window on the lists and the frame of the studio, without a browser: pages as text."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.test import Client
+
+from studio.kinds import AGENT, PROMPT_BLOCK, StudioKind
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+
+KINDS: dict[Kind, StudioKind] = {AGENTS: AGENT, PROMPT_BLOCKS: PROMPT_BLOCK}
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A page."""
+
+    status: int
+    markup: str
+    headers: Any
+
+    @property
+    def text(self) -> str:
+        """What stands on the page below its bar, as one line."""
+        return _words(self.markup.split("</header>")[-1])
+
+    @property
+    def rows(self) -> list[str]:
+        """The rows of the table on the page, as text."""
+        found = re.findall(r"<tr>(.*?)</tr>", self.markup, re.DOTALL)
+        return [_words(row) for row in found if "<th" not in row]
+
+    @property
+    def links(self) -> list[str]:
+        """Where the links of the page lead."""
+        return [html.unescape(link) for link in re.findall(r'href="([^"]*)"', self.markup)]
+
+    def field(self, name: str) -> str:
+        """Return what stands in a field of a form."""
+        found = re.search(rf'name="{name}"[^>]* value="([^"]*)"', self.markup)
+        assert found is not None, self.markup
+        return html.unescape(found[1])
+
+
+@dataclass
+class Window:
+    """Somebody's window on the studio."""
+
+    client: Client
+
+    @classmethod
+    def of(cls, name: str) -> Window:
+        """Open the window of somebody who has signed in."""
+        window = cls(Client(raise_request_exception=False))
+        window.client.force_login(User.objects.get(username=name))
+        return window
+
+    def get(self, address: str, **query: str) -> Seen:
+        """Open a page; redirects are not followed."""
+        return _seen(self.client.get(address, query))
+
+    def post(self, address: str, **fields: str) -> Seen:
+        """Send a form."""
+        return _seen(self.client.post(address, fields))
+
+    def confirm(self, address: str) -> Seen:
+        """Open a page that asks, and say yes."""
+        return self.post(address, tag=self.get(address).field("tag"))
+
+    def list(self, kind: Kind, **query: str) -> list[str]:
+        """Return the rows of a list."""
+        seen = self.get(KINDS[kind].address("changelist"), **query)
+        assert seen.status == 200
+        return seen.rows
+
+
+def page_of(kind: Kind, page: str, resource_id: str = "writer", *rest: str) -> str:
+    """Return the address of a page of a resource."""
+    return KINDS[kind].address(page, resource_id, *rest)
+
+
+def _seen(response: Any) -> Seen:
+    return Seen(response.status_code, response.content.decode(), response.headers)
+
+
+def _words(markup: str) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", markup)).split())

@@ -1,0 +1,102 @@
+"""Where an override stands whose file decides: a record put together of the file, the commits and the row."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from versioning import canonical
+from versioning.models import Agent, Version
+from versioning.overrides import CodeAgent, applied
+from versioning.snapshots import Snapshot, Standing
+from versioning.sources.overrides import FileVersion, OverrideSource
+
+
+class OverrideRecords:
+    """Makes the records of overrides; those without a row are stored nowhere."""
+
+    def __init__(self, source: OverrideSource, workspace_id: str) -> None:
+        self.source = source
+        self.workspace_id = workspace_id
+        self._alike: dict[str, tuple[object, uuid.UUID | None]] = {}
+
+    def record(
+        self,
+        agent: CodeAgent,
+        row: Agent | None,
+        commits_of: Callable[[CodeAgent], Sequence[Snapshot]] | None = None,
+    ) -> Agent | None:
+        """Return the record of an override as its file, its history and its row make it.
+
+        None when there is none of the three. Without a row the record is made here and stored nowhere.
+        """
+        file, commits = self.source.current(agent), (commits_of or self.source.versions)(agent)
+        if file is None and not commits and (row is None or not row.is_stored):
+            return None
+        if row is None:
+            row = self._unstored(agent, [*filter(None, [file]), *commits])
+        row.standing = self._standing(agent, row, file, commits)
+        return row
+
+    def _unstored(self, agent: CodeAgent, snapshots: Sequence[Snapshot]) -> Agent:
+        return Agent(
+            id=agent.id,
+            workspace_id=self.workspace_id,
+            visibility=agent.visibility,
+            created_at=snapshots[-1].created_at,
+            updated_at=snapshots[0].created_at,
+        )
+
+    def _standing(
+        self, agent: CodeAgent, row: Agent, file: FileVersion | None, commits: Sequence[Snapshot]
+    ) -> Standing:
+        own: Version | None = row.latest_version if row.is_stored else None
+        if file is None:
+            newest = own or commits[0]
+            return Standing(active=None, latest=newest, base=newest, outside=commits, gone=own is None)
+        active = self._published(agent, row, file, commits)
+        at = partial(Standing, active=active, outside=commits, file=file)
+        if own is None:
+            return at(latest=active, base=active)
+        if _digest(agent, own.config) == file.digest:
+            return at(latest=active, base=own)
+        if row.active_version_id == own.pk:
+            return at(latest=active, base=active)
+        return at(latest=own, base=own)
+
+    def _published(
+        self, agent: CodeAgent, row: Agent, file: FileVersion, commits: Sequence[Snapshot]
+    ) -> Snapshot:
+        """Return the newest version with the exact configuration of the file, else the file itself."""
+        commit = next((one for one in commits if _digest(agent, one.config) == file.digest), None)
+        own = self._own_version_like(agent, row, file)
+        if commit is None or own is None:
+            return commit or own or file
+        # Git knows whole seconds only, and what is committed was published before.
+        return own if own.created_at.replace(microsecond=0) > commit.created_at else commit
+
+    def _own_version_like(self, agent: CodeAgent, row: Agent, file: FileVersion) -> Snapshot | None:
+        """Return the newest version that a row holds with the configuration of the file."""
+        if not row.is_stored:
+            return None
+        newest: Version = row.latest_version
+        if _digest(agent, newest.config) == file.digest:
+            return newest
+        key = (row.revision, row.latest_version_id, file.digest, agent.ownership)
+        held = self._alike.get(row.pk)
+        if held is None or held[0] != key:
+            configs = row.versions.values_list("pk", "config_json").iterator()
+            alike = (pk for pk, text in configs if _digest(agent, json.loads(text)) == file.digest)
+            held = self._alike[row.pk] = (key, next(alike, None))
+        if held[1] == row.active_version_id:
+            published: Version | None = row.active_version
+            return published
+        return row.version(held[1]) if held[1] else None
+
+
+def _digest(agent: CodeAgent, config: Mapping[str, Any]) -> str:
+    """Return the digest of what a file would hold of a configuration."""
+    return canonical.digest(applied(agent, dict(config)))
