@@ -1,8 +1,9 @@
-"""Measure the real server on SQLite and on PostgreSQL, print a table, and write docs/performance.md.
+"""Measure everything, print it, and write docs/performance.md.
 
     python -m benchmarks [SECONDS]      # of each load, 5 when absent
 
-Every ratio is of two loads that follow one another on the same machine.
+The real server on SQLite and on PostgreSQL comes first; then come the parts that are measured by
+programs of their own. Every ratio is of two loads that follow one another on the same machine.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def database(name: str, folder: Path) -> Iterator[str]:
 
 def main(seconds: int) -> None:
     """Measure everything."""
-    found = []
+    found: list[measures.Row] = []
     for name in ("SQLite", "PostgreSQL"):
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -45,9 +46,27 @@ def main(seconds: int) -> None:
                 for row in measure(bench):
                     found.append(row)
                     print(row.line, flush=True)
-    generate = [sys.executable, "benchmarks/generate.py"]
-    overhead = subprocess.run(generate, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    (ROOT / "docs/performance.md").write_text(report.page(found, overhead, seconds, WARM_UP))
+    parts = [(program, part(program)) for program in report.PARTS]
+    (ROOT / "docs/performance.md").write_text(report.page(found, parts, seconds, WARM_UP))
+
+
+def part(program: str) -> str:
+    """Run one of the other programs and return what it prints."""
+    sys.stderr.write(f"  … benchmarks.{program}\n")
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        bench = Bench(name=program, folder=folder, database_url=f"sqlite:///{folder / 'bench.sqlite3'}")
+        environment = bench.environment()
+        if program in report.ON_A_SERVICE:
+            bench.manage("demo", "--address", "http://127.0.0.1")
+            service = stack.enter_context(bench.serving())
+            environment |= {"EDITOR_URL": service.url, "EDITOR_API_KEY": bench.key}
+        command = [sys.executable, "-m", f"benchmarks.{program}"]
+        done = subprocess.run(
+            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True
+        )
+    print(done.stdout, flush=True)
+    return done.stdout
 
 
 if __name__ == "__main__":

@@ -70,11 +70,12 @@ def writing(bench: Bench) -> Iterator[Row]:
         ),
     }
     target = 500 if bench.name == "SQLite" else 0
-    with bench.serving() as service:
+    with bench.serving() as one, bench.serving("--workers", "2") as two:
         for name, load in loads.items():
-            rate = bench.rate(service, load)
-            wanted = (f"≥ {target}/s", rate >= target) if target else ("", None)
-            yield Row(bench.name, f"{name}, 4 writers", f"{rate:,.0f}/s", *wanted)
+            for workers, service in (("one worker", one), ("two workers", two)):
+                rate = bench.rate(service, load)
+                wanted = (f"≥ {target}/s", rate >= target) if target else ("", None)
+                yield Row(bench.name, f"{name}, 4 writers, {workers}", f"{rate:,.0f}/s", *wanted)
 
 
 def python_call(bench: Bench) -> Iterator[Row]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import platform
 import subprocess
@@ -13,6 +14,20 @@ from benchmarks.load import READERS, WRITERS
 from benchmarks.measures import Row
 
 PACKAGES = ("Django", "djangorestframework", "granian", "psycopg", "pydantic-ai-slim")
+
+PARTS = {
+    "writes": "What a write takes",
+    "generate": "`generate`",
+    "studio": "The studio",
+    "client": "The Python client",
+    "git_history": "The history of an override file",
+}
+"""The programs beside this one, and what they are about."""
+
+ON_A_SERVICE = {"client"}
+"""Those that ask a running service."""
+
+HERE = Path(__file__).parent
 
 PAGE = """# Performance
 
@@ -42,29 +57,24 @@ comparison. The first read after a change goes the ordinary way, through Django'
 framework, and so does the first of a key in every minute, whose use is noted. `EDITOR_KEPT_BYTES` bounds
 what is kept.
 
-A write is the ordinary way too: authentication, validation, one locked transaction with its audit entry,
-and on SQLite one `fsync` before the answer, which writers wait for in turn. Profiled in process, a write
-takes 7 to 12 statements and 4 to 10 ms of the processor, most of it spent on building Django's queries anew
-for every request; locking and reading the record with its versions is a seventh of it, and the look for
-cycles of an agent with sub-agents more than a quarter. 500 writes a second of one process would need 2 ms.
-
 What is kept and what a worker may grow to pull in opposite directions. Most of a worker's memory is there
 before the first request, about a third of it the agent library. Reads drawn by lot of more agents than
 `EDITOR_KEPT_BYTES` holds mostly go the ordinary way: where memory allows, let it hold the agents that are
 read.
 
-## `generate`
+{parts}"""
 
-What a framework adds to a run of pydantic-ai alone: the same echo model, instructions and tool, without an
-editor and without HTTP (`python benchmarks/generate.py`; medians of 300 runs each, drawn in an order by
-lot).
+PART = """
+## {title}
 
-{generate}
+{text}
+
+{printed}
 """
 
 
-def page(rows: Iterable[Row], generate: str, seconds: int, warm_up: int) -> str:
-    """Return the page."""
+def page(rows: Iterable[Row], parts: Iterable[tuple[str, str]], seconds: int, warm_up: int) -> str:
+    """Return the page; of each other program its name and what it printed."""
     processors = Path("/proc/cpuinfo").read_text().split("model name\t: ")[1].split("\n")[0]
     memory = int(Path("/proc/meminfo").read_text().split()[1]) // 1024**2
     wrk = subprocess.run(["wrk", "-v"], capture_output=True, text=True, check=False).stdout.split("\n")[0]
@@ -78,5 +88,12 @@ def page(rows: Iterable[Row], generate: str, seconds: int, warm_up: int) -> str:
         load=", ".join(f"{one:.1f}" for one in os.getloadavg()),
         versions=", ".join([f"Python {platform.python_version()}", *packages, wrk.split(" [")[0]]),
         rows="\n".join(row.line for row in rows),
-        generate="\n".join(f"    {line}" for line in generate.splitlines()),
+        parts="".join(_part(program, printed) for program, printed in parts),
     )
+
+
+def _part(program: str, printed: str) -> str:
+    """Return the part of the page about another program, which says itself what it does."""
+    about = ast.get_docstring(ast.parse((HERE / f"{program}.py").read_text())) or ""
+    lines = "\n".join(f"    {line}".rstrip() for line in printed.strip().splitlines())
+    return PART.format(title=PARTS[program], text=about, printed=lines)

@@ -16,6 +16,7 @@ from tests.support.service import Service, free_port
 
 ROOT = Path(__file__).resolve().parents[1]
 WARM_UP = 2  # seconds
+SETTINGS = "editor_project.settings"
 
 
 @dataclass
@@ -25,22 +26,25 @@ class Bench:
     name: str
     folder: Path
     database_url: str
-    seconds: int
+    seconds: int = 0
     key: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
-        service = self._service("bench")
-        service.manage("migrate", "--verbosity", "0", "--skip-checks")
-        self.key = service.manage("create_api_key", "bench", "--workspace", "default", "--role", "admin")
+        self.manage("migrate", "--verbosity", "0", "--skip-checks")
+        self.key = self.manage("create_api_key", "bench", "--workspace", "default", "--role", "admin")
+
+    def manage(self, *arguments: str) -> str:
+        """Run a management command and return what it prints."""
+        return self._service(SETTINGS).manage(*arguments)
 
     def fill(self, *arguments: object) -> None:
         """Fill the database; see `benchmarks.fill`."""
         self.note(f"{self.name}: filling with {' '.join(map(str, arguments))}")
         command = [sys.executable, "-m", "benchmarks.fill", *map(str, arguments)]
-        subprocess.run(command, cwd=ROOT, env=self._environment(), check=True)
+        subprocess.run(command, cwd=ROOT, env=self.environment(), check=True)
 
     @contextmanager
-    def serving(self, *options: str, settings: str = "editor_project.settings") -> Iterator[Service]:
+    def serving(self, *options: str, settings: str = SETTINGS) -> Iterator[Service]:
         """Start a server."""
         service = self._service(settings, *options)
         service.start()
@@ -76,14 +80,15 @@ class Bench:
         """Run a program with the editor's settings, and return what it prints."""
         command = [sys.executable, "-c", program]
         return subprocess.run(
-            command, cwd=ROOT, env=self._environment(), capture_output=True, text=True, check=True
+            command, cwd=ROOT, env=self.environment(), capture_output=True, text=True, check=True
         ).stdout
 
     def note(self, text: str) -> None:
         """Say what is going on: it takes a while."""
         sys.stderr.write(f"  … {text}\n")
 
-    def _environment(self, settings: str = "editor_project.settings") -> dict[str, str]:
+    def environment(self, settings: str = SETTINGS) -> dict[str, str]:
+        """Return what a program finds in its environment."""
         return {
             **os.environ,
             "DATABASE_URL": self.database_url,
@@ -92,10 +97,9 @@ class Bench:
         }
 
     def _service(self, settings: str, *options: str) -> Service:
-        settings = "editor_project.settings" if settings == "bench" else settings
         return Service(
             url=f"http://127.0.0.1:{free_port()}",
-            environment=self._environment(settings),
+            environment=self.environment(settings),
             folder=self.folder,
             options=options,
         )

@@ -209,7 +209,7 @@ class Publishing(Reading[R]):
 
     def _locked(self, resource_id: str, by: Caller) -> R:
         """Return a resource with its row locked; raises `NotFound`."""
-        return self._one(self.all.readable_by(by).locked(), resource_id)
+        return self._one(self._readable(by).locked(), resource_id)
 
     def _store(self, resource: R) -> None:
         """Store what was changed of the row."""

@@ -271,10 +271,12 @@ class Reading(Generic[R]):
 
     def _one(self, resources: VersionedQuerySet[R], resource_id: str) -> R:
         # An impossible id is refused here, before a database that cannot hold it gets to see it.
-        found = None if ids.fault(resource_id) else resources.filter(pk=resource_id).first()
-        if found is None:
+        if ids.fault(resource_id):
             raise NotFound
-        return found
+        try:
+            return resources.get(pk=resource_id)
+        except self.model.DoesNotExist:
+            raise NotFound from None
 
 
 def custom_label(row: Any, version: Snapshot) -> Label:

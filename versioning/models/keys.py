@@ -63,8 +63,11 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
 
     def holding(self, text: str) -> ApiKey | None:
         """Return the usable key with this secret text, its owner loaded; None when there is none."""
-        key = self.select_related("owner").filter(digest=digest_of(text)).first()
-        return key if key is not None and key.usable else None
+        try:
+            key = self.select_related("owner").get(digest=digest_of(text))
+        except ApiKey.DoesNotExist:
+            return None
+        return key if key.usable else None
 
     def named(self, key_or_prefix: str) -> ApiKey | None:
         """Return the key with this secret text or this prefix, usable or not."""
