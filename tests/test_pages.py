@@ -15,6 +15,13 @@ from tests.support.service import ROOT, running_service
 FOLLOWED = [page for page in PAGES if to_run(page)]
 SETTINGS: dict[str, dict[str, str]] = {
     "docs/code-source.md": {"EDITOR_SOURCE": "code", "EDITOR_CODE_PATH": "{checkout}/service/editor"},
+    "examples/canary/README.md": {"EDITOR_FRAMEWORK": "examples.canary.team.framework"},
+    "examples/pull_requests/README.md": {
+        "PYTHONPATH": "{root}/examples/pull_requests",
+        "EDITOR_FRAMEWORK": "team.framework.framework",
+        "EDITOR_SOURCE": "code",
+        "EDITOR_CODE_PATH": "{checkout}/shop/service/editor",
+    },
 }
 """What the service of a page is started with, where that is not what `make run` starts it with."""
 
@@ -26,7 +33,8 @@ def name(page: Path) -> str:
 def follow(page: Path, folder: Path, shell: str, languages: Collection[str]) -> None:
     """Follow a page from its beginning, in front of a service as `make run` leaves it."""
     checkout = folder / "checkout"
-    settings = {key: value.format(checkout=checkout) for key, value in SETTINGS.get(name(page), {}).items()}
+    written = SETTINGS.get(name(page), {})
+    settings = {key: value.format(checkout=checkout, root=ROOT) for key, value in written.items()}
     with running_service(folder, **settings) as service:
         key = next(word for word in service.manage("demo").split() if word.startswith("ek_"))
         with reader(checkout, service, key, shell) as somebody:

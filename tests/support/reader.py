@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.support.pages import Block
-from tests.support.service import ROOT, Service
+from tests.support.service import ROOT, Service, free_port
 
 MARK = "— the block is done —"
 SECONDS = 120
@@ -140,8 +140,11 @@ class Reader:
 @contextmanager
 def reader(folder: Path, service: Service, key: str, shell: str = "sh") -> Iterator[Reader]:
     """Sit down before a service, with a key, in a new folder."""
+    port = free_port()
     written = {
         "http://127.0.0.1:8000": service.url,
+        "127.0.0.1:5000": f"127.0.0.1:{port}",
+        "--port 5000": f"--port {port}",
         "ek_…": key,
         "/var/cache/my-application": str(folder / "var/cache"),
         "timeout=2": "timeout=60",  # this machine may have other work

@@ -94,7 +94,7 @@ def running_service(folder: Path, *options: str, **environment: str) -> Iterator
     """
     with _new_database(folder) as database_url:
         service = Service(
-            url=f"http://127.0.0.1:{_free_port()}",
+            url=f"http://127.0.0.1:{free_port()}",
             environment={**os.environ, "DATABASE_URL": database_url, **environment},
             folder=folder,
             options=options,
@@ -128,7 +128,8 @@ def _new_database(folder: Path) -> Iterator[str]:
             connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port of this machine that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
