@@ -61,21 +61,20 @@ def test_the_canary_chooses_about_the_share_and_keeps_whom_it_chose() -> None:
 
 
 def test_a_share_of_the_people_gets_the_canary_and_nothing_is_published(tmp_path: Path) -> None:
-    with running_service(tmp_path, EDITOR_FRAMEWORK="examples.canary.team.framework") as service:
-        with Client(service.url, api_key=service.key) as client:
-            draft = client.create_stored_agent(id="writer", instructions="Write in rhymes.")
-            assert draft.latest_version_id
-            client.get_stored_agent("writer").set_label("canary", draft.latest_version_id)
-            for person in PEOPLE:
-                done = run(
-                    "-m", "examples.canary.ask", person, "Describe rain.", "--share", "0.5", **credentials(service)
-                )
-                assert done.returncode == 0, done.stderr
-                canary = is_chosen(person, 0.5)
-                assert (draft.latest_version_id in done.stdout) == canary
-                assert ("Write in rhymes." in done.stdout) == canary
-            assert 0 < sum(is_chosen(person, 0.5) for person in PEOPLE) < len(PEOPLE)
-            assert client.get_agent("writer").details().instructions == "Write in plain prose."
+    with (
+        running_service(tmp_path, EDITOR_FRAMEWORK="examples.canary.team.framework") as service,
+        Client(service.url, api_key=service.key) as client,
+    ):
+        canary = client.create_stored_agent(id="writer", instructions="Write in rhymes.").latest_version_id
+        assert canary
+        client.get_stored_agent("writer").set_label("canary", canary)
+        for person in PEOPLE:
+            options = (person, "Describe rain.", "--share", "0.5")
+            done = run("-m", "examples.canary.ask", *options, **credentials(service))
+            assert done.returncode == 0, done.stderr
+            assert ("Write in rhymes." in done.stdout) == (canary in done.stdout) == is_chosen(person, 0.5)
+        assert 0 < sum(is_chosen(person, 0.5) for person in PEOPLE) < len(PEOPLE)
+        assert client.get_agent("writer").details().instructions == "Write in plain prose."
 
 
 # Overrides reviewed by pull request
@@ -102,8 +101,8 @@ def shop(tmp_path: Path) -> Shop:
     return made
 
 
-def test_the_check_of_a_branch_that_changes_no_override_says_nothing(shop: Shop) -> None:
-    shop.put(json.dumps(shop.config("support"), indent=8).encode(), "support")  # another form, the same override
+def test_the_check_says_nothing_of_a_file_that_is_only_written_differently(shop: Shop) -> None:
+    shop.put(json.dumps(shop.config("support"), indent=8).encode(), "support")
     shop.commit()
     assert shop.check() == (0, "")
 

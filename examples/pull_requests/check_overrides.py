@@ -44,7 +44,9 @@ def override_at(commit: str, path: Path) -> Override:
 
 def lines(value: Any) -> list[str]:
     """Return a value as the lines that people compare."""
-    text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
+    text = (
+        value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
+    )
     return [] if value is None else text.splitlines()
 
 

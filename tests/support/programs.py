@@ -16,8 +16,8 @@ from tests.support.service import ROOT, Service, free_port
 
 
 def credentials(service: Service) -> dict[str, str]:
-    """Return the environment in which a program finds the service."""
-    return {**os.environ, "EDITOR_URL": service.url, "EDITOR_API_KEY": service.key}
+    """Return the variables by which a program finds the service."""
+    return {"EDITOR_URL": service.url, "EDITOR_API_KEY": service.key}
 
 
 def run(*command: str, folder: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -39,7 +39,9 @@ def flask_application(environment: Mapping[str, str], log: Path) -> Iterator[str
     port = str(free_port())
     command = [sys.executable, "-m", "flask", "--app", "examples.flask_app.app", "run", "--port", port]
     with log.open("ab") as output:
-        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=output)
+        process = subprocess.Popen(
+            command, cwd=ROOT, env={**os.environ, **environment}, stdout=output, stderr=output
+        )
     try:
         _wait_for(int(port), process, log)
         yield f"http://127.0.0.1:{port}"

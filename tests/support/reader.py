@@ -1,4 +1,4 @@
-"""Somebody who follows a page: pastes its blocks, one after the other, into a shell, into Python, into Node."""
+"""Somebody who follows a page: pastes its blocks, one after the other, into a shell, Python and Node."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ MARK = "— the block is done —"
 SECONDS = 120
 NOT_IN_A_CHECKOUT = {".git", ".venv", "var"}
 NPM_CLIENT = ROOT / "tests/npm_client"
-IDENTITY = {f"GIT_{who}_{what}": "demo@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+IDENTITY = {
+    f"GIT_{who}_{what}": "demo@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
+}
 
 _INTERPRETER = f"""
 import json, sys
@@ -90,7 +92,10 @@ class Session:
 
 @dataclass(frozen=True)
 class Reader:
-    """Follows blocks in a folder that looks like a checkout; `written` is what the page says for what is real."""
+    """Follows blocks in a folder that looks like a checkout.
+
+    `written` maps what the pages say to what is real here, such as the address of the service.
+    """
 
     folder: Path
     environment: Mapping[str, str]
@@ -160,7 +165,8 @@ def reader(folder: Path, service: Service, key: str, shell: str = "sh") -> Itera
     }
     checkout(folder, service.environment["SECRET_KEY"])
     sessions = [
-        Session([*command], folder, environment) for command in ([shell, "-e"], [sys.executable, "-c", _INTERPRETER])
+        Session([*command], folder, environment)
+        for command in ([shell, "-e"], [sys.executable, "-c", _INTERPRETER])
     ]
     try:
         yield Reader(folder, environment, written, *sessions)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from team.agents import AGENTS
-
 from versioning.editor import Editor
 from versioning.runtime import Framework
 
