@@ -18,8 +18,8 @@ PAGE = ROOT / "docs/api-reference.md"
 _ABOUT_ALL = {"400", "401", "403", "405", "406", "413", "415", "429", "503"}
 _HEAD = f"""# API reference
 
-Made of the OpenAPI document of the service by `make api-reference`; do not edit it. [The API](api.md) explains
-how to use it.
+Made of the OpenAPI document of the service by `make api-reference`; do not edit it. [The API](api.md)
+explains how to use it.
 
 Paths follow the prefix `{PREFIX}`. Every route takes the header `Authorization: Bearer ek_…` and the query
 parameter `requestContext`, values for templates and rules as a JSON object in base64. Every route may answer
