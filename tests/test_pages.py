@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.pages import PAGES, RUN, to_run
-from tests.support.reader import NPM_CLIENT, reader
-from tests.support.service import ROOT, running_service
+from tests.support.pages import PAGES, RUN, Block, to_run
+from tests.support.reader import NPM_CLIENT, Reader, reader
+from tests.support.service import ROOT, Service, running_service
 
 FOLLOWED = [page for page in PAGES if to_run(page)]
 SETTINGS: dict[str, dict[str, str]] = {
@@ -53,3 +54,47 @@ def test_a_page_can_be_followed(page: Path, tmp_path: Path) -> None:
 
 def test_the_readme_can_be_followed_in_the_plainest_shell(tmp_path: Path) -> None:
     follow(ROOT / "README.md", tmp_path, "dash", {"sh"})
+
+
+# Whoever follows the pages notices what is wrong with them.
+
+
+@pytest.fixture
+def somebody(tmp_path: Path) -> Iterator[Reader]:
+    """Somebody in front of no service."""
+    service = Service(
+        url="http://127.0.0.1:9", environment={**os.environ, "SECRET_KEY": "x"}, folder=tmp_path
+    )
+    with reader(tmp_path / "checkout", service, "ek_key") as found:
+        yield found
+
+
+def block(language: str, text: str, *shows: str) -> Block:
+    return Block(page=ROOT / "README.md", line=1, language=language, text=text, not_run=None, shows=shows)
+
+
+def test_what_a_block_made_is_there_for_the_next_one(somebody: Reader) -> None:
+    for language in ("sh", "python"):
+        somebody.follow(block(language, "NAME='Ada'\n"))
+    somebody.follow(block("sh", 'echo "Hello $NAME"\n', "Hello Ada"))
+    somebody.follow(block("python", 'print(f"Hello {NAME}", "ek_…")\n', "Hello Ada ek_key"))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        (block("sh", "false\ntrue\n"), "README.md:1: the block failed"),
+        (block("sh", 'echo "$NOT_HERE" | grep .\n'), "the block failed"),
+        (block("python", "1 / 0\n"), "ZeroDivisionError"),
+        (block("sh", "echo this\n", "that"), "does not show 'that'"),
+        (block("sh", """echo '{"error":"No.","code":"not_found"}'\n"""), "is answered with an error"),
+    ],
+    ids=["a command fails", "a pipe fails", "a program fails", "another answer", "an error"],
+)
+def test_a_block_that_is_wrong_is_noticed(somebody: Reader, wrong: Block, reason: str) -> None:
+    with pytest.raises(AssertionError, match=reason):
+        somebody.follow(wrong)
+
+
+def test_an_error_that_a_page_wants_to_show_is_none(somebody: Reader) -> None:
+    somebody.follow(block("sh", """echo '{"error":"No.","code":"not_found"}'\n""", "not_found"))
