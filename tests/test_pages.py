@@ -13,7 +13,9 @@ from tests.support.pages import PAGES, RUN, Block, to_run
 from tests.support.reader import NPM_CLIENT, Reader, reader
 from tests.support.service import ROOT, Service, running_service
 
-FOLLOWED = [page for page in PAGES if to_run(page)]
+ELSEWHERE = {"administration.md", "deployment.md"}
+"""What these pages show needs machines of its own: tests/operations runs it, heading by heading."""
+FOLLOWED = [page for page in PAGES if to_run(page) and page.name not in ELSEWHERE]
 SETTINGS: dict[str, dict[str, str]] = {
     "docs/code-source.md": {"EDITOR_SOURCE": "code", "EDITOR_CODE_PATH": "{checkout}/service/editor"},
     "examples/canary/README.md": {"EDITOR_FRAMEWORK": "examples.canary.team.framework"},
