@@ -109,7 +109,7 @@ def test_no_block_of_code_is_overlooked(page: Path) -> None:
     text = page.read_text()
     assert len(re.findall(r"^\s*(?:```|~~~)", text, re.MULTILINE)) == 2 * len(blocks(page))
     notes = sum(len(block.shows) + (block.not_run is not None) for block in blocks(page))
-    assert len(re.findall(r"^<!-- (?:shows|not run):", text, re.MULTILINE)) == notes
+    assert len(re.findall(r"^ *<!-- (?:shows|not run):", text, re.MULTILINE)) == notes
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.place)

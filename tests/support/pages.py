@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import dedent
 
 from tests.support.service import ROOT
 
@@ -25,7 +26,8 @@ RUN = ("sh", "python", "js")
 """The languages that are run; the others are data, or show what something looks like."""
 _NOTE = r"<!-- (not run|shows): (.+?) -->\n"
 _FENCED = re.compile(
-    rf"(?P<notes>(?:^{_NOTE})*)^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+    rf"(?P<notes>(?:^ *{_NOTE})*)^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```$",
+    re.MULTILINE | re.DOTALL,
 )
 
 
@@ -58,7 +60,7 @@ def _block(page: Path, line: int, found: re.Match[str]) -> Block:
         page=page,
         line=line,
         language=found["language"],
-        text=found["text"],
+        text=dedent(found["text"]),
         not_run=next((text for kind, text in notes if kind == "not run"), None),
         shows=tuple(text for kind, text in notes if kind == "shows"),
     )
