@@ -90,6 +90,12 @@ def test_a_link_within_the_project_leads_somewhere(page: Path) -> None:
     assert [(target, anchor) for target, anchor in targets if not leads_somewhere(page, target, anchor)] == []
 
 
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.name)
+def test_a_page_is_in_the_index(page: Path) -> None:
+    index = ROOT / "docs/README.md"
+    assert page == index or f"]({page.name})" in index.read_text()
+
+
 def leads_somewhere(page: Path, target: str, anchor: str) -> bool:
     """Say whether there is such a file, and such a heading in it."""
     found = page.parent / target if target else page

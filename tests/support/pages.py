@@ -69,3 +69,10 @@ def _block(page: Path, line: int, found: re.Match[str]) -> Block:
 def to_run(page: Path) -> list[Block]:
     """Return the blocks that whoever follows the page runs."""
     return [block for block in blocks(page) if block.language in RUN and block.not_run is None]
+
+
+def section(page: Path, heading: str) -> str:
+    """Return what stands between a heading of a page and the next one."""
+    _, _, rest = page.read_text().partition(f"# {heading}\n")
+    assert rest, f"{page.name} has no heading {heading!r}"
+    return re.split(r"^#+ ", rest, maxsplit=1, flags=re.MULTILINE)[0]
