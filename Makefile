@@ -21,7 +21,7 @@ NPM := $(shell command -v npm 2>/dev/null)
 NPM_CLIENT := $(and $(NPM),$(patsubst %/package-lock.json,%/node_modules/.installed,$(wildcard tests/npm_client/package-lock.json)))
 
 .DELETE_ON_ERROR:
-.PHONY: help run test test-postgres test-browser screenshots bench check format lock migrations clean
+.PHONY: help run test test-postgres test-browser screenshots api-reference bench check format lock migrations clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -45,6 +45,9 @@ test-browser: .venv/.dev ## Use the studio in Debian's Chromium, as people do
 
 screenshots: .venv/.dev ## Draw the main pages of the studio anew, into docs/screenshots
 	env -u DATABASE_URL $(PY) -m pytest -q tests/browser/screenshots.py
+
+api-reference: .venv/.dev ## Write docs/api-reference.md anew, from the service itself
+	$(PY) -m tests.support.api_reference
 
 check: .venv/.dev ## Lint, types, import layers, missing migrations, docs
 	.venv/bin/ruff check
@@ -76,7 +79,7 @@ clean: ## Remove what can be made again; the data in var/ stays
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # Nothing here needs a real secret or a database on disk.
-test test-postgres test-browser screenshots bench check migrations: export SECRET_KEY = test
+test test-postgres test-browser screenshots api-reference bench check migrations: export SECRET_KEY = test
 check migrations: export DATABASE_URL = sqlite://:memory:
 
 var/secret_key:
