@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.client import HTTPMessage
 from typing import Any
-from unittest.mock import patch
 from urllib.parse import quote, unquote_to_bytes, urlencode
 
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
 
 from editor_project.wsgi import application
 from tests.support.api import Answer, Api
+
+
+@contextmanager
+def one_connection() -> Iterator[None]:
+    """Keep a request on the connection of the test's transaction, as Django's own client does."""
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
+    try:
+        yield
+    finally:
+        for signal in (request_started, request_finished):
+            signal.connect(close_old_connections)
 
 
 class FrontDoor(Api):
@@ -37,8 +51,7 @@ class FrontDoor(Api):
             **({"HTTP_AUTHORIZATION": f"Bearer {self.key}"} if self.key else {}),
             **{f"HTTP_{name.upper()}": value for name, value in headers.items()},
         }
-        # The connection ends with a request, but a test's transaction has to outlive it.
-        with patch.object(type(connections[DEFAULT_DB_ALIAS]), "close_if_unusable_or_obsolete"):
+        with one_connection():
             chunks = application(environ, lambda status, headers, *_: answered.extend([status, headers]))
             content = b"".join(chunks)
             if hasattr(chunks, "close"):

@@ -18,7 +18,8 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIRequest
-from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
+from django.core.signals import request_finished
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 
 from versioning import installed
@@ -125,11 +126,10 @@ def kept_answers_first(application: Application) -> Application:
     def first(environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
         asked = _asked(environ)
         found = None if asked is None else _found(asked, environ)
-        # What Django does at the end of a request: a pool gets its connection back.
-        connections[DEFAULT_DB_ALIAS].close_if_unusable_or_obsolete()
         if found is None:
             environ[_LOOKED_FOR] = asked
             return application(environ, start_response)
+        request_finished.send(sender=first)  # so that a pool gets its connection back
         answer, request_id = found
         status = HTTPStatus(answer.status)
         start_response(f"{status.value} {status.phrase}", [*answer.headers.items(), (_OWN, request_id)])
