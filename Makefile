@@ -5,6 +5,7 @@ PYTHON ?= python3
 PORT ?= 8000
 WORKERS ?= 2
 ARGS ?=
+SECONDS ?= 5
 
 PY := .venv/bin/python
 PYTEST = $(PY) -m pytest -n $(WORKERS) $(ARGS)
@@ -20,11 +21,12 @@ NPM := $(shell command -v npm 2>/dev/null)
 NPM_CLIENT := $(and $(NPM),$(patsubst %/package-lock.json,%/node_modules/.installed,$(wildcard tests/npm_client/package-lock.json)))
 
 .DELETE_ON_ERROR:
-.PHONY: help run test test-postgres test-browser screenshots check format lock migrations clean
+.PHONY: help run test test-postgres test-browser screenshots api-reference bench check format lock migrations clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
-	@echo '  PORT=8000 is where `run` serves; ARGS="-k publish" goes to pytest; WORKERS=2 is how many run at once.'
+	@echo '  PORT=8000 is where `run` serves; ARGS="-k publish" goes to pytest; WORKERS=2 is how many run at once;'
+	@echo '  SECONDS=5 is how long `bench` measures each load.'
 
 run: .venv/.server var/secret_key ## Install, migrate, load the demo once and serve it
 	@export SECRET_KEY="$${SECRET_KEY:-$$(cat var/secret_key)}"; \
@@ -44,6 +46,9 @@ test-browser: .venv/.dev ## Use the studio in Debian's Chromium, as people do
 screenshots: .venv/.dev ## Draw the main pages of the studio anew, into docs/screenshots
 	env -u DATABASE_URL $(PY) -m pytest -q tests/browser/screenshots.py
 
+api-reference: .venv/.dev ## Write docs/api-reference.md anew, from the service itself
+	$(PY) -m tests.support.api_reference
+
 check: .venv/.dev ## Lint, types, import layers, missing migrations, docs
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
@@ -52,6 +57,10 @@ check: .venv/.dev ## Lint, types, import layers, missing migrations, docs
 	$(MANAGE) makemigrations --check --dry-run
 	$(MANAGE) check
 	$(PY) -m pytest -q tests/test_docs.py
+
+bench: .venv/.dev ## Measure the real server and write docs/performance.md (needs wrk, PostgreSQL)
+	@command -v wrk >/dev/null || { echo 'wrk is missing; on Debian: apt-get install wrk'; exit 1; }
+	$(PY) -m benchmarks $(SECONDS)
 
 format: .venv/.dev ## Repair what ruff can repair
 	.venv/bin/ruff check --fix
@@ -70,7 +79,7 @@ clean: ## Remove what can be made again; the data in var/ stays
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # Nothing here needs a real secret or a database on disk.
-test test-postgres test-browser screenshots check migrations: export SECRET_KEY = test
+test test-postgres test-browser screenshots api-reference bench check migrations: export SECRET_KEY = test
 check migrations: export DATABASE_URL = sqlite://:memory:
 
 var/secret_key:

@@ -1,7 +1,7 @@
-# ruff: noqa: INP001  # a script, and no package
+# a script, and no package
 """What the Python client costs: a read from its cache, and a read that the server confirms.
 
-    EDITOR_URL=http://127.0.0.1:8000 EDITOR_API_KEY=ek_… python benchmarks/client.py [REPETITIONS]
+    EDITOR_URL=http://127.0.0.1:8000 EDITOR_API_KEY=ek_… python -m benchmarks.client [REPETITIONS]
 
 The first is compared with a target of 20 µs. The second is compared with the same conditional
 request sent by httpx alone over the very same connection, which answers 304 as well; the target is
@@ -15,13 +15,10 @@ import os
 import random
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from statistics import median, quantiles
 from time import perf_counter, process_time
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from versioning.client import Client  # beside this folder, not installed
+from versioning.client import Client
 
 AGENT = "support"
 WARM_UP = 50
@@ -49,7 +46,7 @@ def cached(url: str, key: str) -> None:
         rounds = [seconds(read_many) for _ in range(ROUNDS)]
     for position, name in enumerate(("clock", "processor")):
         cost = median(one[position] for one in rounds) / CACHED_READS * 1e6
-        print(f"cached       {name:9}  {cost:7.1f} µs (target: under {TARGET_MICROSECONDS})")  # noqa: T201
+        print(f"cached       {name:9}  {cost:7.1f} µs (target: under {TARGET_MICROSECONDS})")
 
 
 def revalidated(url: str, key: str, repetitions: int) -> None:
@@ -60,7 +57,7 @@ def revalidated(url: str, key: str, repetitions: int) -> None:
         address = f"{client.address}/agents/{AGENT}"
 
         def alone() -> None:
-            if http.get(address, headers=headers).status_code != 304:  # noqa: PLR2004
+            if http.get(address, headers=headers).status_code != 304:
                 raise RuntimeError("the agent changes while it is measured")
 
         contenders: list[Callable[[], object]] = [alone, lambda: client.get_agent(AGENT).details()]
@@ -73,16 +70,16 @@ def revalidated(url: str, key: str, repetitions: int) -> None:
     (bare, bare_cpu), (ours, ours_cpu) = (
         [sorted(one[position] * 1e6 for one in measured) for position in range(2)] for measured in times
     )
-    print(  # noqa: T201
+    print(
         f"revalidated  clock      httpx {median(bare):7.0f} µs   client {median(ours):7.0f} µs   "
         f"factor {median(ours) / median(bare):4.2f} (target: at most {TARGET_FACTOR})"
     )
     tenth = quantiles(bare, n=10)[0], quantiles(ours, n=10)[0]
-    print(  # noqa: T201
+    print(
         f"  the quickest tenth    httpx {tenth[0]:7.0f} µs   client {tenth[1]:7.0f} µs   "
         f"factor {tenth[1] / tenth[0]:4.2f}"
     )
-    print(  # noqa: T201
+    print(
         f"  processor             httpx {median(bare_cpu):7.0f} µs   client {median(ours_cpu):7.0f} µs   "
         "of this process alone, without the server and the wait for it"
     )

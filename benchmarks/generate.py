@@ -1,7 +1,6 @@
-# ruff: noqa: INP001  # a script, and no package
 """What a framework adds to a run: `generate` against pydantic-ai alone, on the echo model.
 
-    python benchmarks/generate.py [REPETITIONS]
+    python -m benchmarks.generate [REPETITIONS]
 
 Both ask the same model with the same instructions and the same tool, and take turns in an order
 drawn by lot. Next to the time on the clock stands that of the processor, which a machine that is
@@ -13,15 +12,12 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time
 
 import pydantic_ai
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from versioning.runtime import Agent, Framework  # beside this folder, not installed
+from versioning.runtime import Agent, Framework
 from versioning.runtime.echo import echo_model
 
 INSTRUCTIONS = "You answer questions about orders. Be brief and kind."
@@ -57,7 +53,7 @@ def main(repetitions: int) -> None:
             times[turn].append(milliseconds(contenders[turn]))
     for position, name in enumerate(("clock", "processor")):
         alone, framework = (median(one[position] for one in measured) for measured in times)
-        print(  # noqa: T201
+        print(
             f"{name:9}  pydantic-ai {alone:5.2f} ms   framework {framework:5.2f} ms   "
             f"factor {framework / alone:4.2f} (target: at most {TARGET})"
         )

@@ -1,7 +1,7 @@
-# ruff: noqa: INP001, S101, S603, S607, T201  # a script, and no package: it prints, and runs git
+# a script, and no package: it prints, and runs git
 """What the history of an override file costs, next to what Git itself takes for it.
 
-    python benchmarks/git_history.py [RUNS [COMMITS]]
+    python -m benchmarks.git_history [RUNS [COMMITS]]
 
 The repository has 5 000 commits of 200 override files, each commit changing one of them. Bare Git
 is one `git log --follow` and one `git cat-file --batch`, whose answers nobody looks at. Ours and
@@ -24,9 +24,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from versioning.runtime import Agent  # beside this folder, not installed
+from versioning.runtime import Agent
 from versioning.sources.overrides import OverrideSource
 
 FILES = 200

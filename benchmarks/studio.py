@@ -1,7 +1,7 @@
-# ruff: noqa: INP001  # a script, and no package
+# a script, and no package
 """How long the pages of the studio take among 20 000 agents and 10 000 versions of one of them.
 
-    SECRET_KEY=test python benchmarks/studio.py [REPETITIONS]
+    SECRET_KEY=test python -m benchmarks.studio [REPETITIONS]
 
 Every page is asked for by a publisher, in this process, on a SQLite file of its own. Next to the
 time on the clock stands that of the processor, which a machine that is busy with other things
@@ -12,13 +12,10 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
 AGENTS_IN_ALL, VERSIONS_OF_ONE = 20_000, 10_000
 REPETITIONS = 5
@@ -69,7 +66,7 @@ def measure(client: Any, address: str, repetitions: int) -> tuple[float, float]:
         answer = client.get(address)
         clock.append((perf_counter() - started) * 1000)
         processor.append((process_time() - worked) * 1000)
-        if answer.status_code != 200:  # noqa: PLR2004
+        if answer.status_code != 200:
             raise SystemExit(f"{address}: {answer.status_code}")
     return median(clock[1:]), median(processor[1:])  # the first one warms up
 

@@ -2,9 +2,38 @@
 
 from __future__ import annotations
 
+import datetime
+import json
+import logging
 import logging.config
 
 import structlog
+
+_OWN_MEMBERS = frozenset({*vars(logging.makeLogRecord({})), "message", "asctime", "taskName"})
+
+
+class JsonLines(logging.Formatter):
+    """A record as one line of JSON, with its `extra` and what is bound to the request.
+
+    There is a line for every request, so it is made without structlog's chain of processors, which
+    took a quarter of the time of a read.
+    """
+
+    _encode = json.JSONEncoder(default=repr).encode
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        line = {
+            "event": record.getMessage(),
+            **structlog.contextvars.get_contextvars(),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            **{name: value for name, value in vars(record).items() if name not in _OWN_MEMBERS},
+            "timestamp": datetime.datetime.now(datetime.UTC).isoformat()[:26] + "Z",
+        }
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return self._encode(line)
 
 
 def logging_config(*, debug: bool) -> None:
@@ -17,18 +46,19 @@ def logging_config(*, debug: bool) -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
     ]
-    renderer = structlog.dev.ConsoleRenderer() if debug else structlog.processors.JSONRenderer()
+    for_people = {
+        "()": structlog.stdlib.ProcessorFormatter,
+        "foreign_pre_chain": shared,
+        "processors": [
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            structlog.dev.ConsoleRenderer(),
+        ],
+    }
     logging.config.dictConfig(
         {
             "version": 1,
             "disable_existing_loggers": False,
-            "formatters": {
-                "structured": {
-                    "()": structlog.stdlib.ProcessorFormatter,
-                    "foreign_pre_chain": shared,
-                    "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
-                }
-            },
+            "formatters": {"structured": for_people if debug else {"()": JsonLines}},
             "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "structured"}},
             "root": {"handlers": ["stderr"], "level": "WARNING"},
             "loggers": {

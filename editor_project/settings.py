@@ -30,6 +30,7 @@ EDITOR_SOURCE = env.str("EDITOR_SOURCE", default="database")  # or `code`: overr
 EDITOR_CODE_PATH = env.str("EDITOR_CODE_PATH", default="./service/editor")
 EDITOR_GIT_HISTORY_DEPTH = env.int("EDITOR_GIT_HISTORY_DEPTH", default=50)  # commits of a file
 EDITOR_FRAMEWORK = env.str("EDITOR_FRAMEWORK", default="editor_project.framework.framework")
+EDITOR_KEPT_BYTES = env.int("EDITOR_KEPT_BYTES", default=16 * 1024 * 1024)  # of answers, a process
 EDITOR_KEEP_VERSIONS = env.int("EDITOR_KEEP_VERSIONS", default=0)  # 0 keeps all of them
 EDITOR_MAX_BODY = env.int("EDITOR_MAX_BODY", default=1024 * 1024)  # bytes
 EDITOR_THROTTLE = env.str("EDITOR_THROTTLE", default="")  # such as 600/min; empty is off
@@ -56,6 +57,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "versioning.api.keeping.kept_answers",
     "versioning.api.middleware.request_log",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -94,15 +96,21 @@ def _database() -> dict[str, Any]:
     if database["ENGINE"] == "django.db.backends.sqlite3":
         # IMMEDIATE takes the write lock when a transaction begins: with the default mode two
         # transactions that read first and write later end in "database is locked".
+        # Every thread has a connection, and the system keeps the file's pages for all of them: a cache
+        # of the default size for each would be most of what a process with 40 threads grows to.
         database["OPTIONS"] = {
             "transaction_mode": "IMMEDIATE",
             "timeout": 30,
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-256;",
         }
         database["CONN_MAX_AGE"] = None
     else:
         # A pool does better than a connection a thread, and needs Django's own keeping turned off.
-        database["OPTIONS"] = {**database.get("OPTIONS", {}), "pool": {"min_size": 1, "max_size": 16}}
+        database["OPTIONS"] = {
+            **database.get("OPTIONS", {}),
+            "pool": {"min_size": 1, "max_size": 16},
+            "prepare_threshold": 0,  # of the few statements for which a cursor asks for it
+        }
         database["CONN_MAX_AGE"] = 0
         # What the server has cut, by a restart or a fail-over, is found out before a request is lost with it.
         database["CONN_HEALTH_CHECKS"] = True

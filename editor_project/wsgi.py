@@ -6,8 +6,10 @@ from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "editor_project.settings")
 
-application = get_wsgi_application()
+django_application = get_wsgi_application()
 
-from versioning.api.middleware import ExactWSGIRequest  # noqa: E402  settings come first
+from versioning.api.keeping import kept_answers_first  # noqa: E402  settings come first
+from versioning.api.middleware import ExactWSGIRequest  # noqa: E402
 
-application.request_class = ExactWSGIRequest
+django_application.request_class = ExactWSGIRequest
+application = kept_answers_first(django_application)

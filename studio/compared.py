@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from studio.differences import Change, Fate, Section, changes, rows, sections, spans
-from studio.forms.words import OPERATORS, WORDS
+from studio.forms.words import OPERATORS, in_reading_order, titles, words_of
 from versioning import canonical
 from versioning.config import Config, ConfigSchema
 
@@ -68,18 +68,15 @@ def differences(before: Config, after: Config, schema: ConfigSchema) -> list[Fie
 def unchanged_titles(changed: Iterable[FieldDifference], *configs: Config) -> list[str]:
     """Return what the fields are called that both configurations have and that do not differ."""
     different = {field.name for field in changed}
-    return [
-        words.title
-        for name, words in WORDS.items()
-        if name not in different and any(name in config for config in configs)
-    ]
+    same = {name for config in configs for name in config} - different
+    return titles(in_reading_order(same))
 
 
 def field_difference(name: str, before: Any, after: Any) -> FieldDifference:
     """Return how a field changed; None is a field that is not there."""
     return FieldDifference(
         name=name,
-        title=WORDS[name].title,
+        title=words_of(name).title,
         fate=_fate_of(before, after),
         parts=[_part(name, change) for change in changes(_readable(before), _readable(after))],
     )

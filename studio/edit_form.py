@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from studio.forms.fields import changes, rebased, shown
 from studio.forms.inputs import Input, Reading, Shown
 from studio.forms.rules import show_rules
 from studio.forms.values import json_text, read_json
-from studio.forms.words import IN_CODE, WITHHELD, WORDS, Words
+from studio.forms.words import IN_CODE, WITHHELD, Words, words_of
 from versioning import canonical
 from versioning.config import Config, ConfigSchema
 from versioning.errors import Invalid, Issue
@@ -94,7 +94,7 @@ class EditForm:
 def _field(name: str, controls: Input, config: Config, *, in_code: Any = None, locked: str = "") -> FieldView:
     return FieldView(
         name=name,
-        words=WORDS[name],
+        words=words_of(name),
         control=controls.part(name),
         locked=locked,
         in_code=_as_text(in_code),
@@ -185,11 +185,6 @@ class Submission:
         for name in ("metadata", "metadataBefore", "changeMessage"):
             form.parts[name] = self.controls.part(name)
         return form
-
-
-def titles(names: Iterable[str]) -> list[str]:
-    """Return what the fields are called on the page."""
-    return [WORDS[name].title for name in names]
 
 
 def form_controls(config: Config, names: Sequence[str], metadata: dict[str, Any]) -> Input:

@@ -10,10 +10,10 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 
 from studio.choices import known_names, referred_to
 from studio.compared import differences
-from studio.edit_form import EditForm, Submission, empty_rows, form_controls, titles
+from studio.edit_form import EditForm, Submission, empty_rows, form_controls
 from studio.forms.context import context_controls
 from studio.forms.inputs import Input
-from studio.forms.words import OPERANDS, OPERATORS, PROVIDERS
+from studio.forms.words import OPERANDS, OPERATORS, PROVIDERS, titles
 from studio.pages import ResourcePage
 from versioning.access import Right
 from versioning.config import Config, ConfigSchema

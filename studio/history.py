@@ -12,7 +12,7 @@ from django.core.paginator import Page, Paginator
 from django.http import HttpRequest, HttpResponse
 
 from studio.compared import shown
-from studio.forms.words import WORDS
+from studio.forms.words import in_reading_order, titles, words_of
 from studio.pages import ResourcePage
 from studio.timeline import PER_PAGE, Entry, Timeline, entry_of, labels_of, previous_of, title_of
 from versioning import ids
@@ -101,7 +101,7 @@ class HistoryPage(AboutVersions):
         return [
             Item(
                 entry=entry,
-                changed=field_titles(entry.version) if entry.previous else (),
+                changed=titles(entry.version.changed_fields) if entry.previous else (),
                 links=self.links(resource, entry),
                 is_latest=entry.version.version_id == resource.latest_id,
                 is_from=entry.version.version_id in older,
@@ -164,11 +164,11 @@ class VersionPage(VersionBase):
             is_latest=entry.version.version_id == resource.latest_id,
             previous_title=title_of(entry.previous) if entry.previous else "",
             fields=[
-                (words.title, shown(name, version.config[name]), name == self.kind.text_field)
-                for name, words in WORDS.items()
-                if version.config.get(name) is not None
+                (words_of(name).title, shown(name, value), name == self.kind.text_field)
+                for name in in_reading_order(version.config)
+                if (value := version.config[name]) is not None
             ],
-            changed=field_titles(version) if entry.previous else (),
+            changed=titles(version.changed_fields) if entry.previous else (),
             known_labels=resource.labels.values_list("name", flat=True)[:OFFERED_LABELS],
             may_delete=self.may_delete(entry),
             **context,
@@ -255,8 +255,3 @@ class DeleteVersionPage(VersionBase):
             said = f"{title} {fault.issues[0].message}."
             return self.go(self.address("version", version), said, level=messages.ERROR)
         return self.back("history", f"{title} is deleted.")
-
-
-def field_titles(version: Snapshot) -> list[str]:
-    """Return what the fields are called that a version changed."""
-    return [WORDS[name].title for name in version.changed_fields if name in WORDS]

@@ -22,6 +22,7 @@ PURE = {
     "fields",
     "ids",
     "instructions",
+    "kept",
     "selectors",
     "snapshots",
 }

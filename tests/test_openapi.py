@@ -12,6 +12,7 @@ import pytest
 from drf_spectacular.validation import validate_schema
 
 from tests.support.api import Api
+from tests.support.api_reference import PAGE, reference
 from tests.support.openapi import CREATING, ROUTES, RUNS, of_both_kinds, operations
 from tests.support.service import Service
 
@@ -74,6 +75,10 @@ def test_the_document_is_valid_openapi_3_1(document: Document) -> None:
 
 def test_the_document_lists_the_routes_and_nothing_else(document: Document) -> None:
     assert sorted(operations(document)) == sorted(ROUTES)
+
+
+def test_the_reference_is_made_of_the_document(document: Document) -> None:
+    assert PAGE.read_text() == reference(document), "run `make api-reference`"
 
 
 def test_every_operation_has_a_name_of_its_own_and_says_what_it_does(document: Document) -> None:

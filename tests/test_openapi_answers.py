@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
 import schemathesis
-from django.core.signals import request_finished, request_started
-from django.db import close_old_connections, transaction
+from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from schemathesis import Case, GenerationMode
@@ -27,6 +24,7 @@ from schemathesis.specs.openapi.checks import (
 from editor_project.wsgi import application
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
+from tests.support.door import one_connection
 from tests.support.openapi import CREATING, ROUTES, route_of
 
 EXAMPLES = 12
@@ -83,18 +81,6 @@ def make_writer(api: Api, kind: Kind) -> list[str]:
     first = record["latestVersionId"]
     assert api.put(kind.url("writer", "labels", "stable"), {"versionId": first}).status == 200
     return [version["id"] for version in reversed(kind.versions(api))]
-
-
-@contextmanager
-def one_connection() -> Iterator[None]:
-    """Keep a request on the connection of the test's transaction, as Django's own client does."""
-    for signal in (request_started, request_finished):
-        signal.disconnect(close_old_connections)
-    try:
-        yield
-    finally:
-        for signal in (request_started, request_finished):
-            signal.connect(close_old_connections)
 
 
 def ask(case: Case, api: Api) -> Response:

@@ -46,6 +46,10 @@ LEAST_ROLE: Mapping[Right, Role] = {
 }
 
 
+Rights = tuple[Role | None, frozenset[tuple[str, Role]]]
+"""The role everywhere, and the roles by workspace."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Caller:
     """Whoever asks: a person, an API key acting for one, or the application itself.
@@ -60,6 +64,11 @@ class Caller:
     everywhere: Role | None = None
     key_prefix: str | None = None
     key_workspace: str | None = None
+
+    @property
+    def rights(self) -> Rights:
+        """What the caller may do, without who it is: equal for all who may do the same."""
+        return self.everywhere, frozenset(self.roles.items())
 
     def may(self, right: Right, workspace_id: str) -> bool:
         """Say whether the caller has the right in the workspace."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from django.db.models import Q
 
@@ -16,6 +17,9 @@ from versioning.overrides import code_config, not_applied
 from versioning.registry import Registry
 from versioning.selectors import Status
 from versioning.served import Notice
+
+POINTERS: Final = {Status.PUBLISHED: "active_version", Status.DRAFT: "latest_version"}
+"""Which version of an agent says whom it refers to."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +45,7 @@ def dependents_of(
     only for a public target. Of agents that code defines, the code says whom they delegate to;
     `beside` are their overrides of which something other than a row says what they refer to.
     """
-    pointer = "active_version" if status is Status.PUBLISHED else "latest_version"
+    pointer = POINTERS[status]
     relation = "sub_agents" if isinstance(target, Agent) else "blocks"
     agents = Agent.objects.filter(**{f"{pointer}__{relation}__target_id": target.pk})
     if isinstance(target, Agent):

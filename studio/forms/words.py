@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,7 +16,7 @@ class Words:
     help: str = ""
 
 
-WORDS = {
+_WORDS: Final = {
     "name": Words(title="Name"),
     "description": Words(title="Description", help="What it is for, in a sentence."),
     "instructions": Words(title="Instructions", help="What the agent is told before anything else."),
@@ -45,6 +48,24 @@ WORDS = {
         help="A JSON Schema of the context. Makes the form of the preview, and suggests names to conditions.",
     ),
 }
+
+_PLACES: Final = {name: place for place, name in enumerate(_WORDS)}
+
+
+def words_of(name: str) -> Words:
+    """Return the words of a field; of one that has none of its own, the words in its name."""
+    return _WORDS.get(name) or Words(title=re.sub(r"([A-Z])", r" \1", name).capitalize())
+
+
+def titles(names: Iterable[str]) -> list[str]:
+    """Return what the fields are called on the page."""
+    return [words_of(name).title for name in names]
+
+
+def in_reading_order(names: Iterable[str]) -> list[str]:
+    """Return the names of fields in the order in which people read them; those without words come last."""
+    return sorted(names, key=lambda name: (_PLACES.get(name, len(_PLACES)), name))
+
 
 IN_CODE = "The code of this agent decides this; an override cannot change it."
 WITHHELD = "The code of this agent keeps this to itself."

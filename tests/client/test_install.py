@@ -13,9 +13,9 @@ from typing import Any, get_type_hints
 import pytest
 
 from tests.support.service import ROOT, Service
-from versioning.client import arguments, records
+from versioning.client import fields
+from versioning.client.fields import snapshot_names
 from versioning.client.naming import camel
-from versioning.client.records import snapshot_names
 from versioning.config import AGENT, PROMPT_BLOCK
 
 # httpx, and what httpx brings.
@@ -107,8 +107,8 @@ def test_of_our_own_code_the_client_uses_pure_modules_alone() -> None:
 @pytest.mark.parametrize(
     ("result", "taken", "schema"),
     [
-        (records.AgentFields, arguments.AgentFields, AGENT),
-        (records.PromptBlockFields, arguments.PromptBlockFields, PROMPT_BLOCK),
+        (fields.AgentFields, fields.AgentArguments, AGENT),
+        (fields.PromptBlockFields, fields.PromptBlockArguments, PROMPT_BLOCK),
     ],
     ids=["agents", "prompt-blocks"],
 )

@@ -9,7 +9,7 @@ from hypothesis import given
 
 from studio.forms.context import MAX_CONTROLS, context_controls, read_context
 from studio.forms.inputs import Input, Reading
-from studio.forms.words import OPERATORS, REASONS, WORDS
+from studio.forms.words import OPERATORS, REASONS, in_reading_order, words_of
 from tests.support.configurations import json_values, unhurried
 from versioning import conditions
 from versioning.config import AGENT, PROMPT_BLOCK
@@ -96,7 +96,12 @@ def test_a_schema_makes_only_so_many_controls_at_so_many_levels() -> None:
     assert context_controls(deep) == []
 
 
+def test_a_field_without_words_of_its_own_is_called_by_its_name_and_comes_last() -> None:
+    assert words_of("somethingNew").title == "Something new"
+    assert in_reading_order(["somethingNew", "memory", "name"]) == ["name", "memory", "somethingNew"]
+
+
 def test_the_page_has_words_for_everything() -> None:
     assert set(OPERATORS) == set(conditions.OPERATORS)
-    assert set(WORDS) == {*AGENT.names, *PROMPT_BLOCK.names}
+    assert all(words_of(name).title for name in {*AGENT.names, *PROMPT_BLOCK.names})
     assert set(REASONS) == {"rules", "blank", "missing", "unpublished"}

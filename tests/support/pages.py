@@ -1,14 +1,76 @@
-"""The commands that the documents show, to be run as they stand there."""
+"""The pages of the documentation, and what is in them: blocks of code, and links.
+
+Two comments, which no reader sees, may stand above a block of code:
+
+    <!-- not run: why -->     the block is left out when the page is followed
+    <!-- shows: text -->      what following the block prints holds this text
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
+from textwrap import dedent
 
 from tests.support.service import ROOT
 
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "examples").rglob("*.md")),
+]
 ADMINISTRATION = ROOT / "docs/administration.md"
 DEPLOYMENT = ROOT / "docs/deployment.md"
+RUN = ("sh", "python", "js")
+"""The languages that are run; the others are data, or show what something looks like."""
+_NOTE = r"<!-- (not run|shows): (.+?) -->\n"
+_FENCED = re.compile(
+    rf"(?P<notes>(?:^ *{_NOTE})*)^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```$",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of code, and what its notes say of it."""
+
+    page: Path
+    line: int
+    language: str
+    text: str
+    not_run: str | None
+    shows: tuple[str, ...]
+
+    @property
+    def place(self) -> str:
+        """Where it is, for people."""
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+
+def blocks(page: Path) -> list[Block]:
+    """Return the blocks of code of a page, in its order."""
+    text = page.read_text()
+    return [_block(page, text[: found.start("text")].count("\n"), found) for found in _FENCED.finditer(text)]
+
+
+def _block(page: Path, line: int, found: re.Match[str]) -> Block:
+    notes = re.findall(_NOTE, found["notes"])
+    return Block(
+        page=page,
+        line=line,
+        language=found["language"],
+        text=dedent(found["text"]),
+        not_run=next((text for kind, text in notes if kind == "not run"), None),
+        shows=tuple(text for kind, text in notes if kind == "shows"),
+    )
+
+
+def to_run(page: Path) -> list[Block]:
+    """Return the blocks that whoever follows the page runs."""
+    return [block for block in blocks(page) if block.language in RUN and block.not_run is None]
 
 
 def section(page: Path, heading: str) -> str:
@@ -20,6 +82,6 @@ def section(page: Path, heading: str) -> str:
 
 def commands(page: Path, heading: str) -> list[str]:
     """Return the blocks of commands below a heading of a page, in order; there is at least one."""
-    blocks = re.findall(r"^```sh\n(.*?)^```", section(page, heading), re.MULTILINE | re.DOTALL)
-    assert blocks, f"{page.name} shows no commands below {heading!r}"
-    return blocks
+    found = [block["text"] for block in _FENCED.finditer(section(page, heading)) if block["language"] == "sh"]
+    assert found, f"{page.name} shows no commands below {heading!r}"
+    return found

@@ -30,7 +30,7 @@ SECONDS_TO_END = 30
 
 
 @contextmanager
-def throwaway_postgres() -> Iterator[str]:
+def throwaway_postgres(**settings: str) -> Iterator[str]:
     """Start a server with an empty cluster on a free loopback port and yield its DATABASE_URL."""
     found = programs()
     owner = _owner()
@@ -74,7 +74,8 @@ def throwaway_postgres() -> Iterator[str]:
         access = [f"--username={USER}", "--pwfile=password", "--auth=scram-sha-256"]
         run("initdb", *access, "--encoding=UTF8", "--no-locale", "--no-sync")
         port = _free_port()
-        options = " ".join(f"-c {name}='{value}'" for name, value in {**SETTINGS, "port": port}.items())
+        wanted = {**SETTINGS, "port": str(port), **settings}
+        options = " ".join(f"-c {name}='{value}'" for name, value in wanted.items())
         try:
             run("pg_ctl", "start", "--wait", "--options", options)
             yield f"postgres://{USER}:{password}@127.0.0.1:{port}/postgres"

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen
 
@@ -92,15 +97,15 @@ def running_service(folder: Path, *options: str, **environment: str) -> Iterator
 
     The database is of the kind that the tests themselves run on.
     """
-    with new_database(folder / "live.sqlite3") as database_url:
+    template = _template(frozenset(environment.items()))
+    with new_database(folder / "live.sqlite3", template.environment["DATABASE_URL"]) as database_url:
         service = Service(
-            url=f"http://127.0.0.1:{_free_port()}",
-            environment={**os.environ, "DATABASE_URL": database_url, **environment},
+            url=f"http://127.0.0.1:{free_port()}",
+            environment={**template.environment, "DATABASE_URL": database_url},
             folder=folder,
             options=options,
+            key=template.key,
         )
-        service.manage("migrate", "--verbosity", "0", "--skip-checks")
-        service.key = service.manage("create_api_key", "tester", "--workspace", "default", "--role", "admin")
         service.start()
         try:
             yield service
@@ -108,27 +113,76 @@ def running_service(folder: Path, *options: str, **environment: str) -> Iterator
             service.stop()
 
 
+@cache
+def _template(environment: frozenset[tuple[str, str]]) -> Service:
+    """Return what every service with this environment begins with: its tables, and a key.
+
+    Made once, because making it takes longer than starting the server.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="template-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    database_url = _empty_database(folder)
+    service = Service(
+        url="",
+        environment={**os.environ, "DATABASE_URL": database_url, **dict(environment)},
+        folder=folder,
+    )
+    service.manage("migrate", "--verbosity", "0", "--skip-checks")
+    service.key = service.manage("create_api_key", "tester", "--workspace", "default", "--role", "admin")
+    return service
+
+
+def _is_sqlite() -> bool:
+    return "sqlite" in settings.DATABASES["default"]["ENGINE"]
+
+
+def _empty_database(folder: Path) -> str:
+    """Make an empty database beside the one of the tests, which goes with it; return its URL."""
+    if _is_sqlite():
+        return f"sqlite:///{folder / 'live.sqlite3'}"
+    name = f"template_{uuid.uuid4().hex}"
+    with _postgres() as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')
+    return _url_of(name)
+
+
 @contextmanager
-def new_database(sqlite_file: Path) -> Iterator[str]:
-    """Make an empty database beside the one of the tests and return its URL; SQLite's is this file."""
-    database = settings.DATABASES["default"]
-    if "sqlite" in database["ENGINE"]:
+def new_database(sqlite_file: Path, template_url: str | None = None) -> Iterator[str]:
+    """Make a database, empty or a copy of one that nobody uses, and return its URL; SQLite's is this file."""
+    if _is_sqlite():
+        if template_url:
+            shutil.copyfile(template_url.removeprefix("sqlite:///"), sqlite_file)
         yield f"sqlite:///{sqlite_file}"
         return
-    host, port, user, password = (database[part] for part in ("HOST", "PORT", "USER", "PASSWORD"))
-    server = {"host": host, "port": port, "user": user, "password": password, "dbname": "postgres"}
     name = f"live_{uuid.uuid4().hex}"
-    with psycopg.connect(autocommit=True, **server) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')
-    secret = f":{password}" if password else ""
+    copied = f' TEMPLATE "{template_url.rpartition("/")[2]}"' if template_url else ""
+    with _postgres() as connection:
+        connection.execute(f'CREATE DATABASE "{name}"{copied}')
     try:
-        yield f"postgres://{user}{secret}@{host}:{port}/{name}"
+        yield _url_of(name)
     finally:
-        with psycopg.connect(autocommit=True, **server) as connection:
+        with _postgres() as connection:
             connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
-def _free_port() -> int:
+def _postgres() -> psycopg.Connection[tuple[Any, ...]]:
+    """Connect to the server that the tests run on, outside of every database of theirs."""
+    database = settings.DATABASES["default"]
+    host, port, user, password = (database[part] for part in ("HOST", "PORT", "USER", "PASSWORD"))
+    return psycopg.connect(
+        autocommit=True, host=host, port=port, user=user, password=password, dbname="postgres"
+    )
+
+
+def _url_of(name: str) -> str:
+    """Return the URL of a database of that server."""
+    database = settings.DATABASES["default"]
+    secret = f":{database['PASSWORD']}" if database["PASSWORD"] else ""
+    return f"postgres://{database['USER']}{secret}@{database['HOST']}:{database['PORT']}/{name}"
+
+
+def free_port() -> int:
+    """Return a port of this machine that nobody uses at the moment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

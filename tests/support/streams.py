@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -21,7 +20,7 @@ from urllib.request import urlopen
 
 from tests.support.remote import RemoteApi
 from tests.support.runs import run_path
-from tests.support.service import ROOT, Service
+from tests.support.service import ROOT, Service, free_port
 
 PING = ": ping"
 DONE = "data: [DONE]"
@@ -83,14 +82,14 @@ def beside(service: Service, folder: Path, **environment: str) -> Service:
     """Return another server, not started yet, on the database of a service."""
     own = {**service.environment, **environment}
     return replace(
-        service, url=f"http://127.0.0.1:{_free_port()}", environment=own, folder=folder, process=None
+        service, url=f"http://127.0.0.1:{free_port()}", environment=own, folder=folder, process=None
     )
 
 
 @contextmanager
 def served_asynchronously(service: Service) -> Iterator[str]:
     """Serve the ASGI application beside a service, on the same database, and yield its address."""
-    port = str(_free_port())
+    port = str(free_port())
     address = f"127.0.0.1:{port}"
     command = [sys.executable, "-m", "granian", "--interface", "asgi", "--log-level", "error"]
     command += ["--host", "127.0.0.1", "--port", port, "editor_project.asgi:application"]
@@ -108,12 +107,6 @@ def served_asynchronously(service: Service) -> Iterator[str]:
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _wait_for(address: str, process: subprocess.Popen[bytes]) -> None:

@@ -31,7 +31,9 @@ class ServedAgentViewSet(EditorViewSet):
         """Return the agent that the selector names; what is published when it names nothing."""
         context = parameters.context(request.query_params)
         selector = parameters.selector(request.query_params)
-        agent = installed.editor().agent.serve(id, selector, context=context, by=self.caller)
+        agents = installed.editor().agent
+        self.made_of(agents.served_basis(id, selector, context))
+        agent = agents.serve(id, selector, context=context, by=self.caller)
         return tagged(request, wire.resolved_agent(agent))
 
 

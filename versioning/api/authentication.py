@@ -23,10 +23,10 @@ class ApiKeyAuthentication(BaseAuthentication):
 
     def authenticate(self, request: Request) -> tuple[User, Caller] | None:
         """Return the key's owner and the caller; raises `Unauthorized` for a key that does not hold."""
-        scheme, _, text = get_authorization_header(request).decode("latin-1").partition(" ")
-        if scheme.lower() != "bearer":
+        text = bearer_key(get_authorization_header(request).decode("latin-1"))
+        if text is None:
             return None
-        key = ApiKey.objects.holding(text.strip())
+        key = ApiKey.objects.holding(text)
         if key is None:
             raise Unauthorized("This API key is unknown, expired or revoked.")
         key.mark_used()
@@ -44,3 +44,9 @@ class PersonAuthentication(SessionAuthentication):
         """Return the person and the caller, or None when nobody is signed in."""
         found = super().authenticate(request)
         return (found[0], caller_for(found[0])) if found else None
+
+
+def bearer_key(authorization: str) -> str | None:
+    """Return the key of the header `Authorization: Bearer ek_…`; None for any other scheme."""
+    scheme, _, text = authorization.partition(" ")
+    return text.strip() if scheme.lower() == "bearer" else None

@@ -17,8 +17,10 @@ from rest_framework.viewsets import ViewSet
 from versioning import canonical
 from versioning.access import Caller, Right
 from versioning.api import parameters
+from versioning.api.keeping import made_of
 from versioning.fields import Shape
 from versioning.models import VersionedResource
+from versioning.models.basis import Basis
 
 _LESS = "-published"
 
@@ -57,6 +59,10 @@ class EditorViewSet(ViewSet):
         """Who is calling, with the rights of this moment."""
         caller: Caller = self.request.auth  # type: ignore[assignment]
         return caller
+
+    def made_of(self, basis: Basis | None) -> None:
+        """Say what the answer is going to be made of, so that it can be kept."""
+        made_of(self.request._request, basis, self.caller)  # noqa: SLF001  what the middleware sees
 
 
 def tagged(request: Request, data: Any, *, tag: str | None = None, **response: Any) -> Response:

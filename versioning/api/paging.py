@@ -39,6 +39,11 @@ class Page:
             raise Invalid.field("perPage", f"must not be larger than {MAX_PER_PAGE}")
         return cls(number=number, size=size, order=(f"{sign}{fields[field]}", then))
 
+    @property
+    def slice(self) -> slice:
+        """The part of the rows."""
+        return slice(self.number * self.size, (self.number + 1) * self.size)
+
     def ordered_by(self, *fields: str) -> Page:
         """Return the same page of a list in another order, in the direction that was asked for."""
         sign = "-" if self.order[0].startswith("-") else ""

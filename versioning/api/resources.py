@@ -68,6 +68,7 @@ class ResourceViewSet(EditorViewSet):
         )
         page = Page.read(request.query_params, size=100, fields=RECORD_ORDERS, then="id")
         rows = filtered.chosen
+        self.made_of(self.collection.basis_of_list(rows.order_by(*page.order), page.slice))
         beside = [found for found in self.collection.beside(by=self.caller) if filtered.keeps(found)]
         return Response(page.answer(self.kind.list_key, rows, self._records, beside=beside))
 
@@ -78,6 +79,7 @@ class ResourceViewSet(EditorViewSet):
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
         """Read a record with the fields of the version that the selector names."""
+        self.made_of(self.collection.basis(id))
         found = self.collection.get(id, parameters.selector(request.query_params), by=self.caller)
         data = wire.record(found.resource, found.version, self.caller)
         return tagged(request, data, tag=self._tag(found.resource))
@@ -98,6 +100,7 @@ class ResourceViewSet(EditorViewSet):
     def dependents(self, request: Request, id: str) -> Response:  # noqa: A002
         """List the agents that refer to it."""
         status = Status(request.query_params.get("status", Status.PUBLISHED))
+        self.made_of(self.collection.basis_of_dependents(id, status))
         return Response(wire.dependents(self.collection.dependents(id, status=status, by=self.caller)))
 
     def export(self, request: Request, id: str) -> Response:  # noqa: A002
@@ -125,11 +128,12 @@ class ResourceViewSet(EditorViewSet):
 
     def versions(self, request: Request, id: str) -> Response:  # noqa: A002
         """List the versions, newest first."""
+        page = Page.read(request.query_params, size=20, fields=VERSION_ORDERS, then="-number")
+        self.made_of(self.collection.basis_of_versions(id, page.order, page.slice))
         history = self.collection.versions(id, by=self.caller)
         source = request.query_params.get("source")
         rows = history.versions.none() if source == "git" else history.versions
         commits = () if source == "database" else history.commits
-        page = Page.read(request.query_params, size=20, fields=VERSION_ORDERS, then="-number")
         if source is None and commits:
             page = page.ordered_by("created_at", "number")  # two counts of their own say nothing together
         return Response(

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypedDict
+from typing import Literal, TypedDict
+
+from versioning.client.fields import AgentArguments, Object, PromptBlockArguments
 
 Status = Literal["published", "draft"]
 Visibility = Literal["private", "public"]
-Blocks = Sequence[Mapping[str, Any]]
-Object = Mapping[str, Any]
-Conditional = Object | Sequence[Object]
-"""An object, or a list of variants of it: `[{"value", "rules"?}]`."""
 
 
 class Selector(TypedDict, total=False):
@@ -36,43 +33,7 @@ class Created(TypedDict, total=False):
     workspace_id: str
 
 
-class SharedFields(TypedDict, total=False):
-    """The snapshot fields that both kinds have."""
-
-    name: str
-    description: str | None
-    request_context_schema: Object | None
-
-
-class AgentFields(SharedFields, total=False):
-    """The snapshot fields of an agent."""
-
-    instructions: str | Blocks
-    model: Conditional | None
-    tools: Conditional | None
-    agents: Conditional | None
-    workflows: Conditional | None
-    scorers: Conditional | None
-    integration_tools: Conditional | None
-    tool_providers: Conditional | None
-    mcp_clients: Conditional | None
-    default_options: Conditional | None
-    input_processors: Conditional | None
-    output_processors: Conditional | None
-    memory: Conditional | None
-    skills: Conditional | None
-    workspace: Conditional | None
-    browser: Conditional | None
-
-
-class PromptBlockFields(SharedFields, total=False):
-    """The snapshot fields of a prompt block."""
-
-    content: str
-    rules: Object | None
-
-
-class AgentChanges(AgentFields, Saved, total=False):
+class AgentChanges(AgentArguments, Saved, total=False):
     """An edit of an agent."""
 
     visibility: Visibility
@@ -82,7 +43,7 @@ class NewAgent(AgentChanges, Created, total=False):
     """A new agent; name and instructions are required unless code defines it."""
 
 
-class PromptBlockChanges(PromptBlockFields, Saved, total=False):
+class PromptBlockChanges(PromptBlockArguments, Saved, total=False):
     """An edit of a prompt block."""
 
 

@@ -5,66 +5,12 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, Generic, Literal, TypeVar
 
-from versioning.client.result import Held, Notice, Result, Success, members
+from versioning.client.fields import AgentFields, PromptBlockFields
+from versioning.client.result import Held, Notice, Result, Success
 
 T = TypeVar("T")
-
-Instructions = str | list[dict[str, Any]]
-"""Text, or blocks: `{"type": "text" | "prompt_block" | "prompt_block_ref", …}`."""
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class SharedFields(Result):
-    """The fields that the snapshots of both kinds have; None where one is not set."""
-
-    name: str | None = None
-    description: str | None = None
-    request_context_schema: Mapping[str, Any] | None = None
-
-    @property
-    def config(self) -> dict[str, Any]:
-        """The snapshot alone, under the names of the wire: what an export holds."""
-        return {name: self.raw[name] for name in snapshot_names(type(self)) if name in self.raw}
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class AgentFields(SharedFields):
-    """The fields of an agent's snapshot. Most may be a value or a list of variants of it."""
-
-    instructions: Instructions | None = None
-    model: Any = None
-    tools: Any = None
-    agents: Any = None
-    workflows: Any = None
-    scorers: Any = None
-    integration_tools: Any = None
-    tool_providers: Any = None
-    mcp_clients: Any = None
-    default_options: Any = None
-    input_processors: Any = None
-    output_processors: Any = None
-    memory: Any = None
-    skills: Any = None
-    workspace: Any = None
-    browser: Any = None
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class PromptBlockFields(SharedFields):
-    """The fields of a prompt block's snapshot."""
-
-    content: str | None = None
-    rules: Mapping[str, Any] | None = None
-
-
-@lru_cache
-def snapshot_names(result: type[Result]) -> tuple[str, ...]:
-    """Return the wire names of the snapshot fields that a result has."""
-    kind = AgentFields if issubclass(result, AgentFields) else PromptBlockFields
-    return tuple(member.wire_name for member in members(kind))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

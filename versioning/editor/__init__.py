@@ -12,22 +12,25 @@ audit log; the REST API, the studio and the commands call these same verbs.
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import current_thread
-from typing import Any
+from typing import Any, Final
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connections
 
-from versioning.access import Caller
 from versioning.editor.agents import Agents
 from versioning.editor.collection import Collection
 from versioning.editor.file_agents import FileAgents
 from versioning.editor.prompts import Prompts
+from versioning.editor.reading import Who, caller_of
 from versioning.editor.workspaces import Workspaces
+from versioning.kept import Kept
+from versioning.models.basis import Basis
 from versioning.overrides import CodeAgent
 from versioning.registry import Registry
 from versioning.selectors import Selector
@@ -35,6 +38,9 @@ from versioning.served import ResolvedAgent
 from versioning.sources.overrides import OverrideSource
 
 __all__ = ["Agents", "Collection", "Editor", "Prompts", "Workspaces"]
+
+
+_OVERHEAD: Final = 1024  # bytes of the objects around what is kept
 
 
 class Editor:
@@ -57,6 +63,7 @@ class Editor:
         self.agent = Agents(self.code) if source == "database" else FileAgents(self.code, self.files)
         self.prompt = Prompts(self.code, self.agent)
         self.workspace = Workspaces()
+        self.kept: Kept[Hashable, Any] = Kept(settings.EDITOR_KEPT_BYTES)
 
     # What the runtime asks of an editor: `versioning.runtime.store.AgentStore`
 
@@ -65,13 +72,35 @@ class Editor:
         self.code.register(agents, tools)
 
     def serve(
-        self, agent_id: str, selector: Selector, *, context: Mapping[str, Any], by: Caller, as_part: bool
+        self, agent_id: str, selector: Selector, *, context: Mapping[str, Any], by: Who, as_part: bool
     ) -> ResolvedAgent:
         """Return the agent that the selector names; see `Agents.serve`."""
-        try:
+
+        def made() -> ResolvedAgent:
             return self.agent.serve(agent_id, selector, context=context, by=by, as_part=as_part)
+
+        try:
+            basis = (
+                self.agent.served_basis(agent_id, selector, context) if settings.EDITOR_KEPT_BYTES else None
+            )
+            if basis is None:
+                return made()
+            return self._kept_or(made, (agent_id, as_part, caller_of(by).rights), basis)
         finally:
             # Django closes connections at the end of a request, which a thread of an event loop's
             # executor never sees; there a connection would be kept from the pool for ever.
             if current_thread().name.startswith("asyncio_"):
                 connections.close_all()
+
+    def _kept_or(self, make: Callable[[], ResolvedAgent], asked: Hashable, basis: Basis) -> ResolvedAgent:
+        """Return what was made before, while its basis reads the same; a copy, which is the caller's own."""
+        rows = basis.read()
+        held = self.kept.get(asked)
+        if held is not None and held[0] == rows:
+            kept: ResolvedAgent = pickle.loads(held[1])  # noqa: S301  was made below
+            return kept
+        made = make()
+        if basis.read() == rows:
+            pickled = pickle.dumps(made)
+            self.kept.put(asked, (rows, pickled), len(pickled) + _OVERHEAD)
+        return made

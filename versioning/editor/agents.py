@@ -19,9 +19,11 @@ from versioning.config import Config, ConfigSchema
 from versioning.editor.collection import Collection
 from versioning.editor.reading import History, Who, caller_of
 from versioning.errors import Forbidden, IdTaken, Invalid, NotFound
+from versioning.instructions import referenced_blocks
 from versioning.models import Agent, AgentLabel, AgentVersion, VersionedResource
+from versioning.models.basis import Basis
 from versioning.models.versioned import VersionedQuerySet
-from versioning.overrides import CodeAgent, applied, laid_over, refused
+from versioning.overrides import CodeAgent, applied, code_config, laid_over, refused
 from versioning.registry import Registry
 from versioning.resolution import Resolved, select
 from versioning.selectors import PUBLISHED, Selector, Status
@@ -75,6 +77,18 @@ class Agents(Collection[Agent]):
             candidates.append(Candidate.code(agent, PUBLISHED, row=row, override=override))
         candidates.sort(key=lambda candidate: candidate.id)
         return tuple(all_assembled(candidates, context or {}, by))
+
+    def served_basis(self, agent_id: str, selector: Selector, context: Mapping[str, Any]) -> Basis | None:
+        """Return what serving an agent depends on beside its code; None when on more than its pointers.
+
+        Only what is published has a basis so narrow: what a draft shows of prompt blocks depends on
+        what the caller may read of them.
+        """
+        agent = self.code.get(agent_id)
+        in_code = agent is not None and any(referenced_blocks(code_config(agent)))
+        if selector != PUBLISHED or context or in_code or self.basis(agent_id) is None:
+            return None
+        return Basis.of_served(agent_id)
 
     def _candidate(self, agent_id: str, selector: Selector, by: Caller, *, as_part: bool) -> Candidate:
         agent = self.code.get(agent_id)

@@ -22,6 +22,7 @@ from versioning.editor.override_records import OverrideRecords
 from versioning.editor.reading import Who, caller_of
 from versioning.errors import IdTaken, NotFound
 from versioning.models import Agent, Version, Workspace
+from versioning.models.basis import Basis
 from versioning.models.versioned import VersionedQuerySet
 from versioning.registry import Registry
 from versioning.resolution import Resolved
@@ -41,6 +42,11 @@ class FileAgents(Agents):
 
     # Reading
 
+    @property
+    def rows_decide(self) -> bool:
+        """Whether rows say where every agent stands; of those that code defines, their files do."""
+        return not self.code.agents
+
     def list(self, *, by: Who = APPLICATION) -> VersionedQuerySet[Agent]:
         """Return the stored agents; overrides are `beside` them, for their rows do not say what counts."""
         return super().list(by=by).exclude(pk__in=self.code.agents, workspace=self.code.workspace_id)
@@ -55,6 +61,10 @@ class FileAgents(Agents):
         )
         readable = (one for one in found if one and not one.gone and self._is_readable(one, by))
         return sorted(readable, key=lambda one: one.pk)
+
+    def basis(self, resource_id: str) -> Basis | None:
+        """Return what an agent's record depends on; of an override the file decides, and no row."""
+        return None if self.code.get(resource_id) else super().basis(resource_id)
 
     def _found(self, resource_id: str, by: Caller) -> Agent:
         override = self._override_row(resource_id) if self.code.get(resource_id) else None

@@ -13,6 +13,7 @@ from versioning.editor.collection import Collection
 from versioning.editor.reading import Who, caller_of
 from versioning.instructions import BlockReport, assemble
 from versioning.models import PromptBlock, PromptBlockLabel
+from versioning.models.basis import Basis
 from versioning.registry import Registry
 from versioning.selectors import Status
 
@@ -31,6 +32,10 @@ class Prompts(Collection[PromptBlock]):
         by = caller_of(by)
         target = self.find(resource_id, by=by)
         return dependents_of(target, self.code, status=status, caller=by, beside=self._agents.beside())
+
+    def basis_of_dependents(self, resource_id: str, status: Status) -> Basis | None:
+        """Return what the agents that use a block depend on; None when files say it of some."""
+        return super().basis_of_dependents(resource_id, status) if self._agents.rows_decide else None
 
     def preview(
         self,

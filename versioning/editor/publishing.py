@@ -162,7 +162,9 @@ class Publishing(Reading[R]):
         """
         by = caller_of(by)
         with self._changing(resource_id, Right.PUBLISH, by) as resource:
-            return self._prune(resource, keep, by)
+            pruned = self._prune(resource, keep, by)
+            resource.revision += 1 if pruned else 0
+            return pruned
 
     def _prune(self, resource: R, keep: int, by: Caller) -> int:
         kept = {resource.active_version_id, resource.latest_version_id}
@@ -207,7 +209,7 @@ class Publishing(Reading[R]):
 
     def _locked(self, resource_id: str, by: Caller) -> R:
         """Return a resource with its row locked; raises `NotFound`."""
-        return self._one(self.all.readable_by(by).locked(), resource_id)
+        return self._one(self._readable(by).locked(), resource_id)
 
     def _store(self, resource: R) -> None:
         """Store what was changed of the row."""

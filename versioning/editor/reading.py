@@ -4,18 +4,35 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from django.contrib.auth.base_user import AbstractBaseUser
+from django.core.exceptions import EmptyResultSet
 from django.db.models import QuerySet
 
 from versioning import ids
 from versioning.access import APPLICATION, Caller, Right
 from versioning.config import Config, ConfigSchema, raise_for_faults
-from versioning.dependents import Dependents, dependents_of, refuse_unpublished_blocks, warnings_for
+from versioning.dependents import (
+    POINTERS,
+    Dependents,
+    dependents_of,
+    refuse_unpublished_blocks,
+    warnings_for,
+)
 from versioning.errors import Invalid, Issue, NotFound
-from versioning.models import Agent, PromptBlock, VersionedResource, VersionLabel, caller_for
+from versioning.models import (
+    Agent,
+    BlockReference,
+    PromptBlock,
+    SubAgentReference,
+    VersionedResource,
+    VersionLabel,
+    caller_for,
+)
+from versioning.models.basis import Basis
 from versioning.models.versioned import VersionedQuerySet
 from versioning.registry import Registry
 from versioning.resolution import Resolved, select
@@ -83,6 +100,11 @@ class Reading(Generic[R]):
         self.label_model: type[Any] = label_model
 
     @property
+    def rows_decide(self) -> bool:
+        """Whether rows, and nothing beside them, say where every resource stands."""
+        return True
+
+    @property
     def all(self) -> VersionedQuerySet[R]:
         """Every resource of this kind, whoever may read it."""
         return cast("VersionedQuerySet[R]", self.model._default_manager.all())
@@ -111,6 +133,30 @@ class Reading(Generic[R]):
         """Return a resource with the version that the selector names; raises as `select` does."""
         by = caller_of(by)
         return select(self._found(resource_id, by), selector, by)
+
+    def basis(self, resource_id: str) -> Basis | None:
+        """Return what the record of a resource depends on; None when on more than rows."""
+        return None if ids.fault(resource_id) else Basis.of_record(self.model, resource_id)
+
+    def basis_of_list(self, rows: QuerySet[R], page: slice) -> Basis | None:
+        """Return what a page of a list depends on; None when on more than rows, or on none."""
+        with suppress(EmptyResultSet):
+            return Basis.of_page(rows, page) if self.rows_decide else None
+        return None
+
+    def basis_of_versions(self, resource_id: str, order: Sequence[str], page: slice) -> Basis | None:
+        """Return what a page of a resource's versions depends on; None when on more than rows, or on none."""
+        basis = self.basis(resource_id)
+        versions = self.model.version_model.objects.filter(resource_id=resource_id).order_by(*order)
+        with suppress(EmptyResultSet):
+            return basis and basis.and_authors(versions, page)
+        return None
+
+    def basis_of_dependents(self, resource_id: str, status: Status) -> Basis | None:
+        """Return what the dependents of a resource depend on; None when on more than rows."""
+        basis = self.basis(resource_id)
+        references = SubAgentReference if self.model is Agent else BlockReference
+        return basis and basis.and_dependents(references, POINTERS[status])
 
     def versions(self, resource_id: str, *, by: Who = APPLICATION) -> History[R]:
         """Return a resource with its versions; raises `Forbidden` without the right to drafts."""
@@ -225,10 +271,12 @@ class Reading(Generic[R]):
 
     def _one(self, resources: VersionedQuerySet[R], resource_id: str) -> R:
         # An impossible id is refused here, before a database that cannot hold it gets to see it.
-        found = None if ids.fault(resource_id) else resources.filter(pk=resource_id).first()
-        if found is None:
+        if ids.fault(resource_id):
             raise NotFound
-        return found
+        try:
+            return resources.get(pk=resource_id)
+        except self.model.DoesNotExist:
+            raise NotFound from None
 
 
 def custom_label(row: Any, version: Snapshot) -> Label:

@@ -74,7 +74,7 @@ class Saving(Publishing[R]):
                 resource = self.model.begin(
                     id=resource_id, config=config, message=initial_message, author_id=by.user_id, **record
                 )
-                version = resource.version(resource.latest_version_id)
+                version = resource.latest_version
                 if publish:
                     self._activate(resource, version, by)
                     resource.save()
@@ -225,8 +225,7 @@ class Saving(Publishing[R]):
     def _append(self, resource: R, config: Config, changed: list[str], message: str, by: Caller) -> Version:
         if not resource.last_number:
             changed = self.model.schema.changed({}, config)
-        version = resource.append(config, message=message, author_id=by.user_id, changed_fields=changed)
-        return resource.version(version.pk)
+        return resource.append(config, message=message, author_id=by.user_id, changed_fields=changed)
 
 
 def _merged(fields: Fields | None, named: Fields) -> Fields:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime
 import hashlib
 import secrets
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import models, transaction
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
 PREFIX_LENGTH = 11
-_LAST_USED_STEP = datetime.timedelta(minutes=1)
+LAST_USED_STEP = datetime.timedelta(minutes=1)
 
 
 class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
@@ -52,7 +53,7 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
             owner=owner,
             name=name,
             prefix=text[:PREFIX_LENGTH],
-            digest=_digest(text),
+            digest=digest_of(text),
             workspace=workspace,
             role=role,
             expires_at=expires_at,
@@ -62,12 +63,15 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
 
     def holding(self, text: str) -> ApiKey | None:
         """Return the usable key with this secret text, its owner loaded; None when there is none."""
-        key = self.select_related("owner").filter(digest=_digest(text)).first()
-        return key if key is not None and key.usable else None
+        try:
+            key = self.select_related("owner").get(digest=digest_of(text))
+        except ApiKey.DoesNotExist:
+            return None
+        return key if key.usable else None
 
     def named(self, key_or_prefix: str) -> ApiKey | None:
         """Return the key with this secret text or this prefix, usable or not."""
-        named = models.Q(digest=_digest(key_or_prefix)) | models.Q(prefix=key_or_prefix)
+        named = models.Q(digest=digest_of(key_or_prefix)) | models.Q(prefix=key_or_prefix)
         return self.filter(named).first()
 
 
@@ -113,25 +117,15 @@ class ApiKey(models.Model):
 
     def caller(self) -> Caller:
         """Return the caller that the key is: its owner, cut down to the key's workspace and role."""
-        owner = caller_for(self.owner)
-        limit = Role(self.role) if self.role else None
-        everywhere, roles = owner.everywhere, dict(owner.roles)
-        if self.workspace_id is not None:
-            held = everywhere or roles.get(self.workspace_id)
-            everywhere, roles = None, {self.workspace_id: held} if held else {}
-        return Caller(
-            username=owner.username,
-            user_id=owner.user_id,
-            roles={workspace: role.at_most(limit) for workspace, role in roles.items()},
-            everywhere=everywhere.at_most(limit) if everywhere else None,
-            key_prefix=self.prefix,
-            key_workspace=self.workspace_id,
+        role = Role(self.role) if self.role else None
+        return limited(
+            caller_for(self.owner), workspace_id=self.workspace_id, role=role, key_prefix=self.prefix
         )
 
     def mark_used(self) -> None:
         """Remember the time of use, to the minute, so that reads seldom write."""
         now = timezone.now()
-        if self.last_used_at is None or now - self.last_used_at >= _LAST_USED_STEP:
+        if self.last_used_at is None or now - self.last_used_at >= LAST_USED_STEP:
             ApiKey.objects.filter(pk=self.pk).update(last_used_at=now)
 
     @transaction.atomic
@@ -153,6 +147,22 @@ class ApiKey(models.Model):
         )
 
 
-def _digest(text: str) -> str:
+def limited(owner: Caller, *, workspace_id: str | None, role: Role | None, **key: Any) -> Caller:
+    """Return the caller that a key is: its owner, cut down to the key's workspace and role."""
+    everywhere, roles = owner.everywhere, dict(owner.roles)
+    if workspace_id is not None:
+        held = everywhere or roles.get(workspace_id)
+        everywhere, roles = None, {workspace_id: held} if held else {}
+    return replace(
+        owner,
+        roles={workspace: held.at_most(role) for workspace, held in roles.items()},
+        everywhere=everywhere.at_most(role) if everywhere else None,
+        key_workspace=workspace_id,
+        **key,
+    )
+
+
+def digest_of(text: str) -> str:
+    """Return what is kept of a key's secret text."""
     # The secret has 256 random bits: a fast hash is enough, and a lookup by it needs no scan.
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()

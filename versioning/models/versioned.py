@@ -250,13 +250,8 @@ class VersionedResource(models.Model):
         A resource that has no row yet gets one, together with its first version.
         """
         self.last_number += 1
-        self.latest_version_id = uuid.uuid4()
-        if self.is_stored:
-            self.touch()
-        else:
-            self.save(force_insert=True)
         version: Version = self.version_model(
-            id=self.latest_version_id,
+            id=uuid.uuid4(),
             resource_id=self.pk,
             number=self.last_number,
             config_json=canonical.dump(config),
@@ -268,6 +263,11 @@ class VersionedResource(models.Model):
             author_id=author_id,
             created_at=created_at or timezone.now(),
         )
+        self.latest_version = version
+        if self.is_stored:
+            self.touch()
+        else:
+            self.save(force_insert=True)
         version.save(force_insert=True)
         for reference in self.version_model.reference_models:
             reference.write(version)

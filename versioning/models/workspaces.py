@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
@@ -112,9 +115,10 @@ def _fault_of(username: str) -> str | None:
 
 def caller_for(user: User) -> Caller:
     """Return the caller that a signed-in person is, with the roles of this moment."""
-    return Caller(
-        username=user.get_username(),
-        user_id=user.pk,
-        roles=Membership.objects.roles_of(user),
-        everywhere=Role.ADMIN if user.is_superuser else None,
-    )
+    roles = Membership.objects.roles_of(user)
+    return caller_with(roles, is_superuser=user.is_superuser, username=user.get_username(), user_id=user.pk)
+
+
+def caller_with(roles: Mapping[str, Role], *, is_superuser: bool, **who: Any) -> Caller:
+    """Return the caller with these roles by workspace; a superuser may do everything."""
+    return Caller(roles=roles, everywhere=Role.ADMIN if is_superuser else None, **who)

@@ -1,0 +1,74 @@
+"""Measure everything, print it, and write docs/performance.md.
+
+    python -m benchmarks [SECONDS]      # of each load, 5 when absent
+
+The real server on SQLite and on PostgreSQL comes first; then come the parts that are measured by
+programs of their own. Every ratio is of two loads that follow one another on the same machine.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from benchmarks import measures, report
+from benchmarks.serving import WARM_UP, Bench
+from tests.support.postgres import throwaway_postgres
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@contextmanager
+def database(name: str, folder: Path) -> Iterator[str]:
+    """Make an empty database and return its URL."""
+    if name == "SQLite":
+        yield f"sqlite:///{folder / 'bench.sqlite3'}"
+        return
+    # As an installation has it: what is committed survives a power failure.
+    with throwaway_postgres(fsync="on", full_page_writes="on") as url:
+        yield url
+
+
+def main(seconds: int) -> None:
+    """Measure everything."""
+    found: list[measures.Row] = []
+    for name in ("SQLite", "PostgreSQL"):
+        with ExitStack() as stack:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            url = stack.enter_context(database(name, folder))
+            bench = Bench(name=name, folder=folder, database_url=url, seconds=seconds)
+            for measure in measures.ALL:
+                for row in measure(bench):
+                    found.append(row)
+                    print(row.line, flush=True)
+    parts = [(program, part(program)) for program in report.PARTS]
+    (ROOT / "docs/performance.md").write_text(report.page(found, parts, seconds, WARM_UP))
+
+
+def part(program: str) -> str:
+    """Run one of the other programs and return what it prints."""
+    sys.stderr.write(f"  … benchmarks.{program}\n")
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        bench = Bench(name=program, folder=folder, database_url=f"sqlite:///{folder / 'bench.sqlite3'}")
+        environment = bench.environment()
+        if program in report.ON_A_SERVICE:
+            bench.manage("demo", "--address", "http://127.0.0.1")
+            service = stack.enter_context(bench.serving())
+            environment |= {"EDITOR_URL": service.url, "EDITOR_API_KEY": bench.key}
+        command = [sys.executable, "-m", f"benchmarks.{program}"]
+        done = subprocess.run(
+            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True
+        )
+    print(done.stdout, flush=True)
+    return done.stdout
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("SECRET_KEY", "bench")
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5)

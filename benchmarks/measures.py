@@ -1,0 +1,143 @@
+"""What is measured: each function yields rows of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from statistics import median
+
+from benchmarks.load import Load, any_of, writes
+from benchmarks.serving import Bench
+from tests.support.service import Service
+
+SERVED, RECORD = "/api/agents/{}0", "/api/stored/agents/{}0"
+MANY = 20_000
+TURNS = 3
+
+CALL = """
+import django, time, statistics; django.setup()
+from editor_project.framework import framework
+def once():
+    start = time.perf_counter(); framework.get_agent_by_id("s0", status="published")
+    return (time.perf_counter() - start) * 1e6
+print(statistics.median(once() for _ in range(5000)))
+"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure, and the target that it has."""
+
+    database: str
+    measure: str
+    figure: str
+    target: str = ""
+    met: bool | None = None
+
+    @property
+    def line(self) -> str:
+        """The row of the table."""
+        mark = {True: "yes", False: "**no**", None: ""}[self.met]
+        return f"| {self.database} | {self.measure} | {self.figure} | {self.target} | {mark} |"
+
+
+def reads(bench: Bench) -> Iterator[Row]:
+    """Reads, against a bare view on the same server."""
+    bench.fill("s", 100, 5)
+    least = 0.5 if bench.name == "SQLite" else 0.3
+    loads = {
+        "`GET /agents/:id`, published": (Load(SERVED.format("s")), least),
+        "the same, one of 100 drawn by lot": (any_of("/api/agents/s{}", 100), least),
+        "a stored record": (Load(RECORD.format("s")), 0.3),
+        "a list of 20": (Load("/api/stored/agents?perPage=20"), 0.15),
+        "a page of versions": (Load(RECORD.format("s") + "/versions"), 0.15),
+    }
+    with bench.serving(settings="benchmarks.bare") as bare, bench.serving() as service:
+        for name, (load, target) in loads.items():
+            limit, rate = bench.rate(bare, Load("/bare")), bench.rate(service, load)
+            figure = f"{rate:,.0f}/s = {rate / limit:.2f} × {limit:,.0f}/s"
+            yield Row(bench.name, name, figure, f"≥ {target} ×", rate / limit >= target)
+
+
+def writing(bench: Bench) -> Iterator[Row]:
+    """Writes, by four writers at once."""
+    draft = '{"id": "w%d", "name": "N", "instructions": "Be brief.", "workspaceId": "default"}'
+    loads = {
+        "create": writes("POST", "/api/stored/agents", draft),
+        "save a draft": writes("PATCH", "/api/stored/agents/s{}", '{"instructions": "Be brief. %d"}'),
+        "save and publish": writes(
+            "PATCH", "/api/stored/agents/s{}", '{"instructions": "Be kind. %d", "autoPublish": true}'
+        ),
+    }
+    target = 500 if bench.name == "SQLite" else 0
+    with bench.serving() as one, bench.serving("--workers", "2") as two:
+        for name, load in loads.items():
+            for workers, service in (("one worker", one), ("two workers", two)):
+                rate = bench.rate(service, load)
+                wanted = (f"≥ {target}/s", rate >= target) if target else ("", None)
+                yield Row(bench.name, f"{name}, 4 writers, {workers}", f"{rate:,.0f}/s", *wanted)
+
+
+def python_call(bench: Bench) -> Iterator[Row]:
+    """The call in Python, without HTTP."""
+    if bench.name == "SQLite":
+        took = float(bench.python(CALL))
+        name = '`framework.get_agent_by_id(id, status="published")`'
+        yield Row(bench.name, name, f"{took:.0f} µs", "≤ 100 µs", took <= 100)
+
+
+def growth(bench: Bench) -> Iterator[Row]:
+    """What a large database costs."""
+    served, first_page = SERVED.format, "/api/stored/agents/{}0/versions".format
+    dependents = "/api/stored/agents/{}0/dependents".format
+    bench.fill("d", 2_000, 1)
+    with bench.serving() as service:
+        rate = bench.rate(service, Load(dependents("d")))
+        yield Row(bench.name, "dependents with 2 000 agents", f"{rate:,.0f}/s", "≥ 1 000/s", rate >= 1000)
+        bench.fill("m", MANY, 5)
+        bench.fill("v", 1, MANY)
+        rows = [
+            ("dependents among 20 000 agents against 100", dependents("s"), dependents("m"), 1.3),
+            ("published read among 20 000 × 5 versions against 100 × 5", served("s"), served("m"), 1.2),
+            ("published read with 20 000 versions of the agent", served("s"), served("v"), 1.2),
+            ("page 0 of 20 000 versions against few", first_page("s"), first_page("v"), 1.3),
+        ]
+        for name, small, large, most in rows:
+            times = slower(bench, service, Load(small), Load(large))
+            yield Row(bench.name, name, f"{times:.2f} × the time", f"≤ {most} ×", times <= most)
+        times = slower(bench, service, any_of("/api/agents/s{}", 100), any_of("/api/agents/m{}", MANY))
+        name = "published reads drawn by lot of 20 000 agents against of 100"
+        yield Row(bench.name, name, f"{times:.2f} × the time")
+
+
+def slower(bench: Bench, service: Service, one: Load, other: Load) -> float:
+    """Return how many times as long the other load takes, the median of some turns."""
+    turns = (bench.rate(service, one) / bench.rate(service, other) for _ in range(TURNS))
+    return median(turns)
+
+
+def memory(bench: Bench) -> Iterator[Row]:
+    """The memory of a worker that reads 20 000 distinct agents, twice."""
+    with bench.serving() as service:
+        bench.rate(service, Load(SERVED.format("s")))
+        start = bench.memory(service)
+        after = []
+        for _ in range(2):
+            bench.read_each(service, (f"/api/agents/m{index}" for index in range(MANY)))
+            after.append(bench.memory(service))
+        figure = f"{start:.0f}, then {after[0]:.0f}, then {after[1]:.0f} MiB"
+        met = after[0] <= 150 and after[1] - after[0] <= 2
+        yield Row(
+            bench.name, "a worker before, and after 20 000 agents, twice", figure, "≤ 150, no growth", met
+        )
+
+
+def workers(bench: Bench) -> Iterator[Row]:
+    """Two workers against one."""
+    load = any_of("/api/agents/s{}", 100)
+    with bench.serving() as one, bench.serving("--workers", "2") as two:
+        times = median(bench.rate(two, load) / bench.rate(one, load) for _ in range(TURNS))
+    yield Row(bench.name, "two workers against one", f"{times:.2f} ×", "≥ 1.7 ×", times >= 1.7)
+
+
+ALL: tuple[Callable[[Bench], Iterator[Row]], ...] = (reads, writing, python_call, workers, growth, memory)

@@ -1,0 +1,105 @@
+"""Servers to measure: the editor's and, beside it, the same server with a bare Django view."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.client import HTTPConnection
+from pathlib import Path
+
+from benchmarks.load import Load
+from tests.support.service import Service, free_port
+
+ROOT = Path(__file__).resolve().parents[1]
+WARM_UP = 2  # seconds
+SETTINGS = "editor_project.settings"
+
+
+@dataclass
+class Bench:
+    """A database, and servers on it."""
+
+    name: str
+    folder: Path
+    database_url: str
+    seconds: int = 0
+    key: str = field(default="", init=False)
+
+    def __post_init__(self) -> None:
+        self.manage("migrate", "--verbosity", "0", "--skip-checks")
+        self.key = self.manage("create_api_key", "bench", "--workspace", "default", "--role", "admin")
+
+    def manage(self, *arguments: str) -> str:
+        """Run a management command and return what it prints."""
+        return self._service(SETTINGS).manage(*arguments)
+
+    def fill(self, *arguments: object) -> None:
+        """Fill the database; see `benchmarks.fill`."""
+        self.note(f"{self.name}: filling with {' '.join(map(str, arguments))}")
+        command = [sys.executable, "-m", "benchmarks.fill", *map(str, arguments)]
+        subprocess.run(command, cwd=ROOT, env=self.environment(), check=True)
+
+    @contextmanager
+    def serving(self, *options: str, settings: str = SETTINGS) -> Iterator[Service]:
+        """Start a server."""
+        service = self._service(settings, *options)
+        service.start()
+        try:
+            yield service
+        finally:
+            service.stop()
+
+    def rate(self, service: Service, load: Load, *, warm_up: int = WARM_UP) -> float:
+        """Return how many requests a second are answered, once the server is warm."""
+        self.note(f"{self.name}: {load.path if not load.script else 'drawn by lot'}")
+        load.rate(service.url, self.key, warm_up)
+        return load.rate(service.url, self.key, self.seconds)
+
+    def read_each(self, service: Service, paths: Iterable[str]) -> None:
+        """Read every one of the paths once."""
+        connection = HTTPConnection(service.url.removeprefix("http://"))
+        for number, path in enumerate(paths):
+            connection.request("GET", path, headers={"Authorization": f"Bearer {self.key}"})
+            connection.getresponse().read()
+            if number % 2_000 == 0:
+                self.note(f"{self.name}: {number} read")
+        connection.close()
+
+    def memory(self, service: Service) -> float:
+        """Return the memory of the server's worker, in MiB."""
+        assert service.process is not None
+        children = Path(f"/proc/{service.process.pid}/task/{service.process.pid}/children").read_text()
+        status = Path(f"/proc/{children.split()[-1]}/status").read_text()
+        return int(status.split("VmRSS:")[1].split()[0]) / 1024
+
+    def python(self, program: str) -> str:
+        """Run a program with the editor's settings, and return what it prints."""
+        command = [sys.executable, "-c", program]
+        return subprocess.run(
+            command, cwd=ROOT, env=self.environment(), capture_output=True, text=True, check=True
+        ).stdout
+
+    def note(self, text: str) -> None:
+        """Say what is going on: it takes a while."""
+        sys.stderr.write(f"  … {text}\n")
+
+    def environment(self, settings: str = SETTINGS) -> dict[str, str]:
+        """Return what a program finds in its environment."""
+        return {
+            **os.environ,
+            "DATABASE_URL": self.database_url,
+            "DJANGO_SETTINGS_MODULE": settings,
+            "SECRET_KEY": "bench",
+        }
+
+    def _service(self, settings: str, *options: str) -> Service:
+        return Service(
+            url=f"http://127.0.0.1:{free_port()}",
+            environment=self.environment(settings),
+            folder=self.folder,
+            options=options,
+        )

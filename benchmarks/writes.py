@@ -1,0 +1,118 @@
+"""What a write takes: its statements, and where the time of the processor goes.
+
+    python -m benchmarks.writes [REPETITIONS]
+
+Requests are made in this process, on a SQLite file of their own, with a key and without a network.
+The first table is measured without the profiler; the shares of the second one are the profiler's,
+and some lie within others.
+"""
+
+from __future__ import annotations
+
+import cProfile
+import logging
+import os
+import pstats
+import sys
+from collections.abc import Callable, Mapping
+from io import StringIO
+from itertools import count
+from tempfile import TemporaryDirectory
+from time import perf_counter, process_time
+from typing import Any, cast
+
+REPETITIONS = 300
+WARM_UP = 30
+AGENTS = "/api/stored/agents"
+
+SHARES: Mapping[str, tuple[str, str]] = {
+    "the view, and all that it calls": ("rest_framework/views.py", "dispatch"),
+    "authentication": ("api/authentication.py", "authenticate"),
+    "the use case: rights, the locked row, validation, inserts": ("editor/saving.py", "edit"),
+    "Django building SELECT statements": ("sql/compiler.py", "as_sql"),
+    "Django preparing queries": ("sql/query.py", "build_filter"),
+    "SQLite running statements": ("~", "SQLiteCursorWrapper.execute"),
+    "SQLite committing, with its fsync": ("~", "'commit' of 'sqlite3.Connection'"),
+}
+"""What is looked for in the profile: a file and a function."""
+
+
+def milliseconds(work: Callable[[], object], repetitions: int) -> tuple[float, float]:
+    """Return how long the work takes in the mean, by the clock and by the processor."""
+    start, start_cpu = perf_counter(), process_time()
+    for _ in range(repetitions):
+        work()
+    return (perf_counter() - start) * 1000 / repetitions, (process_time() - start_cpu) * 1000 / repetitions
+
+
+def statements_of(work: Callable[[], object]) -> int:
+    """Return how many statements the work sends, beside the beginning and the end of transactions."""
+    from django.db import connection  # noqa: PLC0415  settings come first
+
+    sent: list[str] = []
+
+    def note(execute: Callable[..., object], sql: str, *more: object) -> object:
+        sent.append(sql)
+        return execute(sql, *more)
+
+    with connection.execute_wrapper(note):
+        work()
+    return len(sent)
+
+
+def main(repetitions: int) -> None:
+    """Measure and print."""
+    from django.core.management import call_command  # noqa: PLC0415  settings come first
+    from django.test import Client  # noqa: PLC0415
+
+    call_command("migrate", verbosity=0)
+    call_command("create_api_key", "bench", workspace="default", role="admin", stdout=(key := StringIO()))
+    client = Client(headers={"authorization": f"Bearer {key.getvalue().strip()}"}, SERVER_NAME="127.0.0.1")
+    number = count()
+
+    def sent(method: str, path: str, **fields: Any) -> None:
+        body = {"instructions": f"Be brief. {next(number)}", **fields}
+        answer = getattr(client, method)(path, body, content_type="application/json")
+        assert answer.status_code < 300, answer.content
+
+    works: dict[str, Callable[[], object]] = {
+        "create": lambda: sent("post", AGENTS, id=f"w{next(number)}", name="N"),
+        "save a draft": lambda: sent("patch", f"{AGENTS}/s"),
+        "save and publish": lambda: sent("patch", f"{AGENTS}/s", autoPublish=True),
+    }
+    sent("post", AGENTS, id="s", name="N")
+    print(f"{'':18}{'statements':>11}{'clock, ms':>11}{'processor, ms':>15}")
+    for name, work in works.items():
+        milliseconds(work, WARM_UP)
+        statements = statements_of(work)
+        clock, processor = milliseconds(work, repetitions)
+        print(f"{name:18}{statements:11}{clock:11.2f}{processor:15.2f}")
+    shares(works["save a draft"], repetitions)
+
+
+def shares(work: Callable[[], object], repetitions: int) -> None:
+    """Print how much of the work is whose."""
+    profile = cProfile.Profile()
+    profile.runcall(milliseconds, work, repetitions)
+    found = cast("dict[tuple[str, int, str], tuple[Any, ...]]", pstats.Stats(profile).stats)  # type: ignore[attr-defined]
+    whole = max(numbers[3] for numbers in found.values())
+    print("\nOf the time of saving a draft:\n")
+    for title, (file, function) in SHARES.items():
+        took = sum(
+            numbers[3]
+            for (path, _, name), numbers in found.items()
+            if path.endswith(file) and function in name
+        )
+        print(f"{took / whole:6.0%}  {title}")
+
+
+if __name__ == "__main__":
+    with TemporaryDirectory() as folder:
+        os.environ |= {"DATABASE_URL": f"sqlite:///{folder}/writes.sqlite3"}
+        os.environ.setdefault("SECRET_KEY", "bench")
+        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "editor_project.settings")
+        import django
+
+        django.setup()
+        logging.disable(logging.INFO)
+        main(int(sys.argv[1]) if len(sys.argv) > 1 else REPETITIONS)

@@ -1,0 +1,131 @@
+"""The API reference, made of the OpenAPI document: `make api-reference` writes docs/api-reference.md."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+from tests.support.openapi import PREFIX
+from tests.support.service import ROOT
+
+Schema = dict[str, Any]
+
+PAGE = ROOT / "docs/api-reference.md"
+
+_ABOUT_ALL = {"400", "401", "403", "405", "406", "413", "415", "429", "503"}
+_HEAD = f"""# API reference
+
+Made of the OpenAPI document of the service by `make api-reference`; do not edit it. [The API](api.md)
+explains how to use it.
+
+Paths follow the prefix `{PREFIX}`. Every route takes the header `Authorization: Bearer ek_…` and the query
+parameter `requestContext`, values for templates and rules as a JSON object in base64. Every route may answer
+400, 401, 403, 405, 406, 413, 415, 429 and 503; further errors stand with the route. Errors have the shape
+[ErrorAnswer](#erroranswer).
+"""
+
+
+def reference(document: Schema) -> str:
+    """Return the page about all routes and shapes of an OpenAPI document."""
+    routes = [
+        (operation["tags"][0], method, path.removeprefix(PREFIX), operation)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    ]
+    lines = [_HEAD]
+    for tag, group in groupby(routes, key=lambda route: route[0]):
+        lines.append(f"## {tag}\n")
+        for _, method, path, operation in group:
+            lines += _operation(method, path, operation)
+    lines.append("## Shapes\n")
+    shapes = {_name(key): schema for key, schema in document["components"]["schemas"].items()}
+    for name, schema in sorted(shapes.items()):
+        lines += _shape(name, schema)
+    return "\n".join(lines)
+
+
+def _operation(method: str, path: str, operation: Schema) -> Iterator[str]:
+    path = re.sub("{([^}]*)}", r":\1", path)
+    yield f"### `{method.upper()} {path}`\n"
+    yield f"{operation['description']}\n"
+    parameters = [
+        parameter
+        for parameter in operation.get("parameters", [])
+        if parameter["in"] != "path" and parameter["name"] != "requestContext"
+    ]
+    if parameters:
+        yield "| parameter | type | meaning |\n|---|---|---|"
+        yield from (
+            f"| `{parameter['name']}`{_where(parameter)} | {_type(parameter['schema'])} | "
+            f"{parameter.get('description', '')} |"
+            for parameter in parameters
+        )
+        yield ""
+    if "requestBody" in operation:
+        yield f"- Body: {_type(operation['requestBody']['content']['application/json']['schema'])}"
+    further = []
+    for status, answer in operation["responses"].items():
+        if status.startswith("2"):
+            [(kind, content)] = answer["content"].items()
+            shape = _type(content["schema"]) if kind == "application/json" else f"`{kind}`"
+            yield f"- Answer: {status}, {shape}"
+        elif status not in _ABOUT_ALL:
+            further.append(status)
+    if further:
+        yield f"- Also: {', '.join(further)}"
+    yield ""
+
+
+def _where(parameter: Schema) -> str:
+    header = " (header)" if parameter["in"] == "header" else ""
+    return header + (" (required)" if parameter.get("required") else "")
+
+
+def _shape(name: str, schema: Schema) -> Iterator[str]:
+    yield f"### {name}\n"
+    if schema.get("description"):
+        yield f"{schema['description']}\n"
+    properties, required = schema.get("properties", {}), schema.get("required", [])
+    if not properties:
+        yield f"{_type(schema)}\n"
+        return
+    yield "| field | type | meaning |\n|---|---|---|"
+    for field, about in properties.items():
+        mark = " (required)" if field in required else ""
+        yield f"| `{field}`{mark} | {_type(about)} | {about.get('description', '')} |"
+    yield ""
+
+
+def _type(schema: Schema) -> str:
+    """Return what a value is, in words."""
+    match schema:
+        case {"oneOf": choices} | {"anyOf": choices}:
+            return " or ".join(dict.fromkeys(_type(choice) for choice in choices))
+        case {"$ref": address}:
+            name = _name(address.rpartition("/")[2])
+            return f"[{name}](#{name.lower()})"
+        case {"enum": values}:
+            return ", ".join(f"`{value}`" for value in values)
+        case {"type": "array", "items": item}:
+            return f"list of {_type(item)}"
+        case {"additionalProperties": {} as member} if member:
+            return f"object: {_type(member)} by key"
+    return "time" if schema.get("format") == "date-time" else str(schema.get("type", "anything"))
+
+
+def _name(key: str) -> str:
+    """Return what a shape is called; where several modules have one of a name, the key says which."""
+    return re.sub(r"^\w+?__\w+?__(\w+?)__\d+$", r"\1", key)
+
+
+if __name__ == "__main__":
+    import django
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "editor_project.settings")
+    django.setup()
+    from drf_spectacular.generators import SchemaGenerator
+
+    PAGE.write_text(reference(SchemaGenerator().get_schema(request=None, public=True)))

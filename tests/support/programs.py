@@ -1,0 +1,63 @@
+"""Programs of the examples, run as their readers run them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+from tests.support.service import ROOT, Service, free_port
+
+
+def credentials(service: Service) -> dict[str, str]:
+    """Return the variables by which a program finds the service."""
+    return {"EDITOR_URL": service.url, "EDITOR_API_KEY": service.key}
+
+
+def run(*command: str, folder: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a Python program to its end."""
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@contextmanager
+def flask_application(environment: Mapping[str, str], log: Path) -> Iterator[str]:
+    """Run the Flask application and yield its address."""
+    port = str(free_port())
+    command = [sys.executable, "-m", "flask", "--app", "examples.flask_app.app", "run", "--port", port]
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            command, cwd=ROOT, env={**os.environ, **environment}, stdout=output, stderr=output
+        )
+    try:
+        _wait_for(int(port), process, log)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        assert process.poll() is None, log.read_text()
+        try:
+            httpx.get(f"http://127.0.0.1:{port}/").close()
+        except httpx.TransportError:
+            time.sleep(0.05)
+        else:
+            return
+    raise AssertionError(f"the application does not answer:\n{log.read_text()}")

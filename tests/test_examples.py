@@ -1,0 +1,170 @@
+"""The examples do what their pages say; tests/test_pages.py follows the pages themselves."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from examples.canary.ask import is_chosen
+from tests.support.override_files import Repository
+from tests.support.programs import credentials, flask_application, run
+from tests.support.service import ROOT, Service, running_service
+from versioning.client import Client
+
+ECHO = {"provider": "echo", "name": "echo"}
+PEOPLE = ("ada", "bob", "cleo", "dan")
+
+
+# A web application
+
+
+def asked(address: str) -> tuple[str, str]:
+    """Ask the application, and return the state and the text of its prompt."""
+    answer = httpx.get(f"{address}/answer", params={"question": "Where is it?"}, timeout=60).json()
+    return answer["state"], answer["system"]
+
+
+def test_the_application_goes_on_when_the_service_is_down(fresh_service: Service, tmp_path: Path) -> None:
+    environment = credentials(fresh_service) | {"PROMPT_CACHE": str(tmp_path / "cache")}
+    log = tmp_path / "flask.log"
+    with Client(fresh_service.url, api_key=fresh_service.key) as client:
+        client.create_stored_agent(id="answering", name="Answering", instructions="first", model=ECHO)
+        with flask_application(environment, log) as address:
+            assert asked(address) == ("live", "first")
+            client.get_stored_agent("answering").update(instructions="second", auto_publish=True)
+            assert asked(address) == ("live", "second")
+            fresh_service.kill()
+            assert asked(address) == ("stale", "second")
+        with flask_application(environment, log) as restarted:
+            assert asked(restarted) == ("stale", "second")
+        with flask_application(environment | {"PROMPT_CACHE": str(tmp_path / "empty")}, log) as new:
+            state, text = asked(new)
+            assert state == "built in" and text
+            fresh_service.start()
+            assert asked(new) == ("live", "second")
+
+
+# A canary
+
+
+def test_the_canary_chooses_about_the_share_and_keeps_whom_it_chose() -> None:
+    people = [f"person {number}" for number in range(2000)]
+    tenth, half = ({person for person in people if is_chosen(person, share)} for share in (0.1, 0.5))
+    assert tenth < half and 120 < len(tenth) < 280 and 880 < len(half) < 1120
+    assert not any(is_chosen(person, 0) for person in people)
+    assert all(is_chosen(person, 1) for person in people)
+
+
+def test_a_share_of_the_people_gets_the_canary_and_nothing_is_published(tmp_path: Path) -> None:
+    with (
+        running_service(tmp_path, EDITOR_FRAMEWORK="examples.canary.team.framework") as service,
+        Client(service.url, api_key=service.key) as client,
+    ):
+        canary = client.create_stored_agent(id="writer", instructions="Write in rhymes.").latest_version_id
+        assert canary
+        client.get_stored_agent("writer").set_label("canary", canary)
+        for person in PEOPLE:
+            options = (person, "Describe rain.", "--share", "0.5")
+            done = run("-m", "examples.canary.ask", *options, **credentials(service))
+            assert done.returncode == 0, done.stderr
+            assert ("Write in rhymes." in done.stdout) == (canary in done.stdout) == is_chosen(person, 0.5)
+        assert 0 < sum(is_chosen(person, 0.5) for person in PEOPLE) < len(PEOPLE)
+        assert client.get_agent("writer").details().instructions == "Write in plain prose."
+
+
+# Overrides reviewed by pull request
+
+
+class Shop(Repository):
+    """The example as a repository of its own, with a branch on which nothing was done yet."""
+
+    def check(self) -> tuple[int, str]:
+        """Run the check against `main` and return its exit code and what it prints."""
+        done = run("check_overrides.py", "main", folder=self.top, PYTHONPATH=str(ROOT))
+        assert "Traceback" not in done.stderr, done.stderr
+        return done.returncode, done.stdout
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Shop:
+    top = tmp_path / "shop"
+    shutil.copytree(ROOT / "examples/pull_requests", top, ignore=shutil.ignore_patterns("__pycache__"))
+    made = Shop(root=top / "service/editor", top=top)
+    made.git("init", "--quiet", "--initial-branch", "main")
+    made.commit("Agents, and what is overridden of them")
+    made.git("switch", "--quiet", "--create", "a-branch")
+    return made
+
+
+def test_the_check_says_nothing_of_a_file_that_is_only_written_differently(shop: Shop) -> None:
+    shop.put(json.dumps(shop.config("support"), indent=8).encode(), "support")
+    shop.commit()
+    assert shop.check() == (0, "")
+
+
+def test_the_check_shows_what_a_branch_changes(shop: Shop) -> None:
+    shop.put({"instructions": "You help.\nBriefly."}, "support")
+    shop.put({"instructions": "Sell."}, "shop/sales")
+    shop.commit()
+    code, shown = shop.check()
+    assert code == 0
+    assert shown.split("\n") == [
+        "support",
+        "  instructions",
+        "    -You help customers with their orders. Look up the order first.",
+        "    +You help.",
+        "    +Briefly.",
+        "shop/sales",
+        "  instructions",
+        "    +Sell.",
+        "",
+    ]
+
+
+def test_the_check_compares_with_where_the_branch_began(shop: Shop) -> None:
+    shop.put({"instructions": "Sell."}, "shop/sales")
+    shop.commit()
+    shop.git("switch", "--quiet", "main")
+    shop.put({"instructions": "Somebody else's."}, "support")
+    shop.commit()
+    shop.git("switch", "--quiet", "a-branch")
+    code, shown = shop.check()
+    assert code == 0 and "Sell." in shown and "support" not in shown
+
+
+def test_the_check_says_that_an_override_goes(shop: Shop) -> None:
+    shop.path("support").unlink()
+    shop.commit()
+    code, shown = shop.check()
+    assert code == 0
+    assert shown.startswith("support: as its code says\n  instructions\n    -You help")
+
+
+@pytest.mark.parametrize(
+    ("agent_id", "content", "reason"),
+    [
+        ("support", b"{", "not valid JSON"),
+        ("support", {"model": ECHO}, "model"),
+        ("support", {"instructions": " "}, "instructions"),
+        ("shop/sales", {"tools": {"order_status": {}}}, "tools"),
+        ("unknown", {"instructions": "Anything."}, "belongs to no agent"),
+    ],
+)
+def test_the_check_refuses_a_file_that_would_be_ignored(
+    shop: Shop, agent_id: str, content: Any, reason: str
+) -> None:
+    shop.put(content, agent_id)
+    shop.commit()
+    code, shown = shop.check()
+    assert code == 1
+    assert agent_id in shown and reason in shown
+
+
+def test_the_check_says_that_it_lacks_the_base(shop: Shop) -> None:
+    done = run("check_overrides.py", "origin/main", folder=shop.top, PYTHONPATH=str(ROOT))
+    assert done.returncode == 2 and "is it fetched?" in done.stderr

@@ -1,0 +1,397 @@
+"""A kept answer is the ordinary one, byte for byte, whoever asks and whatever has happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api, Kind
+from tests.support.calls import History, make_history
+from tests.support.changes import CHANGES, Change
+from tests.support.door import FrontDoor
+from tests.support.meanwhile import interrupted
+from tests.support.people import command, give_role, key_of
+from tests.support.served import reference
+from versioning import installed
+from versioning.api.keeping import kept
+from versioning.editor import Editor
+from versioning.errors import NotFound
+from versioning.models import ApiKey, Membership, caller_for
+from versioning.runtime.agent import SelectedAgent
+
+WATCHERS = ("alice", "vera", "charlie")
+EVERYBODY = tuple(member.name for member in fields(Cast))
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept() -> None:
+    """Every test begins with nothing kept."""
+    kept().clear()
+
+
+@pytest.fixture
+def history(cast: Cast) -> History:
+    """A public agent of acme, which uses a block of acme and is a sub-agent; and a block with a history."""
+    PROMPT_BLOCKS.make(cast.alice, "tone", "Be brief.", autoPublish=True)
+    AGENTS.make(cast.alice, "user", [reference("tone")], agents={"writer": {}}, autoPublish=True)
+    AGENTS.make(cast.alice, "draft only", [reference("tone")], agents={"writer": {}})
+    make_history(PROMPT_BLOCKS, cast.alice)
+    # However long a test takes, no key's use has to be noted anew.
+    ApiKey.objects.update(last_used_at=timezone.now() + timedelta(days=1))
+    return make_history(AGENTS, cast.alice, visibility="public")
+
+
+def reads(history: History) -> list[tuple[str, dict[str, Any]]]:
+    """Return every sort of read that is kept, and some that are not."""
+    drafts = ("/agents/draft%20only", {})
+    found: list[tuple[str, dict[str, Any]]] = [("/agents/writer", {}), ("/agents/user", {}), drafts]
+    found += [("/agents/user", {"status": "draft"}), (PROMPT_BLOCKS.url("tone", "dependents"), {})]
+    for kind in (AGENTS, PROMPT_BLOCKS):
+        address = kind.url("writer")
+        found += [(address, query) for query in ({}, {"status": "draft"}, {"label": "stable"})]
+        found += [(f"{address}/versions", {}), (f"{address}/versions", {"perPage": 2, "page": 1})]
+        found += [(f"{address}/dependents", {}), (f"{address}/dependents", {"status": "draft"})]
+        found += [(kind.path, query) for query in ({"perPage": 1, "search": "words"}, {"hasDraft": "true"})]
+    found += [(AGENTS.url("writer"), {"versionId": history.historical})]
+    return [*found, (PROMPT_BLOCKS.path, {}), (AGENTS.path, {"perPage": 0})]
+
+
+def seen(answer: Answer) -> tuple[int, Any, dict[str, str]]:
+    """Return all that there is to an answer."""
+    headers = {name: value for name, value in answer.headers.items() if name != "X-Request-ID"}
+    assert "X-Request-ID" in answer.headers
+    return answer.status, answer.body, headers
+
+
+@pytest.fixture
+def ordinary(settings: Any) -> Callable[..., Answer]:
+    """Ask without anything being kept."""
+
+    def ask(api: Api, path: str, query: dict[str, Any], **headers: str) -> Answer:
+        size, settings.EDITOR_KEPT_BYTES = settings.EDITOR_KEPT_BYTES, 0
+        answer = api.request("GET", path, query=query, **headers)
+        settings.EDITOR_KEPT_BYTES = size
+        return answer
+
+    return ask
+
+
+def is_kept(api: Api, path: str, **query: Any) -> bool:
+    """Say whether a read takes one statement, the one that reads the key and the pointers."""
+    with CaptureQueriesContext(connection) as queries:
+        api.get(path, **query)
+    return len(queries) == 1
+
+
+# Kept
+
+
+@pytest.mark.parametrize(
+    ("path", "query"),
+    [
+        ("/agents/writer", {}),
+        ("/agents/user", {"status": "published"}),
+        ("/stored/agents/writer", {}),
+        ("/stored/agents/writer", {"status": "draft"}),
+        ("/stored/agents/writer", {"label": "stable"}),
+        ("/stored/prompt-blocks/writer", {}),
+        ("/stored/agents", {}),
+        ("/stored/prompt-blocks", {"perPage": 1, "search": "words"}),
+        ("/stored/agents/writer/versions", {}),
+        ("/stored/prompt-blocks/writer/versions", {"perPage": 2, "page": 1}),
+        ("/stored/agents/writer/dependents", {}),
+        ("/stored/prompt-blocks/tone/dependents", {"status": "draft"}),
+    ],
+)
+def test_a_read_is_one_statement_once_it_was_answered(
+    cast: Cast, history: History, path: str, query: dict[str, Any]
+) -> None:
+    cast.edgar.get(path, **query)
+    assert is_kept(cast.edgar, path, **query)
+    assert is_kept(key_of("edgar"), path, **query) is False  # the first use of a key is noted
+    assert is_kept(key_of("edgar", workspace="acme", role="viewer"), path, **query) is False
+
+
+def test_an_answer_is_kept_for_all_who_may_do_the_same(cast: Cast, history: History) -> None:
+    other = key_of("edgar", workspace="acme")
+    assert other.get("/stored/agents").status == 200
+    cast.edgar.get("/agents/writer")
+    assert is_kept(other, "/agents/writer")
+    assert not is_kept(cast.vera, "/agents/writer")
+
+
+@pytest.mark.parametrize("path", ["/agents/writer", "/stored/agents", "/stored/agents/writer/versions"])
+def test_the_application_gives_a_kept_answer_with_one_statement(
+    cast: Cast, history: History, path: str
+) -> None:
+    door = FrontDoor(cast.edgar.key)
+    first = door.get(path)
+    assert is_kept(door, path)
+    assert seen(door.get(path)) == seen(first)
+
+
+def test_not_modified_is_kept_too(cast: Cast, history: History) -> None:
+    tag = cast.vera.get("/agents/writer").tag
+    for _ in range(2):
+        answer = cast.vera.request("GET", "/agents/writer", if_none_match=tag)
+        assert (answer.status, answer.tag) == (304, tag)
+
+
+@pytest.mark.parametrize("who", EVERYBODY)
+@pytest.mark.parametrize("door", [Api, FrontDoor], ids=["middleware", "application"])
+def test_a_kept_answer_is_the_ordinary_one_whoever_asks(
+    cast: Cast, history: History, ordinary: Callable[..., Answer], who: str, door: type[Api]
+) -> None:
+    fill(cast, history)
+    api = door(getattr(cast, who).key)
+    for path, query in reads(history):
+        expected = seen(ordinary(api, path, query))
+        assert seen(api.get(path, **query)) == expected, (path, query)
+        assert seen(api.get(path, **query)) == expected, (path, query)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"accept": "text/html"},
+        {"accept": "application/json"},
+        {"if_none_match": "*"},
+        {"if_none_match": '"other"'},
+        {"host": "elsewhere.example"},
+        {"cookie": "sessionid=none"},
+        {"authorization": "Basic abc"},
+        {"authorization": "bearer  "},
+    ],
+)
+def test_a_header_means_to_a_kept_answer_what_it_means_to_any(
+    cast: Cast, history: History, ordinary: Callable[..., Answer], headers: dict[str, str]
+) -> None:
+    for path, query in reads(history)[:1]:
+        cast.alice.get(path, **query)
+        expected = seen(ordinary(cast.alice, path, query, **headers))
+        for _ in range(2):
+            assert seen(cast.alice.request("GET", path, query=query, **headers)) == expected
+
+
+def test_every_answer_has_a_request_id_of_its_own(cast: Cast, history: History) -> None:
+    ids = {cast.alice.get("/agents/writer").headers["X-Request-ID"] for _ in range(5)}
+    assert len(ids) == 5
+    given = cast.alice.request("GET", "/agents/writer", x_request_id="mine")
+    assert given.headers["X-Request-ID"] == "mine"
+
+
+# Changed
+
+
+def publish_block(_: Cast) -> None:
+    PROMPT_BLOCKS.save(_.alice, "tone", "Be kind.", autoPublish=True)
+
+
+def unpublish_block(_: Cast) -> None:
+    assert _.alice.post(PROMPT_BLOCKS.url("tone", "unpublish")).status == 200
+
+
+def delete_block(_: Cast) -> None:
+    assert _.alice.delete(PROMPT_BLOCKS.url("tone")).status == 200
+
+
+def replace_block(_: Cast) -> None:
+    delete_block(_)
+    PROMPT_BLOCKS.make(_.charlie, "tone", "Say nothing.", autoPublish=True)
+
+
+def replace_agent(_: Cast) -> None:
+    assert _.alice.delete(AGENTS.url("writer")).status == 200
+    AGENTS.make(_.charlie, "writer", "theirs", autoPublish=True)
+
+
+def demote(_: Cast) -> None:
+    for name in ("alice", "edgar", "paula"):
+        give_role(name, "acme", "viewer")
+
+
+def promote(_: Cast) -> None:
+    give_role("vera", "acme", "editor")
+    give_role("charlie", "acme", "viewer")
+
+
+def remove_everybody(_: Cast) -> None:
+    Membership.objects.filter(workspace="acme").delete()
+    User.objects.filter(username="root").update(is_superuser=False)
+
+
+def revoke_keys(_: Cast) -> None:
+    for key in ApiKey.objects.all():
+        key.revoke()
+
+
+def expire_keys(_: Cast) -> None:
+    ApiKey.objects.update(expires_at=timezone.now())
+
+
+def limit_keys(_: Cast) -> None:
+    ApiKey.objects.update(role="viewer", workspace="acme")
+
+
+def deactivate(_: Cast) -> None:
+    User.objects.update(is_active=False)
+
+
+def rename_people(_: Cast) -> None:
+    for user in User.objects.all():
+        User.objects.filter(pk=user.pk).update(username=f"{user.username} the second")
+
+
+def prune(_: Cast) -> None:
+    command("prune_versions", "--keep", "1")
+
+
+def stop_using(_: Cast) -> None:
+    AGENTS.save(_.alice, "user", "nothing used", agents=None, autoPublish=True)
+
+
+BESIDE: tuple[Callable[[Cast], None], ...] = (
+    publish_block,
+    unpublish_block,
+    delete_block,
+    replace_block,
+    replace_agent,
+    demote,
+    promote,
+    remove_everybody,
+    revoke_keys,
+    expire_keys,
+    limit_keys,
+    deactivate,
+    rename_people,
+    prune,
+    stop_using,
+)
+
+
+def fill(cast: Cast, history: History) -> None:
+    """Have everything asked by all sorts of people, so that what can be kept is."""
+    for who in WATCHERS:
+        for path, query in reads(history):
+            getattr(cast, who).get(path, **query)
+
+
+def check(cast: Cast, history: History, ordinary: Callable[..., Answer]) -> None:
+    """Check that all of them are answered as they ordinarily are."""
+    for who in WATCHERS:
+        api: Api = getattr(cast, who)
+        for path, query in reads(history):
+            answer = api.get(path, **query)
+            assert seen(answer) == seen(ordinary(api, path, query)), (who, path, query)
+
+
+@pytest.mark.parametrize("change", BESIDE, ids=lambda change: change.__name__)
+def test_the_next_answer_is_right_after_a_change_of_what_is_beside_a_resource(
+    cast: Cast, history: History, ordinary: Callable[..., Answer], change: Callable[[Cast], None]
+) -> None:
+    fill(cast, history)
+    change(cast)
+    check(cast, history, ordinary)
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+def test_the_next_answer_is_right_after_a_change_of_a_resource(
+    cast: Cast, history: History, ordinary: Callable[..., Answer], change: Change, kind: Kind
+) -> None:
+    versions = [one["id"] for one in kind.versions(cast.alice)]
+    draft, published, historical, labelled = versions
+    fill(cast, history)
+    of_kind = replace(history, draft=draft, published=published, historical=historical, labelled=labelled)
+    assert change(kind, cast.alice, of_kind).status < 300
+    check(cast, history, ordinary)
+
+
+@pytest.mark.parametrize("first", ["root", "charlie"])
+def test_a_list_depends_on_what_its_reader_may_read_beyond_the_page(
+    cast: Cast, ordinary: Callable[..., Answer], first: str
+) -> None:
+    for name in ("older", "newer"):
+        AGENTS.make(cast.alice, name, autoPublish=True, visibility="public")
+    page = {"perPage": 1}
+    for who in (first, "root", "charlie"):
+        for _ in range(2):
+            assert getattr(cast, who).get("/stored/agents", **page).body["total"] == 2
+    assert cast.alice.patch(AGENTS.url("older"), {"visibility": "private"}).status == 200
+    assert [api.get("/stored/agents", **page).body["total"] for api in (cast.charlie, cast.root)] == [1, 2]
+    for api in (cast.charlie, cast.root):
+        assert seen(api.get("/stored/agents", **page)) == seen(ordinary(api, "/stored/agents", page))
+
+
+def test_what_changes_while_an_answer_is_made_is_not_kept(
+    alice: Api, ordinary: Callable[..., Answer]
+) -> None:
+    paths: list[str] = []
+
+    def prepare(number: int) -> tuple[Callable[[], Answer], Callable[[], object]]:
+        name = f"writer-{number}"
+        PROMPT_BLOCKS.make(alice, name, "Be brief.", autoPublish=True)
+        AGENTS.make(alice, name, [reference(name)], autoPublish=True)
+        path = (f"/agents/{name}", f"/stored/agents/{name}", "/stored/agents")[number % 3]
+        paths.append(path)
+
+        def change() -> None:
+            Editor().prompt.update(name, content="Be kind.", publish=True)
+            Editor().agent.update(name, description="changed", publish=True)
+
+        return (lambda: alice.get(path)), change
+
+    for _ in interrupted(prepare):
+        assert seen(alice.get(paths[-1])) == seen(ordinary(alice, paths[-1], {}))
+    assert len(paths) > 5
+
+
+# In Python
+
+
+def test_an_agent_is_had_in_python_with_one_statement_while_nothing_changes(
+    cast: Cast, history: History
+) -> None:
+    framework = installed.framework()
+
+    def instructions() -> tuple[int, str]:
+        with CaptureQueriesContext(connection) as queries:
+            found = framework.get_agent_by_id("user", status="published")
+        assert isinstance(found, SelectedAgent)
+        return len(queries), found.instructions
+
+    instructions()
+    assert instructions() == (1, "Be brief.")
+    publish_block(cast)
+    assert instructions()[1] == "Be kind."
+    assert instructions() == (1, "Be kind.")
+    unpublish_block(cast)
+    assert instructions()[1] == ""
+
+
+def test_what_one_caller_does_to_an_agent_in_python_is_not_seen_by_the_next(
+    cast: Cast, history: History
+) -> None:
+    framework = installed.framework()
+    for _ in range(3):
+        found = framework.get_agent_by_id("user", status="published")
+        assert isinstance(found, SelectedAgent)
+        assert found.agents == {"writer": {}}
+        found.agents["spoiled"] = {}  # type: ignore[index]
+
+
+def test_rights_decide_in_python_too(cast: Cast, history: History) -> None:
+    framework = installed.framework()
+    assert framework.get_agent_by_id("user", status="published")
+    stranger = caller_for(User.objects.get(username="charlie"))
+    for _ in range(2):
+        with pytest.raises(NotFound):
+            framework.get_agent_by_id("user", status="published", by=stranger)

@@ -1,0 +1,102 @@
+"""What the documentation shows is true: every block of every page is run, in order, against a real server."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.pages import PAGES, RUN, Block, to_run
+from tests.support.reader import NPM_CLIENT, Reader, reader
+from tests.support.service import ROOT, Service, running_service
+
+ELSEWHERE = {"administration.md", "deployment.md"}
+"""What these pages show needs machines of its own: tests/operations runs it, heading by heading."""
+FOLLOWED = [page for page in PAGES if to_run(page) and page.name not in ELSEWHERE]
+SETTINGS: dict[str, dict[str, str]] = {
+    "docs/code-source.md": {"EDITOR_SOURCE": "code", "EDITOR_CODE_PATH": "{checkout}/service/editor"},
+    "examples/canary/README.md": {"EDITOR_FRAMEWORK": "examples.canary.team.framework"},
+    "examples/pull_requests/README.md": {
+        "PYTHONPATH": "{root}/examples/pull_requests",
+        "EDITOR_FRAMEWORK": "team.framework.framework",
+        "EDITOR_SOURCE": "code",
+        "EDITOR_CODE_PATH": "{checkout}/shop/service/editor",
+    },
+}
+"""What the service of a page is started with, where that is not what `make run` starts it with."""
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def follow(page: Path, folder: Path, shell: str, languages: Collection[str]) -> None:
+    """Follow a page from its beginning, in front of a service as `make run` leaves it."""
+    checkout = folder / "checkout"
+    written = SETTINGS.get(name(page), {})
+    settings = {key: value.format(checkout=checkout, root=ROOT) for key, value in written.items()}
+    with running_service(folder, **settings) as service:
+        key = next(word for word in service.manage("demo").split() if word.startswith("ek_"))
+        with reader(checkout, service, key, shell) as somebody:
+            for block in to_run(page):
+                if block.language in languages:
+                    somebody.follow(block)
+
+
+@pytest.mark.parametrize("page", FOLLOWED, ids=name)
+def test_a_page_can_be_followed(page: Path, tmp_path: Path) -> None:
+    with_node = shutil.which("node") is not None and (NPM_CLIENT / "node_modules").is_dir()
+    follow(page, tmp_path, "bash", RUN if with_node else set(RUN) - {"js"})
+    if not with_node and any(block.language == "js" for block in to_run(page)):
+        pytest.skip("Node or the npm client is not installed; all but the JavaScript was run.")
+
+
+def test_the_readme_can_be_followed_in_the_plainest_shell(tmp_path: Path) -> None:
+    follow(ROOT / "README.md", tmp_path, "dash", {"sh"})
+
+
+# Whoever follows the pages notices what is wrong with them.
+
+
+@pytest.fixture
+def somebody(tmp_path: Path) -> Iterator[Reader]:
+    """Somebody in front of no service."""
+    service = Service(
+        url="http://127.0.0.1:9", environment={**os.environ, "SECRET_KEY": "x"}, folder=tmp_path
+    )
+    with reader(tmp_path / "checkout", service, "ek_key") as found:
+        yield found
+
+
+def block(language: str, text: str, *shows: str) -> Block:
+    return Block(page=ROOT / "README.md", line=1, language=language, text=text, not_run=None, shows=shows)
+
+
+def test_what_a_block_made_is_there_for_the_next_one(somebody: Reader) -> None:
+    for language in ("sh", "python"):
+        somebody.follow(block(language, "NAME='Ada'\n"))
+    somebody.follow(block("sh", 'echo "Hello $NAME"\n', "Hello Ada"))
+    somebody.follow(block("python", 'print(f"Hello {NAME}", "ek_…")\n', "Hello Ada ek_key"))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        (block("sh", "false\ntrue\n"), "README.md:1: the block failed"),
+        (block("sh", 'echo "$NOT_HERE" | grep .\n'), "the block failed"),
+        (block("python", "1 / 0\n"), "ZeroDivisionError"),
+        (block("sh", "echo this\n", "that"), "does not show 'that'"),
+        (block("sh", """echo '{"error":"No.","code":"not_found"}'\n"""), "is answered with an error"),
+    ],
+    ids=["a command fails", "a pipe fails", "a program fails", "another answer", "an error"],
+)
+def test_a_block_that_is_wrong_is_noticed(somebody: Reader, wrong: Block, reason: str) -> None:
+    with pytest.raises(AssertionError, match=reason):
+        somebody.follow(wrong)
+
+
+def test_an_error_that_a_page_wants_to_show_is_none(somebody: Reader) -> None:
+    somebody.follow(block("sh", """echo '{"error":"No.","code":"not_found"}'\n""", "not_found"))

@@ -1,0 +1,57 @@
+"""A memory of a bounded size for what is dear to make: the least recently used goes first. Pure."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from threading import Lock
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class Kept(Generic[K, V]):
+    """Values by key, for all threads of a process; never more than `size` bytes, as `put` counts them."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._used = 0
+        self._values: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self._lock = Lock()
+
+    @property
+    def used(self) -> int:
+        """The bytes in use."""
+        return self._used
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def get(self, key: K) -> V | None:
+        """Return the value, or None."""
+        with self._lock:
+            held = self._values.get(key)
+            if held is None:
+                return None
+            self._values.move_to_end(key)
+            return held[0]
+
+    def put(self, key: K, value: V, weight: int) -> None:
+        """Keep a value of so many bytes in place of the one before, unless it is larger than everything."""
+        with self._lock:
+            before = self._values.pop(key, None)
+            self._used -= before[1] if before else 0
+            if weight > self.size:
+                return
+            self._values[key] = (value, weight)
+            self._used += weight
+            while self._used > self.size:
+                _, (_, freed) = self._values.popitem(last=False)
+                self._used -= freed
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._values.clear()
+            self._used = 0

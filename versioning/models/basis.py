@@ -1,0 +1,165 @@
+"""What an answer is made of: the pointers that it depends on, read with one narrow statement.
+
+Snapshots never change, so an answer that was made of a certain basis is right for as long as the
+basis reads the same. Revisions only rise, and whatever takes the place of a deleted resource has
+versions of other ids: what has changed once never reads the same again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+from django.contrib.auth.models import User
+from django.db.models import QuerySet, TextField
+from django.db.models.functions import Cast
+from django.utils import timezone
+
+from versioning.access import Rights, Role
+from versioning.models.agents import Agent, BlockReference
+from versioning.models.keys import LAST_USED_STEP, ApiKey, digest_of, limited
+from versioning.models.prepared import prepared_cursor
+from versioning.models.prompts import PromptBlock
+from versioning.models.versioned import Reference, VersionedResource
+from versioning.models.workspaces import Membership, caller_with
+
+Row = tuple[str | None, ...]
+"""What the row is about, and five texts."""
+Rows = tuple[Row, ...]
+
+MOST_ROWS: Final = 200
+"""An answer that is made of more than so many rows is not worth keeping."""
+
+_TABLES: Final = {
+    "key": ApiKey._meta.db_table,
+    "user": User._meta.db_table,
+    "membership": Membership._meta.db_table,
+    "agent": Agent._meta.db_table,
+    "block": PromptBlock._meta.db_table,
+    "reference": BlockReference._meta.db_table,
+}
+
+# A key whose last use has to be noted anew is none of these: noting it is the ordinary way's.
+_KEY: Final = """
+SELECT 'key', k.workspace_id, k.role, CASE WHEN u.is_superuser THEN 'superuser' END, NULL, NULL
+FROM {key} k JOIN {user} u ON u.id = k.owner_id
+WHERE k.digest = %s AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > %s)
+  AND k.last_used_at > %s AND u.is_active
+UNION ALL
+SELECT 'role', m.workspace_id, m.role, NULL, NULL, NULL
+FROM {key} k JOIN {membership} m ON m.user_id = k.owner_id
+WHERE k.digest = %s
+UNION ALL
+""".format(**_TABLES)
+
+_ROW: Final = """
+SELECT 'resource', r.id, CAST(r.revision AS text), CAST(r.active_version_id AS text),
+  CAST(r.latest_version_id AS text), u.username
+FROM {table} r LEFT JOIN {user} u ON u.id = r.author_id
+WHERE r.id = %s
+"""
+_RECORD: Final[dict[type[VersionedResource], str]] = {
+    model: _ROW.format(table=model._meta.db_table, **_TABLES) for model in (Agent, PromptBlock)
+}
+
+_SERVED: Final = (
+    _RECORD[Agent]
+    + """
+UNION ALL
+SELECT 'block', f.target_id, CAST(b.revision AS text), CAST(b.active_version_id AS text),
+  CAST(b.latest_version_id AS text), NULL
+FROM {agent} a JOIN {reference} f ON f.version_id = COALESCE(a.active_version_id, a.latest_version_id)
+  LEFT JOIN {block} b ON b.id = f.target_id
+WHERE a.id = %s
+""".format(**_TABLES)
+)
+
+_DEPENDENTS: Final = """
+UNION ALL
+SELECT 'dependent', d.id, CAST(d.revision AS text), CAST(d.active_version_id AS text),
+  CAST(d.latest_version_id AS text), NULL
+FROM (SELECT a.* FROM {{reference}} f JOIN {agent} a ON a.{{pointer}}_id = f.version_id
+  WHERE f.target_id = %s LIMIT {most}) d
+""".format(**_TABLES, most=MOST_ROWS + 1)  # noqa: S608  names of tables and a number
+
+_ITEMS: Final = "SELECT 'item', {columns} FROM ({rows}) items"
+_TOTAL: Final = (
+    " UNION ALL SELECT 'total', CAST(COUNT(*) AS text), NULL, NULL, NULL, NULL FROM ({rows}) total"
+)
+
+
+@dataclass(frozen=True)
+class Basis:
+    """A statement that reads what an answer depends on."""
+
+    sql: str
+    params: tuple[Any, ...]
+
+    @classmethod
+    def of_record(cls, model: type[VersionedResource], resource_id: str) -> Basis:
+        """Return what a record depends on, whichever of its versions is shown."""
+        return cls(_RECORD[model], (resource_id,))
+
+    @classmethod
+    def of_served(cls, agent_id: str) -> Basis:
+        """Return what the published resolution of an agent depends on."""
+        return cls(_SERVED, (agent_id, agent_id))
+
+    def and_dependents(self, references: type[Reference], pointer: str) -> Basis:
+        """Add the agents that refer to the resource by the version at this pointer, whoever may read them."""
+        sql = _DEPENDENTS.format(reference=references._meta.db_table, pointer=pointer)
+        return Basis(self.sql + sql, self.params * 2)
+
+    @classmethod
+    def of_page(cls, rows: QuerySet[Any], page: slice) -> Basis:
+        """Return what a page of a list of resources depends on; `rows` come in the list's order."""
+        columns = ("pk", "revision", "active_version_id", "latest_version_id", "author__username")
+        items, params = _items(rows, columns, page)
+        total, more = rows.order_by().values("pk").query.sql_with_params()
+        return cls(items + _TOTAL.format(rows=total), (*params, *more))
+
+    def and_authors(self, versions: QuerySet[Any], page: slice) -> Basis:
+        """Add who saved the versions of a page: people can be renamed."""
+        items, params = _items(versions, ("pk", "author__username"), page)
+        return Basis(f"{self.sql} UNION ALL {items}", (*self.params, *params))
+
+    def read(self) -> Rows:
+        """Return what it reads now."""
+        with prepared_cursor() as cursor:
+            cursor.execute(self.sql, self.params)
+            return tuple(cursor.fetchall())
+
+    def read_by(self, key: str) -> tuple[Rights, Rows] | None:
+        """Return the rights of an API key and what the basis reads now, of one moment.
+
+        None for a key that opens nothing, and for one that was not used within the last minute.
+        """
+        now = timezone.now()
+        digest = digest_of(key)
+        with prepared_cursor() as cursor:
+            adapted = cursor.db.ops.adapt_datetimefield_value
+            moments = adapted(now), adapted(now - LAST_USED_STEP)
+            cursor.execute(_KEY + self.sql, (digest, *moments, digest, *self.params))
+            rows = tuple(cursor.fetchall())
+        if not rows or rows[0][0] != "key":
+            return None
+        count = sum(row[0] in {"key", "role"} for row in rows)
+        return _rights(rows[:count]), rows[count:]
+
+
+@lru_cache(maxsize=1024)
+def _rights(rows: Rows) -> Rights:
+    """Return what a key and its owner's roles amount to."""
+    (_, workspace_id, limit, superuser, *_), *roles = rows
+    owner = caller_with({str(row[1]): Role(str(row[2])) for row in roles}, is_superuser=superuser is not None)
+    return limited(owner, workspace_id=workspace_id, role=Role(limit) if limit else None).rights
+
+
+def _items(rows: QuerySet[Any], columns: Sequence[str], page: slice) -> tuple[str, tuple[Any, ...]]:
+    names = "abcde"[: len(columns)]
+    texts = {name: Cast(column, TextField()) for name, column in zip(names, columns, strict=True)}
+    sql, params = rows.annotate(**texts).values_list(*texts)[page].query.sql_with_params()
+    padded = ", ".join([*names, *["NULL"] * (5 - len(names))])
+    return _ITEMS.format(columns=padded, rows=sql), tuple(params)
