@@ -16,13 +16,18 @@ from tests.support.remote import connected
 from versioning.models import Action
 
 PASSWORD = "a long password"
+LENA = f"""
+from django.contrib.auth.models import User
+User.objects.create_superuser('lena', password={PASSWORD!r})
+"""
 
 
 @pytest.fixture(scope="module")
 def administered_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     """A service with somebody in it, and a program that watches."""
-    with installation(tmp_path_factory.mktemp("administration") / "editor") as installed:
-        installed.start(f"User.objects.create_superuser('lena', password={PASSWORD!r})")
+    with installation(tmp_path_factory.mktemp("administration") / "editor", is_set_up=True) as installed:
+        installed.python(LENA)
+        installed.service.start()
         yield installed
 
 

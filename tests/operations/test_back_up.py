@@ -23,7 +23,9 @@ PUBLISHING = "published-at-once"
 BUSY = [PUBLISHING, "left-as-drafts"]
 """The agents that are saved meanwhile."""
 PASSWORD = "a long password"
-INVITE = """
+PEOPLE = f"""
+from django.contrib.auth.models import User
+User.objects.create_superuser('ada', password={PASSWORD!r})
 from studio.workspaces import invitation_address
 from versioning import installed
 from versioning.access import Role
@@ -51,11 +53,10 @@ def restored_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Resto
     """A busy server, backed up, killed, and restored in another folder under another secret."""
     folder = tmp_path_factory.mktemp("back-up")
     with (
-        installation(folder / "old", SECRET_KEY="the old secret") as old,
+        installation(folder / "old", is_set_up=True, SECRET_KEY="the old secret") as old,
         installation(folder / "elsewhere/new", SECRET_KEY="the new secret") as new,
     ):
-        set_up(old)
-        invitation = old.python(INVITE)
+        invitation = set_up(old)
         with visiting(old.service.url) as ada:
             assert sign_in(ada, "ada", PASSWORD)
             assert is_signed_in(ada)
@@ -65,15 +66,20 @@ def restored_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Resto
         yield Restored(old, new, acknowledged, cookies, invitation)
 
 
-def set_up(old: Installation) -> None:
-    """Make the installation that is backed up: ada is its superuser, two agents and a block are published."""
-    old.start(f"User.objects.create_superuser('ada', password={PASSWORD!r})")
+def set_up(old: Installation) -> str:
+    """Make what is backed up: ada is a superuser, two agents and a block are published, lena is invited.
+
+    Returns her invitation.
+    """
+    invitation = old.python(PEOPLE)
+    old.service.start()
     with connected(old.service) as api:
         for resource_id in BUSY:
             first = AGENTS.make(api, resource_id, "first words", autoPublish=True)["latestVersionId"]
             label = api.put(AGENTS.url(resource_id, "labels", "first"), {"versionId": first})
             assert label.status == 200
         PROMPT_BLOCKS.make(api, "tone", "Be brief.", autoPublish=True)
+    return invitation
 
 
 def back_up_while_saving(old: Installation) -> list[Record]:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.calls import PUBLISHED_WORDS, make_history
-from tests.support.installation import SQLITE, Installation, installation
+from tests.support.installation import SET_UP, SQLITE, Installation, installation
 from tests.support.pages import ADMINISTRATION, commands
 from tests.support.remote import RemoteApi, connected
 from tests.support.writing import DELICATE
@@ -27,7 +27,8 @@ def old_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installati
     """An installation on SQLite that has been in use."""
     folder = tmp_path_factory.mktemp("moving") / "old"
     with installation(folder, DATABASE_URL=f"sqlite:///{folder}/var/editor.sqlite3") as old:
-        old.start()
+        old.service.key = old.python(SET_UP)
+        old.service.start()
         with connected(old.service) as api:
             metadata = {"n": 1.5, "big": 2**60, "text": DELICATE, "list": [None, True]}
             for kind in KINDS:

@@ -199,14 +199,20 @@ def test_a_server_says_what_to_do_about_a_database_without_tables(empty_service:
     assert done.stderr.splitlines() == ["CommandError: The database lacks migrations: run manage.py migrate."]
 
 
+@pytest.fixture
+def used_service(tmp_path: Path) -> Iterator[Service]:
+    """A running service."""
+    with installation(tmp_path / "editor", is_set_up=True) as installed:
+        installed.service.start()
+        yield installed.service
+
+
 def test_the_tables_can_go_and_come_again_while_a_server_says_whether_it_is_ready(
-    empty_service: Installation,
+    used_service: Service,
 ) -> None:
-    empty_service.start()
-    service = empty_service.service
-    with connected(service, "") as probe:
+    with connected(used_service, "") as probe:
         probe.prefix = ""
-        service.manage("migrate", APP, "zero", "--verbosity", "0", "--skip-checks")
+        used_service.manage("migrate", APP, "zero", "--verbosity", "0", "--skip-checks")
         assert (probe.get("/readyz").code, probe.get("/healthz").status) == ("not_migrated", 200)
-        service.manage("migrate", "--verbosity", "0", "--skip-checks")
+        used_service.manage("migrate", "--verbosity", "0", "--skip-checks")
         assert probe.get("/readyz").status == 200

@@ -13,12 +13,11 @@ from pathlib import Path
 from django.conf import settings
 
 from tests.support.postgres import programs
-from tests.support.service import ROOT, Service, new_database
+from tests.support.service import ROOT, Service, new_database, template_of
 from tests.support.streams import beside
 
-# Starting Python costs more than what it does here, so all of it is done in one go.
+# What an administrator does first, in one go: starting Python takes longer than all of it.
 SET_UP = """
-from django.contrib.auth.models import User
 from django.core.management import call_command
 call_command("migrate", verbosity=0, skip_checks=True)
 call_command("create_api_key", "robot", workspace="default", role="admin")
@@ -37,11 +36,6 @@ class Installation:
     def python(self, program: str) -> str:
         """Run a program with the application loaded and return what it prints."""
         return self.service.manage("shell", "--no-imports", "-c", program)
-
-    def start(self, program: str = "") -> None:
-        """Make the tables and a key of an admin, run the program as well, and start the service."""
-        self.service.key = self.python(SET_UP + program)
-        self.service.start()
 
     def run(self, block: str, **environment: str) -> str:
         """Run a block of commands there and return what it prints; one that fails fails the test."""
@@ -62,18 +56,22 @@ class Installation:
 
 
 @contextmanager
-def installation(folder: Path, **environment: str) -> Iterator[Installation]:
-    """Make an installation with a database that has no tables yet, of the kind that the tests run on.
+def installation(folder: Path, *, is_set_up: bool = False, **environment: str) -> Iterator[Installation]:
+    """Make an installation with a database of the kind that the tests run on.
 
-    Its service is not started, and stopped in the end.
+    It has no tables, or with `is_set_up` the tables and a key. The service is not started here, but stopped
+    in the end.
     """
     folder.mkdir(parents=True)
     (folder / "manage.py").symlink_to(ROOT / "manage.py")
     (folder / ".venv").symlink_to(sys.prefix)
     (folder / "var").mkdir()
-    with new_database(folder / "var/editor.sqlite3") as database_url:
+    template = template_of(frozenset()) if is_set_up else None
+    template_url = template and template.environment["DATABASE_URL"]
+    with new_database(folder / "var/editor.sqlite3", template_url) as database_url:
         own = {**os.environ, "DATABASE_URL": database_url, **environment}
-        service = beside(Service(url="", environment=own, folder=folder), folder)
+        key = template.key if template else ""
+        service = beside(Service(url="", environment=own, folder=folder, key=key), folder)
         try:
             yield Installation(folder, service)
         finally:

@@ -97,7 +97,7 @@ def running_service(folder: Path, *options: str, **environment: str) -> Iterator
 
     The database is of the kind that the tests themselves run on.
     """
-    template = _template(frozenset(environment.items()))
+    template = template_of(frozenset(environment.items()))
     with new_database(folder / "live.sqlite3", template.environment["DATABASE_URL"]) as database_url:
         service = Service(
             url=f"http://127.0.0.1:{free_port()}",
@@ -114,7 +114,7 @@ def running_service(folder: Path, *options: str, **environment: str) -> Iterator
 
 
 @cache
-def _template(environment: frozenset[tuple[str, str]]) -> Service:
+def template_of(environment: frozenset[tuple[str, str]]) -> Service:
     """Return what every service with this environment begins with: its tables, and a key.
 
     Made once, because making it takes longer than starting the server.
