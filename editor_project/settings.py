@@ -30,7 +30,7 @@ EDITOR_SOURCE = env.str("EDITOR_SOURCE", default="database")  # or `code`: overr
 EDITOR_CODE_PATH = env.str("EDITOR_CODE_PATH", default="./service/editor")
 EDITOR_GIT_HISTORY_DEPTH = env.int("EDITOR_GIT_HISTORY_DEPTH", default=50)  # commits of a file
 EDITOR_FRAMEWORK = env.str("EDITOR_FRAMEWORK", default="editor_project.framework.framework")
-EDITOR_KEPT_BYTES = env.int("EDITOR_KEPT_BYTES", default=16 * 1024 * 1024)  # of answers, a process
+EDITOR_KEPT_BYTES = env.int("EDITOR_KEPT_BYTES", default=8 * 1024 * 1024)  # of answers, a process
 EDITOR_KEEP_VERSIONS = env.int("EDITOR_KEEP_VERSIONS", default=0)  # 0 keeps all of them
 EDITOR_MAX_BODY = env.int("EDITOR_MAX_BODY", default=1024 * 1024)  # bytes
 EDITOR_THROTTLE = env.str("EDITOR_THROTTLE", default="")  # such as 600/min; empty is off
