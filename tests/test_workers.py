@@ -6,6 +6,7 @@ the process that accepted it: so there is one connection to each process, and bo
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack
 
@@ -80,6 +81,14 @@ def test_the_two_connections_stay_with_two_processes(both: tuple[RemoteApi, ...]
     seen = [{api.get("/healthz").headers[HEADER] for _ in range(20)} for api in both]
     assert [len(processes) for processes in seen] == [1, 1]
     assert seen[0] != seen[1]
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="only Linux says where a process may run")
+def test_each_process_keeps_to_a_processor_of_its_own(both: tuple[RemoteApi, ...]) -> None:
+    kept = [os.sched_getaffinity(int(api.get("/healthz").headers[HEADER])) for api in both]
+    allowed = os.sched_getaffinity(0)
+    assert [len(processors) for processors in kept] == [1, 1]
+    assert len(set.union(*kept)) == min(2, len(allowed)) and set.union(*kept) <= allowed
 
 
 def test_a_publish_is_seen_by_the_next_read(

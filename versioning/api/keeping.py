@@ -27,7 +27,7 @@ from versioning.access import Caller, Rights
 from versioning.api.authentication import bearer_key
 from versioning.api.middleware import Handler, id_of, log_request
 from versioning.kept import Kept
-from versioning.models.basis import MOST_ROWS, Basis, Rows
+from versioning.models.basis import Basis
 
 Asked = tuple[Hashable, ...]
 Environ = dict[str, Any]
@@ -55,7 +55,7 @@ class Answer:
     """A response, what it was made of, and what that read when it was made."""
 
     basis: Basis
-    rows: Rows
+    read: str
     path: str
     status: int
     headers: Mapping[str, str]
@@ -76,11 +76,11 @@ class Keeping:
     def begin(self, basis: Basis, caller: Caller) -> None:
         """Note what the basis reads before the answer is made, and for whom it is made."""
         self.rights, self.before = caller.rights, basis.read()
-        self.basis = basis if len(self.before) <= MOST_ROWS else None
+        self.basis = basis
 
     def end(self, path: str, response: HttpResponse) -> None:
         """Keep the answer, unless the basis has changed while it was made."""
-        if self.basis is None or response.status_code not in _KEPT_STATUSES:
+        if self.basis is None or self.before is None or response.status_code not in _KEPT_STATUSES:
             return
         if self.basis.read() != self.before:
             return
@@ -190,7 +190,7 @@ def _still_right(answers: Answers, key: str) -> Answer | None:
     answer = answers.get(rights) if rights else None
     if answer is not None and answer.basis != basis:
         read = answer.basis.read_by(key)
-    return answer if answer is not None and read == (rights, answer.rows) else None
+    return answer if answer is not None and read == (rights, answer.read) else None
 
 
 def _response(answer: Answer, request_id: str) -> HttpResponse:

@@ -94,13 +94,13 @@ class Editor:
 
     def _kept_or(self, make: Callable[[], ResolvedAgent], asked: Hashable, basis: Basis) -> ResolvedAgent:
         """Return what was made before, while its basis reads the same; a copy, which is the caller's own."""
-        rows = basis.read()
+        read = basis.read()
         held = self.kept.get(asked)
-        if held is not None and held[0] == rows:
+        if held is not None and held[0] == read:
             kept: ResolvedAgent = pickle.loads(held[1])  # noqa: S301  was made below
             return kept
         made = make()
-        if basis.read() == rows:
+        if read is not None and basis.read() == read:
             pickled = pickle.dumps(made)
-            self.kept.put(asked, (rows, pickled), len(pickled) + _OVERHEAD)
+            self.kept.put(asked, (read, pickled), len(pickled) + _OVERHEAD)
         return made

@@ -7,6 +7,7 @@ versions of other ids: what has changed once never reads the same again.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,10 +26,6 @@ from versioning.models.prompts import PromptBlock
 from versioning.models.versioned import Reference, VersionedResource
 from versioning.models.workspaces import Membership, caller_with
 
-Row = tuple[str | None, ...]
-"""What the row is about, and five texts."""
-Rows = tuple[Row, ...]
-
 MOST_ROWS: Final = 200
 """An answer that is made of more than so many rows is not worth keeping."""
 
@@ -41,6 +38,19 @@ _TABLES: Final = {
     "reference": BlockReference._meta.db_table,
 }
 
+# Every statement below yields what a row is about, and five texts. They come back as one row, as a
+# text that is only compared: SQLite lets go of the interpreter's lock for each row, and getting it
+# back among many threads takes longer than reading the row.
+_AS_TEXT: Final = {
+    "sqlite": "json_group_array(json_array(a, b, c, d, e, f))",
+    "postgresql": "CAST(json_agg(json_build_array(a, b, c, d, e, f)) AS text)",
+}
+_ROWS: Final = "WITH basis(a, b, c, d, e, f) AS ({basis}) SELECT COUNT(*), {text} FROM basis"
+_ROWS_BY: Final = (
+    "WITH holder(a, b, c, d, e, f) AS ({holder}), basis(a, b, c, d, e, f) AS ({basis})"
+    " SELECT COUNT(*), {text}, (SELECT {text} FROM holder) FROM basis"
+)
+
 # A key whose last use has to be noted anew is none of these: noting it is the ordinary way's.
 _KEY: Final = """
 SELECT 'key', k.workspace_id, k.role, CASE WHEN u.is_superuser THEN 'superuser' END, NULL, NULL
@@ -51,7 +61,6 @@ UNION ALL
 SELECT 'role', m.workspace_id, m.role, NULL, NULL, NULL
 FROM {key} k JOIN {membership} m ON m.user_id = k.owner_id
 WHERE k.digest = %s
-UNION ALL
 """.format(**_TABLES)
 
 _ROW: Final = """
@@ -125,13 +134,15 @@ class Basis:
         items, params = _items(versions, ("pk", "author__username"), page)
         return Basis(f"{self.sql} UNION ALL {items}", (*self.params, *params))
 
-    def read(self) -> Rows:
-        """Return what it reads now."""
+    def read(self) -> str | None:
+        """Return what it reads now; None when that is more than an answer is kept under."""
         with prepared_cursor() as cursor:
-            cursor.execute(self.sql, self.params)
-            return tuple(cursor.fetchall())
+            text = _AS_TEXT[cursor.db.vendor]
+            cursor.execute(_ROWS.format(basis=self.sql, text=text), self.params)
+            count, read = cursor.fetchone()
+        return read if count <= MOST_ROWS else None
 
-    def read_by(self, key: str) -> tuple[Rights, Rows] | None:
+    def read_by(self, key: str) -> tuple[Rights, str | None] | None:
         """Return the rights of an API key and what the basis reads now, of one moment.
 
         None for a key that opens nothing, and for one that was not used within the last minute.
@@ -141,19 +152,28 @@ class Basis:
         with prepared_cursor() as cursor:
             adapted = cursor.db.ops.adapt_datetimefield_value
             moments = adapted(now), adapted(now - LAST_USED_STEP)
-            cursor.execute(_KEY + self.sql, (digest, *moments, digest, *self.params))
-            rows = tuple(cursor.fetchall())
-        if not rows or rows[0][0] != "key":
-            return None
-        count = sum(row[0] in {"key", "role"} for row in rows)
-        return _rights(rows[:count]), rows[count:]
+            statement = _statement_by(self.sql, cursor.db.vendor)
+            cursor.execute(statement, (digest, *moments, digest, *self.params))
+            count, read, holder = cursor.fetchone()
+        rights = _rights(holder)
+        return (rights, read if count <= MOST_ROWS else None) if rights else None
+
+
+@lru_cache(maxsize=64)
+def _statement_by(sql: str, vendor: str) -> str:
+    return _ROWS_BY.format(holder=_KEY, basis=sql, text=_AS_TEXT[vendor])
 
 
 @lru_cache(maxsize=1024)
-def _rights(rows: Rows) -> Rights:
-    """Return what a key and its owner's roles amount to."""
-    (_, workspace_id, limit, superuser, *_), *roles = rows
-    owner = caller_with({str(row[1]): Role(str(row[2])) for row in roles}, is_superuser=superuser is not None)
+def _rights(holder: str | None) -> Rights | None:
+    """Return what a key and its owner's roles amount to; None for a key that opens nothing."""
+    rows = json.loads(holder or "[]")
+    keys = [row for row in rows if row[0] == "key"]
+    if not keys:
+        return None
+    _, workspace_id, limit, superuser, *_ = keys[0]
+    roles = {row[1]: Role(row[2]) for row in rows if row[0] == "role"}
+    owner = caller_with(roles, is_superuser=superuser is not None)
     return limited(owner, workspace_id=workspace_id, role=Role(limit) if limit else None).rights
 
 
