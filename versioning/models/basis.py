@@ -7,6 +7,7 @@ versions of other ids: what has changed once never reads the same again.
 
 from __future__ import annotations
 
+import datetime
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -150,13 +151,22 @@ class Basis:
         now = timezone.now()
         digest = digest_of(key)
         with prepared_cursor() as cursor:
-            adapted = cursor.db.ops.adapt_datetimefield_value
-            moments = adapted(now), adapted(now - LAST_USED_STEP)
+            moments = (
+                cursor.db.ops.adapt_datetimefield_value(now),
+                _noted_after(cursor.db.ops, int(now.timestamp())),
+            )
             statement = _statement_by(self.sql, cursor.db.vendor)
             cursor.execute(statement, (digest, *moments, digest, *self.params))
             count, read, holder = cursor.fetchone()
         rights = _rights(holder)
         return (rights, read if count <= MOST_ROWS else None) if rights else None
+
+
+@lru_cache(maxsize=2)
+def _noted_after(operations: Any, second: int) -> Any:
+    """Return the moment since when a key's last use needs no new note, as the database writes it."""
+    moment = datetime.datetime.fromtimestamp(second, datetime.UTC) - LAST_USED_STEP
+    return operations.adapt_datetimefield_value(moment)
 
 
 @lru_cache(maxsize=64)
