@@ -57,13 +57,13 @@ comparison. The first read after a change goes the ordinary way, through Django'
 framework, and so does the first of a key in every minute, whose use is noted. `EDITOR_KEPT_BYTES` bounds
 what is kept.
 
-A write goes the ordinary way too: authentication, validation, one locked transaction with its audit entry, and on
-SQLite one `fsync` before the answer. Writers wait for one another from the moment they take the lock until that
-`fsync` is done, in several workers as in one. 500 writes a second would need that to take less than 2 ms; what it
-takes, and for what, is [below](#what-a-write-takes).
+A write goes the ordinary way too: authentication, validation, one locked transaction with its audit entry,
+and on SQLite one `fsync` before the answer. Writers wait for one another from the moment they take the lock
+until that `fsync` is done, in several workers as in one. 500 writes a second would need that to take less
+than 2 ms; what it takes, and for what, is [below](#what-a-write-takes).
 
-Two workers share the two cores with wrk, which one worker does not: of a machine with as many cores as workers this
-row cannot say more.
+Two workers share the two cores with wrk, which one worker does not: where there are only as many cores as
+workers, that row cannot say more.
 
 What is kept and what a worker may grow to pull in opposite directions. Most of a worker's memory is there
 before the first request, about a third of it the agent library. Reads drawn by lot of more agents than
