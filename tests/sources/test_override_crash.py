@@ -22,7 +22,8 @@ from tests.support.people import key_of, person
 from tests.support.remote import RemoteApi, connected
 from tests.support.served import served
 from tests.support.service import ROOT, Service, running_service
-from tests.test_crash import DELICATE, SECONDS, Record, crash_while, history, texts
+from tests.support.writing import DELICATE, SECONDS, Record, history
+from tests.test_crash import crash_while, texts
 from versioning import canonical
 from versioning.access import Role
 from versioning.sources.files import OverrideFiles
