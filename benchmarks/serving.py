@@ -44,9 +44,9 @@ class Bench:
         subprocess.run(command, cwd=ROOT, env=self.environment(), check=True)
 
     @contextmanager
-    def serving(self, *options: str, settings: str = SETTINGS) -> Iterator[Service]:
+    def serving(self, *options: str, settings: str = SETTINGS, **environment: str) -> Iterator[Service]:
         """Start a server."""
-        service = self._service(settings, *options)
+        service = self._service(settings, *options, **environment)
         service.start()
         try:
             yield service
@@ -96,10 +96,10 @@ class Bench:
             "SECRET_KEY": "bench",
         }
 
-    def _service(self, settings: str, *options: str) -> Service:
+    def _service(self, settings: str, *options: str, **environment: str) -> Service:
         return Service(
             url=f"http://127.0.0.1:{free_port()}",
-            environment=self.environment(settings),
+            environment={**self.environment(settings), **environment},
             folder=self.folder,
             options=options,
         )

@@ -18,8 +18,7 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIRequest
-from django.core.signals import request_finished
-from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 
 from versioning import installed
@@ -123,16 +122,12 @@ def kept_answers_first(application: Application) -> Application:
     if settings.MIDDLEWARE[:1] != [f"{__name__}.{kept_answers.__name__}"]:
         return application
 
-    stay_open = connections[DEFAULT_DB_ALIAS].settings_dict["CONN_MAX_AGE"] is None
-
     def first(environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
         asked = _asked(environ)
         found = None if asked is None else _found(asked, environ)
         if found is None:
             environ[_LOOKED_FOR] = asked
             return application(environ, start_response)
-        if not stay_open:
-            request_finished.send(sender=first)  # so that a pool gets its connection back
         answer, request_id = found
         status = HTTPStatus(answer.status)
         start_response(f"{status.value} {status.phrase}", [*answer.headers.items(), (_OWN, request_id)])

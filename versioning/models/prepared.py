@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, cast
 
@@ -9,6 +11,7 @@ import psycopg
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.sqlite3.base import SQLiteCursorWrapper
 from django.db.backends.utils import CursorWrapper
+from psycopg_pool import ConnectionPool
 
 
 class Preparing(psycopg.Cursor[Any]):
@@ -33,11 +36,29 @@ def _translated(query: str) -> str:
     return SQLiteCursorWrapper.convert_query(nobody, query)
 
 
-def prepared_cursor() -> CursorWrapper:
-    """Return a cursor that has its statements prepared, once for each connection."""
+@contextmanager
+def prepared_cursor() -> Iterator[CursorWrapper]:
+    """Give out a cursor that has its statements prepared, once for each connection.
+
+    Where no connection is in use yet, one is lent by the pool for this cursor alone: making it the
+    connection of the thread, as Django does for a whole request, takes longer than a statement.
+    """
     database: Any = connections[DEFAULT_DB_ALIAS]
-    database.ensure_connection()
-    is_postgres = database.vendor == "postgresql"
-    cursor = Preparing(database.connection) if is_postgres else database.connection.cursor(Translating)
-    prepared: CursorWrapper = database._prepare_cursor(cursor)  # noqa: SLF001  with Django's wrappers
-    return prepared
+    if database.vendor != "postgresql":
+        database.ensure_connection()
+        with database._prepare_cursor(database.connection.cursor(Translating)) as cursor:  # noqa: SLF001
+            yield cursor
+    elif database.connection is None and database.pool is not None:
+        with database.wrap_database_errors, _lent(database.pool) as connection:
+            yield database._prepare_cursor(Preparing(connection))  # noqa: SLF001
+    else:
+        database.ensure_connection()
+        with database._prepare_cursor(Preparing(database.connection)) as cursor:  # noqa: SLF001
+            yield cursor
+
+
+@contextmanager
+def _lent(pool: ConnectionPool) -> Iterator[psycopg.Connection]:
+    pool.open()
+    with pool.connection() as connection:
+        yield connection
