@@ -65,6 +65,9 @@ than 2 ms; what it takes, and for what, is [below](#what-a-write-takes).
 Two workers share the two cores with wrk, which one worker does not: where there are only as many cores as
 workers, that row cannot say more.
 
+On PostgreSQL a read takes two round trips: before the pool lends a connection, it asks it whether it still
+works, so that a restart of PostgreSQL costs no request. PostgreSQL itself, and wrk, work on the same cores.
+
 What is kept and what a worker may grow to pull in opposite directions. Most of a worker's memory is there
 before the first request, about a third of it the agent library. Reads drawn by lot of more agents than
 `EDITOR_KEPT_BYTES` holds mostly go the ordinary way: where memory allows, let it hold the agents that are
@@ -102,5 +105,5 @@ def page(rows: Iterable[Row], parts: Iterable[tuple[str, str]], seconds: int, wa
 def _part(program: str, printed: str) -> str:
     """Return the part of the page about another program, which says itself what it does."""
     about = ast.get_docstring(ast.parse((HERE / f"{program}.py").read_text())) or ""
-    lines = "\n".join(f"    {line}".rstrip() for line in printed.strip().splitlines())
+    lines = "\n".join(f"    {line}".rstrip() for line in printed.strip("\n").splitlines())
     return PART.format(title=PARTS[program], text=about, printed=lines)
