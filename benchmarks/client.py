@@ -12,12 +12,11 @@ stands that of the processor, which a machine that is busy with other things can
 from __future__ import annotations
 
 import os
-import random
 import sys
 from collections.abc import Callable
 from statistics import median, quantiles
-from time import perf_counter, process_time
 
+from benchmarks.timing import in_turns, milliseconds
 from versioning.client import Client
 
 AGENT = "support"
@@ -25,13 +24,6 @@ WARM_UP = 50
 CACHED_READS = 1000
 ROUNDS = 50
 TARGET_MICROSECONDS, TARGET_FACTOR = 20, 1.1
-
-
-def seconds(work: Callable[[], object]) -> tuple[float, float]:
-    """Return how long the work took, by the clock and by the processor."""
-    start, start_cpu = perf_counter(), process_time()
-    work()
-    return perf_counter() - start, process_time() - start_cpu
 
 
 def cached(url: str, key: str) -> None:
@@ -43,9 +35,9 @@ def cached(url: str, key: str) -> None:
             for _ in range(CACHED_READS):
                 client.get_agent(AGENT).details()
 
-        rounds = [seconds(read_many) for _ in range(ROUNDS)]
+        rounds = [milliseconds(read_many) for _ in range(ROUNDS)]
     for position, name in enumerate(("clock", "processor")):
-        cost = median(one[position] for one in rounds) / CACHED_READS * 1e6
+        cost = median(one[position] for one in rounds) / CACHED_READS * 1e3
         print(f"cached       {name:9}  {cost:7.1f} µs (target: under {TARGET_MICROSECONDS})")
 
 
@@ -63,12 +55,9 @@ def revalidated(url: str, key: str, repetitions: int) -> None:
         contenders: list[Callable[[], object]] = [alone, lambda: client.get_agent(AGENT).details()]
         for work in contenders * WARM_UP:
             work()
-        times: list[list[tuple[float, float]]] = [[] for _ in contenders]
-        for _ in range(repetitions):
-            for turn in random.sample(range(len(contenders)), len(contenders)):
-                times[turn].append(seconds(contenders[turn]))
+        times = in_turns(contenders, repetitions)
     (bare, bare_cpu), (ours, ours_cpu) = (
-        [sorted(one[position] * 1e6 for one in measured) for position in range(2)] for measured in times
+        [sorted(one[position] * 1e3 for one in measured) for position in range(2)] for measured in times
     )
     print(
         f"revalidated  clock      httpx {median(bare):7.0f} µs   client {median(ours):7.0f} µs   "

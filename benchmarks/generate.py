@@ -9,14 +9,13 @@ busy with other things cannot falsify. The target is a factor of at most 2.
 
 from __future__ import annotations
 
-import random
 import sys
 from collections.abc import Callable
 from statistics import median
-from time import perf_counter, process_time
 
 import pydantic_ai
 
+from benchmarks.timing import in_turns
 from versioning.runtime import Agent, Framework
 from versioning.runtime.echo import echo_model
 
@@ -32,13 +31,6 @@ def find_order(number: int) -> str:
     return f"order {number}"
 
 
-def milliseconds(work: Callable[[], object]) -> tuple[float, float]:
-    """Return how long the work took, by the clock and by the processor."""
-    start, start_cpu = perf_counter(), process_time()
-    work()
-    return (perf_counter() - start) * 1000, (process_time() - start_cpu) * 1000
-
-
 def main(repetitions: int) -> None:
     """Measure and print."""
     bare = pydantic_ai.Agent(echo_model(), instructions=INSTRUCTIONS, tools=[find_order], name="support")
@@ -47,10 +39,7 @@ def main(repetitions: int) -> None:
     contenders: list[Callable[[], object]] = [lambda: bare.run_sync(MESSAGE), lambda: agent.generate(MESSAGE)]
     for work in contenders * WARM_UP:
         work()
-    times: list[list[tuple[float, float]]] = [[] for _ in contenders]
-    for _ in range(repetitions):
-        for turn in random.sample(range(len(contenders)), len(contenders)):
-            times[turn].append(milliseconds(contenders[turn]))
+    times = in_turns(contenders, repetitions)
     for position, name in enumerate(("clock", "processor")):
         alone, framework = (median(one[position] for one in measured) for measured in times)
         print(

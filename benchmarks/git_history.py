@@ -13,17 +13,15 @@ targets are a factor of at most 1.3 for the first read of a commit, and 5 ms for
 from __future__ import annotations
 
 import json
-import random
 import re
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from statistics import median
 from tempfile import TemporaryDirectory
-from time import perf_counter
 
+from benchmarks.timing import in_turns
 from versioning.runtime import Agent
 from versioning.sources.overrides import OverrideSource
 
@@ -77,19 +75,6 @@ def bare(top: Path) -> int:
     return len(blobs)
 
 
-def milliseconds(work: Callable[[], object]) -> tuple[float, float]:
-    """Return how long the work took, by the clock and by the processor."""
-    start, start_cpu = perf_counter(), processor()
-    work()
-    return (perf_counter() - start) * 1000, (processor() - start_cpu) * 1000
-
-
-def processor() -> float:
-    """Return the seconds of the processor that this process and its children have had."""
-    used = [getrusage(who) for who in (RUSAGE_SELF, RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
-
-
 def main(runs: int, commits: int) -> None:
     """Build, measure and print."""
     with TemporaryDirectory() as folder:
@@ -103,10 +88,7 @@ def main(runs: int, commits: int) -> None:
             "first read": lambda: OverrideSource(top / FOLDER, DEPTH).versions(AGENT),
             "next read": lambda: warm.versions(AGENT),
         }
-        times: dict[str, list[tuple[float, float]]] = {name: [] for name in contenders}
-        for _ in range(runs):
-            for name in random.sample(list(contenders), len(contenders)):
-                times[name].append(milliseconds(contenders[name]))
+        times = dict(zip(contenders, in_turns(list(contenders.values()), runs), strict=True))
     report(times, f"{commits} commits, {FILES} files, {found} versions of one, {runs} runs")
 
 

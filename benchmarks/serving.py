@@ -12,7 +12,8 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 from benchmarks.load import Load
-from tests.support.service import Service, free_port
+from tests.support.ports import free_port
+from tests.support.service import Service
 
 ROOT = Path(__file__).resolve().parents[1]
 WARM_UP = 2  # seconds

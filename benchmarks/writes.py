@@ -18,8 +18,9 @@ from collections.abc import Callable, Mapping
 from io import StringIO
 from itertools import count
 from tempfile import TemporaryDirectory
-from time import perf_counter, process_time
 from typing import Any, cast
+
+from benchmarks.timing import milliseconds
 
 REPETITIONS = 300
 WARM_UP = 30
@@ -35,14 +36,6 @@ SHARES: Mapping[str, tuple[str, str]] = {
     "SQLite committing, with its fsync": ("~", "'commit' of 'sqlite3.Connection'"),
 }
 """What is looked for in the profile: a file and a function."""
-
-
-def milliseconds(work: Callable[[], object], repetitions: int) -> tuple[float, float]:
-    """Return how long the work takes in the mean, by the clock and by the processor."""
-    start, start_cpu = perf_counter(), process_time()
-    for _ in range(repetitions):
-        work()
-    return (perf_counter() - start) * 1000 / repetitions, (process_time() - start_cpu) * 1000 / repetitions
 
 
 def statements_of(work: Callable[[], object]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -66,7 +67,7 @@ class UsagePage(WithUsers):
         return self.page("studio/usage.html", title="Used by", published=published, drafts=drafts)
 
 
-class ConfirmPage(WithUsers):
+class ConfirmPage(WithUsers, ABC):
     """Asks once, shows what it would mean, and does it.
 
     Whoever changed the resource since the page was opened is shown, and nothing is done.
@@ -75,9 +76,9 @@ class ConfirmPage(WithUsers):
     right = Right.PUBLISH
 
     @property
+    @abstractmethod
     def title(self) -> str:
         """What would be done; the button says it too."""
-        raise NotImplementedError
 
     @property
     def shows_users(self) -> bool:
@@ -99,13 +100,13 @@ class ConfirmPage(WithUsers):
         except Invalid as fault:
             return self._ask(status=400, faults=[issue.message for issue in fault.issues])
 
+    @abstractmethod
     def act(self, expect: set[str]) -> HttpResponseRedirect:
         """Do it when one of the expected tags holds, and return where to go then."""
-        raise NotImplementedError
 
+    @abstractmethod
     def sentences(self) -> list[str]:
         """Return what it would mean, a sentence each."""
-        raise NotImplementedError
 
     @cached_property
     def record(self) -> VersionedResource:

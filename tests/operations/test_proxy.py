@@ -21,6 +21,7 @@ from tests.support import nginx as front
 from tests.support.api import AGENTS, PROMPT_BLOCKS
 from tests.support.nginx import EXAMPLE, HOST, Nginx, running_nginx
 from tests.support.pages import DEPLOYMENT, commands
+from tests.support.ports import free_ports
 from tests.support.remote import RemoteApi, connected
 from tests.support.runs import OPENAI, agent
 from tests.support.service import Service, running_service
@@ -230,7 +231,7 @@ def test_reads_go_on_when_a_process_is_killed(deployment: Deployment, api: Remot
 
 
 def test_when_nobody_answers_the_error_has_the_shape_of_every_error(tmp_path: Path) -> None:
-    with running_nginx(tmp_path, front.free_ports(2)) as nginx:
+    with running_nginx(tmp_path, free_ports(2)) as nginx:
         answer = httpx.get(f"http://{nginx.address}/api/agents", trust_env=False)
     assert answer.status_code == 502
     assert answer.json() == {"error": "The service does not answer.", "code": "unavailable"}

@@ -10,10 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from django.conf import settings
-
 from tests.support.postgres import programs
-from tests.support.service import ROOT, Service, new_database, template_of
+from tests.support.service import ROOT, Service, is_sqlite, new_database, template_of
 from tests.support.streams import beside
 
 # What an administrator does first, in one go: starting Python takes longer than all of it.
@@ -22,7 +20,7 @@ from django.core.management import call_command
 call_command("migrate", verbosity=0, skip_checks=True)
 call_command("create_api_key", "robot", workspace="default", role="admin")
 """
-SQLITE = "sqlite" in settings.DATABASES["default"]["ENGINE"]
+SQLITE = is_sqlite()
 """Whether the tests run on SQLite; else on PostgreSQL."""
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.ports import free_ports, wait_for
 from tests.support.service import ROOT
 
 EXAMPLE = ROOT / "examples/deployment"
@@ -102,21 +101,11 @@ def running_nginx(folder: Path, ports: Sequence[int]) -> Iterator[Nginx]:
     command = (binary, "-p", str(folder), "-e", "error.log", "-c", "nginx.conf")
     process = subprocess.Popen(command)
     try:
-        _wait_for(plain, process, folder)
+        wait_for(plain, process, folder / "error.log")
         yield Nginx(folder, plain, tls, command)
     finally:
         process.terminate()
         process.wait(timeout=SECONDS)
-
-
-def free_ports(how_many: int) -> list[int]:
-    """Return ports on loopback that nobody uses at the moment, all different."""
-    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(how_many)]
-    try:
-        return [probe.getsockname()[1] for probe in probes]
-    finally:
-        for probe in probes:
-            probe.close()
 
 
 def _make_certificate(folder: Path) -> None:
@@ -133,16 +122,3 @@ def _make_certificate(folder: Path) -> None:
     subject = ["-subj", f"/CN={HOST}", "-addext", f"subjectAltName=DNS:{HOST}", "-days", "2"]
     files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem")]
     subprocess.run([*request, *subject, *files], check=True, capture_output=True)
-
-
-def _wait_for(port: int, process: subprocess.Popen[bytes], folder: Path) -> None:
-    deadline = time.monotonic() + SECONDS
-    while time.monotonic() < deadline:
-        assert process.poll() is None, (folder / "error.log").read_text()
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=SECONDS).close()
-        except ConnectionRefusedError:
-            time.sleep(0.02)
-        else:
-            return
-    raise AssertionError("nginx does not listen")

@@ -7,13 +7,14 @@ import pwd
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from tests.support.ports import free_port
 
 OLDEST = 15
 USER = "editor"
@@ -73,7 +74,7 @@ def throwaway_postgres(**settings: str) -> Iterator[str]:
             os.chown(password_file, owner.pw_uid, -1)
         access = [f"--username={USER}", "--pwfile=password", "--auth=scram-sha-256"]
         run("initdb", *access, "--encoding=UTF8", "--no-locale", "--no-sync")
-        port = _free_port()
+        port = free_port()
         wanted = {**SETTINGS, "port": str(port), **settings}
         options = " ".join(f"-c {name}='{value}'" for name, value in wanted.items())
         try:
@@ -105,13 +106,6 @@ def _owner() -> pwd.struct_passwd | None:
         with suppress(KeyError):
             return pwd.getpwnam(name)
     sys.exit("PostgreSQL does not run as root, and there is neither a user postgres nor nobody.")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _run_with(command: list[str], database_url: str) -> int:

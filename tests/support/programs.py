@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-import httpx
-
-from tests.support.service import ROOT, Service, free_port
+from tests.support.ports import free_port, wait_for
+from tests.support.service import ROOT, Service
 
 
 def credentials(service: Service) -> dict[str, str]:
@@ -43,21 +41,8 @@ def flask_application(environment: Mapping[str, str], log: Path) -> Iterator[str
             command, cwd=ROOT, env={**os.environ, **environment}, stdout=output, stderr=output
         )
     try:
-        _wait_for(int(port), process, log)
+        wait_for(int(port), process, log)
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
         process.wait()
-
-
-def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        assert process.poll() is None, log.read_text()
-        try:
-            httpx.get(f"http://127.0.0.1:{port}/").close()
-        except httpx.TransportError:
-            time.sleep(0.05)
-        else:
-            return
-    raise AssertionError(f"the application does not answer:\n{log.read_text()}")

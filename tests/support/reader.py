@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.support.pages import Block
-from tests.support.service import ROOT, Service, free_port
+from tests.support.ports import free_port
+from tests.support.service import ROOT, Service
 
 MARK = "— the block is done —"
 SECONDS = 120

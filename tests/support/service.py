@@ -6,7 +6,6 @@ import atexit
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,8 @@ from urllib.request import urlopen
 
 import psycopg
 from django.conf import settings
+
+from tests.support.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -132,13 +133,14 @@ def template_of(environment: frozenset[tuple[str, str]]) -> Service:
     return service
 
 
-def _is_sqlite() -> bool:
+def is_sqlite() -> bool:
+    """Say whether the tests run on SQLite."""
     return "sqlite" in settings.DATABASES["default"]["ENGINE"]
 
 
 def _empty_database(folder: Path) -> str:
     """Make an empty database beside the one of the tests, which goes with it; return its URL."""
-    if _is_sqlite():
+    if is_sqlite():
         return f"sqlite:///{folder / 'live.sqlite3'}"
     name = f"template_{uuid.uuid4().hex}"
     with _postgres() as connection:
@@ -149,7 +151,7 @@ def _empty_database(folder: Path) -> str:
 @contextmanager
 def new_database(sqlite_file: Path, template_url: str | None = None) -> Iterator[str]:
     """Make a database, empty or a copy of one that nobody uses, and return its URL; SQLite's is this file."""
-    if _is_sqlite():
+    if is_sqlite():
         if template_url:
             shutil.copyfile(template_url.removeprefix("sqlite:///"), sqlite_file)
         yield f"sqlite:///{sqlite_file}"
@@ -179,11 +181,3 @@ def _url_of(name: str) -> str:
     database = settings.DATABASES["default"]
     secret = f":{database['PASSWORD']}" if database["PASSWORD"] else ""
     return f"postgres://{database['USER']}{secret}@{database['HOST']}:{database['PORT']}/{name}"
-
-
-def free_port() -> int:
-    """Return a port of this machine that nobody uses at the moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -18,9 +18,10 @@ from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen
 
+from tests.support.ports import free_port
 from tests.support.remote import RemoteApi
 from tests.support.runs import run_path
-from tests.support.service import ROOT, Service, free_port
+from tests.support.service import ROOT, Service
 
 PING = ": ping"
 DONE = "data: [DONE]"

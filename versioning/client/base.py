@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +22,7 @@ from versioning.client.surface import Surface
 NEEDED_HEADERS = {b"etag", b"retry-after"}
 
 
-class BaseClient:
+class BaseClient(ABC):
     """The settings of a client.
 
     timeout                 seconds that a call may take, retries and pauses included
@@ -75,9 +76,9 @@ class BaseClient:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._root!r})"
 
+    @abstractmethod
     def _start(self) -> None:
         """Make what the driver needs to do its work."""
-        raise NotImplementedError
 
     def _as_sent(
         self, request: Request, etag: str | None = None, accept: str | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
@@ -86,9 +87,9 @@ class Page(Result, Generic[T]):
     has_more: bool
 
     @property
+    @abstractmethod
     def entries(self) -> tuple[T, ...]:
         """What is listed on it, however the wire calls that."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

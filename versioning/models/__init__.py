@@ -10,9 +10,11 @@ from versioning.models.agents import (
 )
 from versioning.models.audit import Action, AuditEntry
 from versioning.models.keys import ApiKey
+from versioning.models.labels import VersionLabel
 from versioning.models.prompts import PromptBlock, PromptBlockLabel, PromptBlockVersion
+from versioning.models.references import Reference
 from versioning.models.throttle import ThrottleWindow
-from versioning.models.versioned import Reference, Version, VersionedResource, VersionLabel
+from versioning.models.versioned import Version, VersionedResource
 from versioning.models.workspaces import Membership, Workspace, caller_for
 
 __all__ = [

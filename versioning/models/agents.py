@@ -8,7 +8,9 @@ from django.db.models import Q
 from versioning import config, instructions
 from versioning.access import Caller
 from versioning.models.constraints import OwnVersion
-from versioning.models.versioned import Reference, Version, VersionedQuerySet, VersionedResource, VersionLabel
+from versioning.models.labels import VersionLabel
+from versioning.models.references import Reference
+from versioning.models.versioned import Version, VersionedQuerySet, VersionedResource
 
 
 class Visibility(models.TextChoices):

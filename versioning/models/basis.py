@@ -21,10 +21,11 @@ from django.utils import timezone
 
 from versioning.access import Rights, Role
 from versioning.models.agents import Agent, BlockReference
-from versioning.models.keys import LAST_USED_STEP, ApiKey, digest_of, limited
+from versioning.models.keys import LAST_USED_STEP, USABLE, ApiKey, digest_of, limited
 from versioning.models.prepared import prepared_cursor
 from versioning.models.prompts import PromptBlock
-from versioning.models.versioned import Reference, VersionedResource
+from versioning.models.references import Reference
+from versioning.models.versioned import VersionedResource
 from versioning.models.workspaces import Membership, caller_with
 
 MOST_ROWS: Final = 200
@@ -56,13 +57,12 @@ _ROWS_BY: Final = (
 _KEY: Final = """
 SELECT 'key', k.workspace_id, k.role, CASE WHEN u.is_superuser THEN 'superuser' END, NULL, NULL
 FROM {key} k JOIN {user} u ON u.id = k.owner_id
-WHERE k.digest = %s AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > %s)
-  AND k.last_used_at > %s AND u.is_active
+WHERE k.digest = %s AND {usable} AND k.last_used_at > %s
 UNION ALL
 SELECT 'role', m.workspace_id, m.role, NULL, NULL, NULL
 FROM {key} k JOIN {membership} m ON m.user_id = k.owner_id
 WHERE k.digest = %s
-""".format(**_TABLES)
+""".format(usable=USABLE, **_TABLES)
 
 _ROW: Final = """
 SELECT 'resource', r.id, CAST(r.revision AS text), CAST(r.active_version_id AS text),

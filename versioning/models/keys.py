@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 PREFIX_LENGTH = 11
 LAST_USED_STEP = datetime.timedelta(minutes=1)
+USABLE = "k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > %s) AND u.is_active"
+"""`ApiKey.usable` in SQL, of a key `k` and its owner `u`; the parameter is the moment."""
 
 
 class ApiKeyQuerySet(models.QuerySet["ApiKey"]):

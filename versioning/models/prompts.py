@@ -7,7 +7,8 @@ from django.db.models import Q
 
 from versioning import config
 from versioning.models.constraints import OwnVersion
-from versioning.models.versioned import Version, VersionedQuerySet, VersionedResource, VersionLabel
+from versioning.models.labels import VersionLabel
+from versioning.models.versioned import Version, VersionedQuerySet, VersionedResource
 
 
 class PromptBlockVersion(Version):

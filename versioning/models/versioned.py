@@ -30,9 +30,9 @@ from versioning.selectors import State
 from versioning.snapshots import Snapshot, Standing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from django.db.models.fields.related_descriptors import RelatedManager
+
+    from versioning.models.references import Reference
 
 R = TypeVar("R", bound="VersionedResource")
 
@@ -297,48 +297,3 @@ class VersionedResource(models.Model):
         """Count a change of the record and note its time; the caller stores the row once, at the end."""
         self.updated_at = timezone.now()
         self.revision += 1
-
-
-class Reference(models.Model):
-    """A version refers to something by id; kept as a row, so that dependents are one query."""
-
-    target_id = models.CharField(max_length=200, db_index=True)
-
-    class Meta:
-        abstract = True
-
-    def __str__(self) -> str:
-        return self.target_id
-
-    @staticmethod
-    def find(config: Config) -> Iterator[tuple[str, str]]:
-        """Yield (field, id) for every reference of this sort in a configuration; none of no sort."""
-        return iter(())
-
-    @classmethod
-    def write(cls, version: Version) -> None:
-        """Insert the references of a new version, each target once."""
-        targets = {target for _, target in cls.find(version.config)}
-        row: Any = cls  # whose field `version` only the concrete classes have
-        cls._default_manager.bulk_create(row(version_id=version.pk, target_id=target) for target in targets)
-
-
-class VersionLabel(models.Model):
-    """A name that points at a version and can be moved."""
-
-    name = models.CharField(max_length=64)
-    updated_at = models.DateTimeField(default=timezone.now, editable=False)
-    updated_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", editable=False
-    )
-
-    if TYPE_CHECKING:
-        resource_id: str
-        version_id: uuid.UUID
-
-    class Meta:
-        abstract = True
-        ordering = ["name"]
-
-    def __str__(self) -> str:
-        return f"{self.resource_id} {self.name}"

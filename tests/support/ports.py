@@ -1,0 +1,39 @@
+"""Ports of this machine: which are free, and when somebody listens."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+SECONDS = 60
+
+
+def free_ports(how_many: int) -> list[int]:
+    """Return ports on loopback that nobody uses at the moment, all different."""
+    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(how_many)]
+    try:
+        return [probe.getsockname()[1] for probe in probes]
+    finally:
+        for probe in probes:
+            probe.close()
+
+
+def free_port() -> int:
+    """Return a port on loopback that nobody uses at the moment."""
+    return free_ports(1)[0]
+
+
+def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Wait until the process listens; it has failed when it ends first."""
+    deadline = time.monotonic() + SECONDS
+    while time.monotonic() < deadline:
+        assert process.poll() is None, log.read_text()
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=SECONDS).close()
+        except ConnectionRefusedError:
+            time.sleep(0.02)
+        else:
+            return
+    raise AssertionError(f"nobody listens on {port}:\n{log.read_text()}")

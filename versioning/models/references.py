@@ -1,0 +1,37 @@
+"""What a version refers to, kept as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from django.db import models
+
+from versioning.config import Config
+
+if TYPE_CHECKING:
+    from versioning.models.versioned import Version
+
+
+class Reference(models.Model):
+    """A version refers to something by id; kept as a row, so that dependents are one query."""
+
+    target_id = models.CharField(max_length=200, db_index=True)
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return self.target_id
+
+    @staticmethod
+    def find(config: Config) -> Iterator[tuple[str, str]]:
+        """Yield (field, id) for every reference of this sort in a configuration; none of no sort."""
+        return iter(())
+
+    @classmethod
+    def write(cls, version: Version) -> None:
+        """Insert the references of a new version, each target once."""
+        targets = {target for _, target in cls.find(version.config)}
+        row: Any = cls  # whose field `version` only the concrete classes have
+        cls._default_manager.bulk_create(row(version_id=version.pk, target_id=target) for target in targets)
