@@ -153,6 +153,22 @@ def test_a_block_of_code_is_run_or_says_why_not(block: Block) -> None:
         json.loads(block.text)
 
 
+def installed_by_name(program: str) -> set[str]:
+    """Return what the pages install from a registry."""
+    lines = "\n".join(block.text for block in BLOCKS if block.language == "sh")
+    words = " ".join(re.findall(rf"\b{program} (?:install|i) ([^#\n]+)", lines)).split()
+    return {word.strip("'\"") for word in words if not word.startswith(("-", ".", "'."))}
+
+
+def test_the_npm_client_is_installed_in_the_version_that_is_tested() -> None:
+    tested = json.loads((ROOT / "tests/npm_client/package.json").read_text())["dependencies"]
+    assert installed_by_name("npm") == {f"{name}@{version}" for name, version in tested.items()}
+
+
+def test_no_page_installs_the_other_project_that_is_called_editor() -> None:
+    assert installed_by_name("pip") == {"flask"}
+
+
 def test_nearly_every_block_of_code_is_run() -> None:
     programs = [block for block in BLOCKS if block.language in RUN]
     assert sum(block.not_run is not None for block in programs) * 4 < len(programs)
