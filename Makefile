@@ -21,7 +21,7 @@ NPM := $(shell command -v npm 2>/dev/null)
 NPM_CLIENT := $(and $(NPM),$(patsubst %/package-lock.json,%/node_modules/.installed,$(wildcard tests/npm_client/package-lock.json)))
 
 .DELETE_ON_ERROR:
-.PHONY: help run test test-postgres test-browser screenshots api-reference bench check format lock migrations clean
+.PHONY: help run tools test test-postgres test-browser screenshots api-reference bench check format lock migrations clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -33,6 +33,8 @@ run: .venv/.server var/secret_key ## Install, migrate, load the demo once and se
 	$(MANAGE) migrate --verbosity 0 \
 	&& $(MANAGE) demo --address http://127.0.0.1:$(PORT) \
 	&& exec $(MANAGE) serve --bind 127.0.0.1:$(PORT)
+
+tools: .venv/.dev $(NPM_CLIENT) ## Install what the tests need, and nothing else
 
 test: .venv/.dev $(NPM_CLIENT) ## Run the whole suite on SQLite
 	env -u DATABASE_URL $(PYTEST) $(NO_BROWSER)
@@ -78,8 +80,9 @@ clean: ## Remove what can be made again; the data in var/ stays
 	rm -rf .venv build *.egg-info .*_cache .hypothesis tests/npm_client/node_modules
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-# Nothing here needs a real secret or a database on disk.
+# Nothing here needs a real secret or a database on disk; files are in UTF-8, whatever the locale says.
 test test-postgres test-browser screenshots api-reference bench check migrations: export SECRET_KEY = test
+test test-postgres test-browser screenshots api-reference bench check: export PYTHONUTF8 = 1
 check migrations: export DATABASE_URL = sqlite://:memory:
 
 var/secret_key:

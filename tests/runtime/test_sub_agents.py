@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.runtime.memory import ECHO, EDITOR, STRANGER, VIEWER, MemoryStore
+from tests.runtime.memory import EDITOR, STRANGER, VIEWER, MemoryStore
+from tests.support.factories import CodeAgentFactory
 from versioning.access import Caller
 from versioning.runtime import Agent, Framework, RequestContext, Result, VersionUnresolved
 
@@ -159,7 +160,7 @@ def test_an_unpublished_sub_agent_of_a_published_agent_is_not_available(
 
 
 def test_an_unknown_sub_agent_is_not_available(store: MemoryStore) -> None:
-    lead = Agent(id="lead", name="Lead", instructions="lead", model=ECHO, agents=["nobody"])
+    lead = CodeAgentFactory(id="lead", agents=["nobody"])
     Framework(agents=[lead], editor=store)
     result = lead.generate("hello")
     assert result.text == "lead\n\nhello\n\nThe agent 'nobody' is not available."
