@@ -47,7 +47,11 @@ def asks_a_database(item: pytest.Item) -> bool:
 
     The tests of the clients and of the pages have a server, but what they know is HTTP.
     """
-    if "client" in item.path.parts or item.path.stem in {"test_pages", "test_examples", "test_generated_clients"}:
+    if "client" in item.path.parts or item.path.stem in {
+        "test_pages",
+        "test_examples",
+        "test_generated_clients",
+    }:
         return False
     fixtures: list[str] = getattr(item, "fixturenames", [])
     return item.get_closest_marker("django_db") is not None or any(
