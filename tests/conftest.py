@@ -38,9 +38,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def asks_a_database(item: pytest.Item) -> bool:
     """Say whether a test has a database, in this process or behind a server of its own.
 
-    The tests of the client and of the pages have a server, but what they know is HTTP.
+    The tests of the clients and of the pages have a server, but what they know is HTTP.
     """
-    if "client" in item.path.parts or item.path.stem in {"test_pages", "test_examples"}:
+    if "client" in item.path.parts or item.path.stem in {
+        "test_pages",
+        "test_examples",
+        "test_generated_clients",
+    }:
         return False
     fixtures: list[str] = getattr(item, "fixturenames", [])
     return item.get_closest_marker("django_db") is not None or any(

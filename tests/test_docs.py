@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -172,3 +174,18 @@ def test_no_page_installs_the_other_project_that_is_called_editor() -> None:
 def test_nearly_every_block_of_code_is_run() -> None:
     programs = [block for block in BLOCKS if block.language in RUN]
     assert sum(block.not_run is not None for block in programs) * 4 < len(programs)
+
+
+def test_the_python_of_every_page_passes_the_strictest_types(tmp_path: Path) -> None:
+    for page in PAGES:
+        found = [block.text for block in blocks(page) if block.language == "python"]
+        if found:
+            (tmp_path / f"{page.stem}_{page.parent.name}.py").write_text("\n".join(found))
+    checked = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", *sorted(tmp_path.glob("*.py"))],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert checked.returncode == 0, checked.stdout

@@ -161,7 +161,7 @@ class Framework:
         default: Selector | None = PUBLISHED,
         heartbeat: float | None = None,
         **options: Unpack[Options],
-    ) -> EventStream:
+    ) -> EventStream[Event | None]:
         """Return the events of a run by id; see `Runnable.astream`."""
 
         async def prepare() -> Producer:
