@@ -80,7 +80,13 @@ def test_a_version_that_the_caller_may_not_use_is_told_from_no_missing_one(
 
 
 def test_an_unreadable_sub_agent_is_told_from_no_missing_one_whatever_is_selected(store: MemoryStore) -> None:
-    secret = Agent(id="secret", name="S", instructions="s", model=ECHO, visibility="private")
+    secret = Agent(
+        id="secret",
+        name="S",
+        instructions="s",
+        model={"provider": "echo", "name": "echo"},
+        visibility="private",
+    )
     for agent_id in ("secret", "theirs", "nobody"):
         store.put(f"lead-{agent_id}", "lead", active=1, workspace="elsewhere", agents={agent_id: {}})
     store.put("theirs", "theirs 1", "theirs 2", active=1)
