@@ -59,16 +59,21 @@ def plan(
     *,
     selector: Selector | None = None,
     default: Selector | None = None,
+    published_sub_agents: bool = False,
 ) -> Plan:
     """Return the plan of a request to the agent.
 
     The agent's own version comes from its entry in the context's versions, from `self` or from
-    `selector`, else from `default`; None stands for the agent as its code says. Raises `Invalid`
+    `selector`, else from `default`; None stands for the agent as its code says.
+
+    With `published_sub_agents` a draft delegates as it would once it is published: a sub-agent that
+    nothing selects and that has no published version is not available, where the run of a draft
+    otherwise takes the latest version for a caller who may read drafts. Raises `Invalid`
     when it is selected twice, `NotFound` when it cannot be resolved, `Forbidden` for versions that
     the caller may not read, `VersionUnresolved` in place of a fallback when `strict` is asked for.
     """
     choice = own_choice(agent_id, context, selector)
-    planner = _Planner(catalogue, context)
+    planner = _Planner(catalogue, context, published_only=published_sub_agents)
     root = planner.called(agent_id, choice, default)
     planner.explore(root)
     return Plan(root=root, agents=planner.agents, warnings=planner.notices(root))
@@ -77,7 +82,10 @@ def plan(
 class _Planner:
     """The plan of one request while it is being made."""
 
-    def __init__(self, catalogue: Catalogue, context: RequestContext) -> None:
+    def __init__(
+        self, catalogue: Catalogue, context: RequestContext, *, published_only: bool = False
+    ) -> None:
+        self._published_only = published_only
         self.agents: dict[str, ResolvedAgent] = {}
         self._catalogue = catalogue
         self._context = context
@@ -150,7 +158,8 @@ class _Planner:
         except (NotFound, Forbidden):
             return None
         # What runs as a part is the same whoever calls: never the latest in place of a published version.
-        return None if as_part and not _is_published(served) else served
+        published_only = as_part or self._published_only
+        return None if published_only and not _is_published(served) else served
 
     def _unresolved(self, agent_id: str, choice: Choice, *, as_part: bool) -> ResolvedAgent | None:
         reason = "cannot be resolved" if self._catalogue.has_editor else "needs an editor, and there is none"
