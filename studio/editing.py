@@ -181,6 +181,6 @@ class EditPage(Editable):
             known=known_names(self.resource_id, in_context),
             refers=referred_to(controls, self.caller),
             context_rows=[(control, Input(f"given.{control.path}")) for control in in_context],
-            addresses={name: self.address(name) for name in ("preview", "choices")},
+            addresses={name: self.address(name) for name in ("preview", "choices", "convert")},
             **context,
         )

@@ -38,9 +38,7 @@ def offer(page: Page) -> Any:
     return page.locator("#unsaved .notice")
 
 
-def test_text_survives_a_session_that_ends_while_it_is_typed(
-    enter: Enter, api_of: ApiOf, made: str, sessions: dict[str, Any]
-) -> None:
+def test_text_survives_a_session_that_ends_while_it_is_typed(enter: Enter, api_of: ApiOf, made: str) -> None:
     page = edit(enter, "edgar", made, width=NARROW)
     page.get_by_role("radio", name="Blocks").check()
     page.get_by_role("button", name="Add text with conditions").click()
@@ -54,7 +52,6 @@ def test_text_survives_a_session_that_ends_while_it_is_typed(
     page.get_by_label("Username").fill("edgar")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Log in").click()
-    sessions["edgar"] = page.context.storage_state()
     expect(offer(page)).to_contain_text(re.compile(r"Unsaved text of \d\d:\d\d\."))
     assert page.evaluate(MISPLACED) + serious_faults(page) == []
     page.get_by_role("button", name="Restore the text of").focus()
@@ -104,13 +101,13 @@ def test_two_tabs_keep_a_copy_each_and_offer_neither_while_it_is_open(enter: Ent
 
 
 def test_a_new_one_is_kept_until_it_is_saved(enter: Enter) -> None:
-    page = enter("edgar", "versioning/promptblock/add/")
-    page.get_by_label("Name", exact=True).fill("Kept block")
-    page.get_by_label("Content").fill("Typed words.")
+    page = enter("edgar", "versioning/agent/add/")
+    page.get_by_label("Name", exact=True).fill("Kept agent")
+    page.get_by_label("Instructions").fill("Typed words.")
     copies(page, 1)
-    page.goto("versioning/promptblock/add/")
+    page.goto("versioning/agent/add/")
     page.get_by_role("button", name="Restore the text of").click()
-    expect(page.get_by_label("Content")).to_have_value("Typed words.")
+    expect(page.get_by_label("Instructions")).to_have_value("Typed words.")
     page.get_by_role("button", name="Save draft").click()
     expect(page.get_by_text("is saved as a draft.")).to_be_visible()
     copies(page, 0)
@@ -152,3 +149,63 @@ def test_without_room_for_copies_everything_else_works(enter: Enter, made: str, 
     text_of(page).fill("Typed all the same.")
     page.wait_for_timeout(400)
     save(page)
+
+
+def test_blocks_become_one_text_and_come_back(enter: Enter, api_of: ApiOf, made: str) -> None:
+    page = edit(enter, "edgar", made)
+    ways = {name: page.get_by_role("radio", name=name) for name in ("One text", "Blocks")}
+    ways["Blocks"].check()
+    page.get_by_role("button", name="Add text", exact=True).click()
+    page.locator(".block").nth(1).get_by_label("Text", exact=True).fill("Second block.")
+    ways["One text"].check()
+    expect(text_of(page)).to_have_value("Write well.\n\nSecond block.")
+    ways["Blocks"].check()
+    expect(page.locator(".block")).to_have_count(2)  # as they were
+    ways["One text"].check()
+    text_of(page).fill("Write anew.")
+    ways["Blocks"].check()
+    expect(page.locator(".block")).to_have_count(1)
+    expect(page.locator(".block").get_by_label("Text", exact=True)).to_have_value("Write anew.")
+    page.get_by_role("button", name="Add prompt block").click()
+    page.locator(".block").nth(1).get_by_role("combobox", name="Prompt block").fill("some/block")
+    ways["One text"].click()
+    refused = page.get_by_role("alert")
+    expect(refused).to_contain_text("cannot be written as one text: block 2 refers to a prompt block")
+    expect(ways["Blocks"]).to_be_checked()
+    expect(page.locator(".block")).to_have_count(2)
+    assert page.evaluate(MISPLACED) + serious_faults(page) == []
+
+
+def test_saving_at_once_saves_what_the_field_is_becoming(enter: Enter, api_of: ApiOf, made: str) -> None:
+    page = edit(enter, "edgar", made)
+    text_of(page).fill("Typed just now.")
+    page.get_by_role("radio", name="Blocks").check()
+    page.keyboard.press("Control+s")
+    expect(page.get_by_text("is saved as a draft.")).to_be_visible()
+    assert draft(api_of, made)["instructions"] == [{"type": "text", "content": "Typed just now."}]
+
+
+def test_what_was_removed_is_put_back_with_the_keyboard(enter: Enter, api_of: ApiOf, made: str) -> None:
+    page = edit(enter, "edgar", made, width=NARROW)
+    page.get_by_role("radio", name="Blocks").check()
+    page.get_by_role("button", name="Add text with conditions").click()
+    block = page.locator(".block").nth(1)
+    block.get_by_label("Text", exact=True).fill("Be generous.")
+    block.get_by_label("Name in the context").fill("tier")
+    block.get_by_label("Value", exact=True).fill("gold")
+    page.get_by_role("button", name="Add tool").click()
+    page.get_by_label("Tool", exact=True).fill("search")
+    for what in ("condition", "block", "tool"):
+        page.get_by_role("button", name=f"Remove this {what}").last.focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("#announced")).to_have_text(f"{what.capitalize()} removed.")
+        expect(page.get_by_role("button", name=f"Undo: put the {what} back")).to_be_focused()
+        assert page.evaluate(MISPLACED) + serious_faults(page) == []
+        page.keyboard.press("Enter")
+        expect(page.locator("#announced")).to_have_text(f"The {what} is back.")
+        expect(page.get_by_role("button", name=f"Remove this {what}").last).to_be_focused()
+    save(page)
+    saved = draft(api_of, made)
+    condition = {"field": "tier", "operator": "equals", "value": "gold"}
+    assert saved["instructions"][1]["rules"]["conditions"] == [condition]
+    assert saved["tools"] == {"search": {}}

@@ -37,7 +37,8 @@ function setUp() {
   document.addEventListener("studio:signs-out", () => { clearTimeout(waiting); waiting = null; });
   form.addEventListener("submit", () => {
     write();
-    form.elements.copy.value = id;
+    const named = form.elements.copy ?? form.appendChild(document.createElement("input"));
+    Object.assign(named, { type: "hidden", name: "copy", value: id });
     leaveWord(key);
   });
 
