@@ -76,7 +76,7 @@ class Assembled(Editable):
     def with_drafts(self) -> bool:
         """Whether prompt blocks are to be shown in their drafts; as if published now unless asked."""
         asked = self.request.POST if self.request.method == "POST" else self.request.GET
-        return asked.get("blocks") == "drafts"
+        return asked.get("blocks") == "drafts" and self.may(Right.READ_DRAFTS)
 
     def used(self, config: Config) -> list[BlockOnPage]:
         """Return the prompt blocks that a configuration refers to, with what is live and what is not."""

@@ -66,8 +66,7 @@ class TryPage(Statuses):
         if self.resource is not None:
             version = self.resource.latest if status is Status.DRAFT else self.resource.active
         # Without a draft of its own, what is live is what the drafts of blocks would change.
-        is_newest = status is self.statuses[0] and self.may(Right.READ_DRAFTS)
-        with_drafts = self.with_drafts and is_newest and self.resource is not None
+        with_drafts = self.with_drafts and status is self.statuses[0] and self.resource is not None
         selector = PUBLISHED
         if with_drafts:
             selector = DRAFT

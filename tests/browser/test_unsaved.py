@@ -19,6 +19,14 @@ __all__ = ["made"]
 COPIES = "() => Object.keys(localStorage).filter((key) => key.startsWith('unsaved/')).length"
 
 
+AGED = """() => {
+  for (const key of Object.keys(localStorage).filter((key) => key.startsWith("unsaved/"))) {
+    const copy = JSON.parse(localStorage.getItem(key));
+    localStorage.setItem(key, JSON.stringify({...copy, at: copy.at - 15 * 24 * 60 * 60 * 1000}));
+  }
+}"""
+
+
 def copies(page: Page, number: int) -> None:
     """Wait until the browser keeps so many copies."""
     for _ in range(50):
@@ -98,6 +106,9 @@ def test_two_tabs_keep_a_copy_each_and_offer_neither_while_it_is_open(enter: Ent
     first.close()
     leave(second, f"versioning/agent/{made}/change/")
     expect(offer(second)).to_have_count(2)
+    second.evaluate(AGED)
+    second.reload()
+    copies(second, 0)
 
 
 def test_a_new_one_is_kept_until_it_is_saved(enter: Enter) -> None:

@@ -34,7 +34,13 @@ function setUp() {
   for (const kind of ["input", "change"]) document.addEventListener(kind, soon);
   document.addEventListener("visibilitychange", () => { if (document.hidden) atOnce(); });
   addEventListener("pagehide", atOnce);
-  document.addEventListener("studio:signs-out", () => { clearTimeout(waiting); waiting = null; });
+  const forget = () => {
+    clearTimeout(waiting);
+    waiting = null;
+    remove(key);
+  };
+  document.addEventListener("studio:signs-out", forget);
+  document.querySelector("[data-drop]")?.addEventListener("click", forget);
   form.addEventListener("submit", () => {
     write();
     const named = form.elements.copy ?? form.appendChild(document.createElement("input"));

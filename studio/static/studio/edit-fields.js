@@ -18,7 +18,8 @@ async function written(field, before, mode) {
   const asked = new URLSearchParams({ field: field.dataset.modes, from: before, to: mode });
   const answer = await fetch(`${form.dataset.convert}?${asked}`, { method: "POST", body: new FormData(form) });
   if (answer.redirected) throw new Error("You are not signed in any more. Sign in in another tab, and choose again.");
-  if (answer.status === 400) throw new Error(await answer.text());
+  const isSentence = answer.headers.get("Content-Type")?.startsWith("text/plain");
+  if (answer.status === 400 && isSentence) throw new Error(await answer.text());
   if (!answer.ok) throw new Error(`This could not be written in another way: the server answers ${answer.status}.`);
   // The server has escaped whatever was typed; this is its own markup.
   const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");

@@ -30,6 +30,8 @@ function setUp() {
     leaving = true;
     noteScrolled();
   });
+  // Signing out has asked already.
+  document.addEventListener("studio:signs-out", () => { leaving = true; });
   // Whoever comes back with the browser's button finds the guard on duty again.
   addEventListener("pageshow", () => { leaving = false; });
   // Enter in one of many fields is a slip, and would make a version.
