@@ -130,7 +130,9 @@ def test_pages_of_prompt_blocks_have_no_switch(cast: Cast) -> None:
         assert "drafts of blocks" not in told
 
 
-def test_trying_a_draft_answers_as_it_will_once_it_is_published(cast: Cast, drafted: str) -> None:
+def test_trying_a_draft_answers_as_it_will_once_it_is_published(
+    transactional_db: None, cast: Cast, drafted: str
+) -> None:
     before = streams("edgar")
     assert before.keys() == {"Draft", "Live"}
     assert run("edgar", before["Draft"]) == "Write.\n\nlive tone\n\nHello?"
@@ -142,7 +144,9 @@ def test_trying_a_draft_answers_as_it_will_once_it_is_published(cast: Cast, draf
     assert run("edgar", with_drafts["Live"]) == "one\n\nHello?"
 
 
-def test_drafts_of_blocks_can_be_tried_in_an_agent_that_has_no_draft(cast: Cast) -> None:
+def test_drafts_of_blocks_can_be_tried_in_an_agent_that_has_no_draft(
+    transactional_db: None, cast: Cast
+) -> None:
     published_block(cast.alice, "tone", "live tone")
     published_agent(cast.alice, "writer", [reference("tone")], model=ECHO)
     PROMPT_BLOCKS.save(cast.alice, "tone", "drafted tone")
@@ -152,7 +156,9 @@ def test_drafts_of_blocks_can_be_tried_in_an_agent_that_has_no_draft(cast: Cast)
     assert streams("vera", blocks="drafts").keys() == {"Live"}
 
 
-def test_a_draft_that_is_tried_delegates_to_published_sub_agents_only(cast: Cast) -> None:
+def test_a_draft_that_is_tried_delegates_to_published_sub_agents_only(
+    transactional_db: None, cast: Cast
+) -> None:
     AGENTS.make(cast.alice, "helper", "unpublished helper", model=ECHO)
     AGENTS.make(cast.alice, "writer", "Lead.", model=ECHO, agents={"helper": {}})
     stream = streams("edgar")["Draft"]
@@ -164,7 +170,7 @@ def test_a_draft_that_is_tried_delegates_to_published_sub_agents_only(cast: Cast
     assert "unpublished helper" in tried and "drafted helper" not in tried
 
 
-def test_an_override_is_tried_as_if_it_were_published(db: None, settings: Any) -> None:
+def test_an_override_is_tried_as_if_it_were_published(transactional_db: None, settings: Any) -> None:
     settings.EDITOR_FRAMEWORK = "tests.support.code.framework"
     person("ada", default=Role.ADMIN)
     ada = key_of("ada")
