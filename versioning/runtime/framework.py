@@ -181,7 +181,12 @@ class Framework:
 
     def _prepare(self, call: Call, providers: Providers) -> Prepared:
         found = plan(
-            self._catalogue, call.agent_id, call.context, selector=call.selector, default=call.default
+            self._catalogue,
+            call.agent_id,
+            call.context,
+            selector=call.selector,
+            default=call.default,
+            published_sub_agents=call.published_sub_agents,
         )
         return self._workshop.prepare(call, found, providers)
 
