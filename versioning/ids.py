@@ -24,8 +24,11 @@ RESERVED_SEGMENTS = frozenset(
     }
 )
 
+_PRINTABLE = (
+    r"[^\u0000-\u001f\u007f-\u00a0\u00ad\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ue000-\uf8ff\ufeff]"
+)
 _NO_SEGMENT = "|".join([r"\.{0,2}", *sorted(RESERVED_SEGMENTS)])
-PATTERN = rf"^(?!\s)(?!(?:.*/)?(?:{_NO_SEGMENT})(?:/|$))[^\u0000-\u001f\u007f]*\S$"
+PATTERN = rf"^(?!\s)(?!(?:.*/)?(?:{_NO_SEGMENT})(?:/|$)){_PRINTABLE}*\S$"
 """What a regular expression can say of an id; `fault` says all of it."""
 
 # Letters and marks that print nothing although `str.isprintable` accepts them.

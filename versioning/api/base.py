@@ -56,7 +56,8 @@ class EditorViewSet(ViewSet):
     @classmethod
     def declared(cls, action: str) -> Parameters:
         """Return the query parameters of an action; `requestContext` is known everywhere."""
-        return (*cls.query.get(action, ()), parameters.CONTEXT)
+        own = cls.query.get(action, ())
+        return own if parameters.CONTEXT in own else (*own, parameters.UNUSED_CONTEXT)
 
     @property
     def caller(self) -> Caller:

@@ -20,7 +20,7 @@ MAX_PER_PAGE = 1000
 MAX_PAGE = 999_999_999
 
 TEXT: dict[str, Any] = {"type": "string", "minLength": 1}
-JSON_OBJECT = {"type": "string", "contentMediaType": "application/json", "pattern": r"^\s*\{"}
+JSON_OBJECT = {"type": "string", "contentMediaType": "application/json", "pattern": r"^\s*\{[\s\S]*\}\s*$"}
 JSON_OBJECT_IN_BASE64 = {
     "type": "string",
     "contentMediaType": "application/json",
@@ -47,6 +47,7 @@ def query(
 CONTEXT = query(
     "requestContext", "Values for templates and rules: a JSON object in base64.", type=JSON_OBJECT_IN_BASE64
 )
+UNUSED_CONTEXT = query("requestContext", "Taken everywhere; nothing depends on it here.")
 SELECTOR = (
     query(
         "status",

@@ -43,7 +43,7 @@ class RunViewSet(EditorViewSet):
 
     subject = "agent"
     content_negotiation_class = AnyAccept
-    query = {"generate": parameters.SELECTOR, "stream": parameters.SELECTOR}
+    query = dict.fromkeys(("generate", "stream"), (*parameters.SELECTOR, parameters.CONTEXT))
     bodies = {"generate": bodies.Run, "stream": bodies.Run}
     answers = {"generate": answers.RunAnswer}
 
