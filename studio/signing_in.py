@@ -54,6 +54,8 @@ class PatientForm:
 class SignInForm(PatientForm, UnfoldAuthenticationForm):
     """Lets in whoever is a member of a workspace, or about to become one; asked anew with every request."""
 
+    error_messages = AuthenticationForm.error_messages  # those of the admin speak of staff accounts
+
     def clean(self) -> None:
         """Check the password, unless too many wrong ones came before; an unknown name counts the same."""
         name = self.cleaned_data.get("username")
