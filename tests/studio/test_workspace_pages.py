@@ -246,6 +246,18 @@ def test_the_log_is_narrowed(alice: Visitor, cast: Cast) -> None:
     assert alice.get(workspace_page("audit"), action="eat", since="soon").status_code == 200
 
 
+def test_the_log_tells_how_a_workspace_was_made_and_renamed() -> None:
+    root = Visitor("root")
+    root.post(f"{LIST}add/", id="new", name="New")
+    root.post(workspace_page("rename", "new"), name="Newer")
+    address = workspace_page("audit", "new")
+    assert lines(root, address, action="workspace_renamed") == ["root renamed workspace new: New → Newer"]
+    assert lines(root, address, action="workspace_created") == ["root made workspace new: New"]
+    assert ("workspace_created", "Workspace created") in root.get(address).context["form"].fields[
+        "action"
+    ].choices
+
+
 def test_the_log_comes_in_pages(alice: Visitor) -> None:
     for number in range(60):
         give_role("vera", "acme", "editor" if number % 2 else "publisher")

@@ -41,5 +41,5 @@ class Command(BaseCommand):
         except Invalid as fault:
             raise CommandError(f"{username} {fault.issues[0].message}.") from None
         was = f", and was {before}" if before is not None and before != wanted else ""
-        now = "no member" if wanted is None else wanted.value
-        self.stdout.write(f"{username} is {now} in the workspace {workspace}{was}.")
+        now = "no member of" if wanted is None else f"{wanted} in"
+        self.stdout.write(f"{username} is {now} the workspace {workspace}{was}.")
