@@ -22,7 +22,7 @@ from versioning.editor.reading import Who, caller_of
 from versioning.editor.workspaces import Workspaces, withdraw
 from versioning.errors import Forbidden, IdTaken, Invalid, NotFound
 from versioning.models import Invitation, Membership, Workspace, caller_for
-from versioning.models.accounts import account, checked_new_name, new_account
+from versioning.models.accounts import account, checked_new_name, new_account, normalized
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,7 +162,8 @@ class Invitations:
         invitation.save(update_fields=["accepted_at"])
 
     def _pending(self, workspace: Workspace, username: str) -> Invitation:
-        found = workspace.invitations.pending().select_for_update().filter(username=username).first()
+        name = normalized(username)
+        found = workspace.invitations.pending().select_for_update().filter(username=name or "").first()
         if found is None:
             raise NotFound
         return found

@@ -15,10 +15,16 @@ _CONFUSABLE_ALPHABETS = frozenset({"LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "CH
 
 def account(username: str) -> User | None:
     """Return the account of this name; None where there is none, or can be none."""
-    # A name that no account can have is refused before a database that cannot hold it gets to see it.
-    if _fault_of(username) is not None:
-        return None
-    return User.objects.filter(username=User.normalize_username(username)).first()
+    name = normalized(username)
+    return None if name is None else User.objects.filter(username=name).first()
+
+
+def normalized(username: str) -> str | None:
+    """Return a user name as accounts have it; None for one that no account can have.
+
+    Asked before a database that cannot hold such a name gets to see it.
+    """
+    return User.normalize_username(username) if _fault_of(username) is None else None
 
 
 def new_account(username: str, password: str | None = None) -> User:
