@@ -29,6 +29,7 @@ from versioning import grants
 from versioning.editor.agents import Agents
 from versioning.editor.collection import Collection
 from versioning.editor.file_agents import FileAgents
+from versioning.editor.invitations import Invitations
 from versioning.editor.prompts import Prompts, UsedBlock
 from versioning.editor.reading import Who, caller_of
 from versioning.editor.workspaces import Workspaces
@@ -40,7 +41,7 @@ from versioning.selectors import Selector
 from versioning.served import ResolvedAgent
 from versioning.sources.overrides import OverrideSource
 
-__all__ = ["Agents", "Collection", "Editor", "Prompts", "UsedBlock", "Workspaces"]
+__all__ = ["Agents", "Collection", "Editor", "Invitations", "Prompts", "UsedBlock", "Workspaces"]
 
 
 _OVERHEAD: Final = 1024  # bytes of the objects around what is kept
@@ -63,7 +64,8 @@ def _connections_of_one_call() -> Iterator[None]:
 class Editor:
     """Two collections, one for each kind, that know the agents which the framework defines in code.
 
-    Beside them `workspace`, which administers who may do what with them.
+    Beside them `workspace`, which administers who may do what with them, and `invitation`, by which people
+    become members.
 
     `source` says where overrides of code-defined agents live: in the `database`, or with the `code`
     as files; the default is the setting `EDITOR_SOURCE`.
@@ -80,6 +82,7 @@ class Editor:
         self.agent = Agents(self.code) if source == "database" else FileAgents(self.code, self.files)
         self.prompt = Prompts(self.code, self.agent)
         self.workspace = Workspaces()
+        self.invitation = Invitations(self.workspace)
         self.kept: Kept[Hashable, Any] = Kept(settings.EDITOR_KEPT_BYTES)
 
     # What the runtime asks of an editor: `versioning.runtime.store.AgentStore`
