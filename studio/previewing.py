@@ -138,7 +138,9 @@ class PreviewPage(Statuses):
         instructions = (laid_over(self.code_agent, config) if self.code_agent else config)["instructions"]
         if isinstance(instructions, str):
             return Preview.of(instructions, [])
-        return Preview.of(*self.editor.prompt.preview(instructions, context, by=self.caller))
+        return Preview.of(
+            *self.editor.prompt.preview(instructions, context, by=self.caller, field="instructions")
+        )
 
     def _of_block(self, config: Config, context: dict[str, Any]) -> Preview:
         block = {"type": "prompt_block", "content": config["content"], "rules": config.get("rules")}

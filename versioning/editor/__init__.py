@@ -29,6 +29,7 @@ from versioning.editor.file_agents import FileAgents
 from versioning.editor.prompts import Prompts
 from versioning.editor.reading import Who, caller_of
 from versioning.editor.workspaces import Workspaces
+from versioning.evaluation import Evaluation
 from versioning.kept import Kept
 from versioning.models.basis import Basis
 from versioning.overrides import CodeAgent
@@ -72,16 +73,25 @@ class Editor:
         self.code.register(agents, tools)
 
     def serve(
-        self, agent_id: str, selector: Selector, *, context: Mapping[str, Any], by: Who, as_part: bool
+        self,
+        agent_id: str,
+        selector: Selector,
+        *,
+        context: Mapping[str, Any] | Evaluation,
+        by: Who,
+        as_part: bool,
     ) -> ResolvedAgent:
         """Return the agent that the selector names; see `Agents.serve`."""
+        evaluation = Evaluation.of(context)
 
         def made() -> ResolvedAgent:
-            return self.agent.serve(agent_id, selector, context=context, by=by, as_part=as_part)
+            return self.agent.serve(agent_id, selector, context=evaluation, by=by, as_part=as_part)
 
         try:
             basis = (
-                self.agent.served_basis(agent_id, selector, context) if settings.EDITOR_KEPT_BYTES else None
+                self.agent.served_basis(agent_id, selector, evaluation.context)
+                if settings.EDITOR_KEPT_BYTES
+                else None
             )
             if basis is None:
                 return made()

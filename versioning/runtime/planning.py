@@ -11,7 +11,8 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from versioning.errors import Forbidden, NotFound
+from versioning.errors import Forbidden, Invalid, Issue, NotFound
+from versioning.evaluation import Evaluation
 from versioning.overrides import CodeAgent
 from versioning.runtime.choices import Choice, own_choice, sub_agent_choice
 from versioning.runtime.context import RequestContext
@@ -21,6 +22,9 @@ from versioning.selectors import PUBLISHED, Selector, VersionsMap
 from versioning.served import Notice, ResolvedAgent
 
 logger = logging.getLogger("versioning.runtime")
+
+STEPS_OF_AN_AGENT = 64 * 1024
+"""What looking an agent up takes, whether it is there or not: a few queries."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +85,7 @@ class _Planner:
         self.agents: dict[str, ResolvedAgent] = {}
         self._catalogue = catalogue
         self._context = context
+        self._evaluation = Evaluation(context.values)
         self._strict = VersionsMap.merged(catalogue.versions, context.versions).strict or False
         self._warnings: dict[tuple[str, str | None], Notice] = {}
         self._missing: dict[str, bool] = {}  # sub-agent that is not available → looked for as a part
@@ -93,7 +98,7 @@ class _Planner:
             return self._serve(agent_id, Choice(selector=default, by=self._context.by), as_part=False)
         if agent_id not in self._catalogue.code:
             raise NotFound
-        return as_code(self._catalogue.code[agent_id], self._context.values)
+        return as_code(self._catalogue.code[agent_id], self._evaluation)
 
     def explore(self, root: ResolvedAgent) -> None:
         """Find every agent that can be reached, each once; the nearest first."""
@@ -159,7 +164,7 @@ class _Planner:
         instead = "it runs as its code says" if in_code else "its published version runs, if it has one"
         self._fall_back("version_unresolved", f"{message}; {instead}.", choice.place)
         if agent_id in self._catalogue.code:
-            return as_code(self._catalogue.code[agent_id], self._context.values)
+            return as_code(self._catalogue.code[agent_id], self._evaluation)
         served = self._published(agent_id, as_part=as_part)
         return served if served is not None and _is_published(served) else None
 
@@ -171,10 +176,15 @@ class _Planner:
         return True
 
     def _serve(self, agent_id: str, choice: Choice, *, as_part: bool) -> ResolvedAgent:
+        self._evaluation.field = "agents"
+        self._evaluation.spend(STEPS_OF_AN_AGENT)
         try:
             return self._catalogue.store.serve(
-                agent_id, choice.selector, context=self._context.values, by=choice.by, as_part=as_part
+                agent_id, choice.selector, context=self._evaluation, by=choice.by, as_part=as_part
             )
+        except Invalid as fault:
+            issues = [Issue(f"agents.{agent_id}.{one.field}", one.message) for one in fault.issues]
+            raise Invalid(issues if self.agents else fault.issues, code=fault.code) from None
         except Forbidden as fault:
             if choice.place is None:
                 raise
