@@ -92,12 +92,12 @@ def referenced_tools(config: Config) -> Iterator[tuple[str, str]]:
     return _keys(config, "tools")
 
 
-def searchable_text(config: Config) -> str:
+def searchable_text(resource_id: str, config: Config) -> str:
     """Return the words by which people find a configuration, folded so that case does not matter."""
     instructions = config.get("instructions", config.get("content", ""))
     if isinstance(instructions, list):
         instructions = "\n".join(block.get("content", block.get("id", "")) for block in instructions)
-    words = (config.get("name", ""), config.get("description", ""), instructions)
+    words = (resource_id, config.get("name", ""), config.get("description", ""), instructions)
     return "\n".join(map(str, words)).casefold()
 
 
