@@ -292,17 +292,18 @@ def _changed_places(part: list[Span] | str) -> int:
 def _fitting(part: list[Span], room: Room, before: int, after: int) -> list[Row]:
     """Return the lines that the pieces make, as far as there is room for them; the last one may be cut."""
     found: list[Row] = []
+    is_cut = False
     for row in rows(part, before, after):
+        if is_cut or room.is_full:
+            told = [piece for shown in found for piece in shown.spans]
+            room.left_out += max(_changed_places(part) - _changed_places(told), not is_cut)
+            break
         room.lines -= 1
         pieces = [Span(piece.fate, room.fitting(piece.text)) for piece in row.spans]
         room.characters -= _MARKS * len(pieces)
         is_cut = sum(len(piece.text) for piece in pieces) < sum(len(piece.text) for piece in row.spans)
+        room.left_out += is_cut
         found.append(replace(row, spans=tuple(piece for piece in pieces if piece.text)) if is_cut else row)
-        if is_cut or room.is_full:
-            told = [piece for shown in found for piece in shown.spans]
-            rest = _changed_places(part) - _changed_places(told)
-            room.left_out += max(rest, is_cut)
-            break
     return found
 
 

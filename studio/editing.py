@@ -15,7 +15,7 @@ from studio.forms.context import context_controls
 from studio.forms.inputs import Input
 from studio.forms.words import OPERANDS, OPERATORS, PROVIDERS, titles
 from studio.pages import ResourcePage
-from studio.room import Room
+from studio.room import MOST_MESSAGES, Room, first_of
 from versioning.access import Right
 from versioning.config import Config, ConfigSchema
 from versioning.errors import EditConflict, IdTaken, Invalid, NotFound
@@ -125,8 +125,8 @@ class EditPage(Editable):
     def _after(self, saved: Resolved[Any] | None, *, goes_on: bool) -> HttpResponse:
         if saved is None:
             return self.back("change", "Nothing was changed, so nothing was saved.", level=messages.INFO)
-        for warning in saved.warnings:
-            messages.warning(self.request, warning.message)
+        for warning in first_of([warning.message for warning in saved.warnings], MOST_MESSAGES):
+            messages.warning(self.request, warning)
         is_new = self.base is None or saved.version.version_id != self.base.version_id
         if goes_on:
             told = f"Version {saved.version.number} is saved as a draft." if is_new else ""

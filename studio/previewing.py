@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
@@ -19,12 +19,16 @@ from studio.forms.context import context_controls, read_context
 from studio.forms.inputs import Reading
 from studio.forms.words import REASONS
 from studio.kinds import AGENT
+from studio.room import Room
 from versioning.access import Right
 from versioning.config import Config
 from versioning.errors import Invalid
 from versioning.instructions import BlockReport
 from versioning.overrides import laid_over
 from versioning.selectors import Selector, Status
+
+MOST_BLOCKS: Final = 300
+"""Of how many blocks a preview says what became of them."""
 
 _SORTS = {"text": "Text", "prompt_block": "Text with conditions", "prompt_block_ref": "Prompt block"}
 
@@ -46,12 +50,18 @@ class Preview:
 
     text: str
     blocks: Sequence[PreviewedBlock]
+    more_characters: int
+    """How many the page has no room for."""
+    more_blocks: int
 
     @classmethod
     def of(cls, text: str, reports: Sequence[BlockReport]) -> Preview:
-        """Return the preview that an assembly amounts to."""
+        """Return the preview that an assembly amounts to, as far as a page has room for it."""
+        shown = Room().fitting(text)
         return cls(
-            text=text,
+            text=shown,
+            more_characters=len(text) - len(shown),
+            more_blocks=len(reports[MOST_BLOCKS:]),
             blocks=[
                 PreviewedBlock(
                     position=report.position + 1,
@@ -59,7 +69,7 @@ class Preview:
                     id=report.id,
                     why_not=REASONS[report.reason] if report.reason else "",
                 )
-                for report in reports
+                for report in reports[:MOST_BLOCKS]
             ],
         )
 

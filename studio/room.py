@@ -14,6 +14,8 @@ MOST_NAMED: Final = 200
 """How many characters of a name, a title or a key a page shows."""
 SHORT_LIST: Final = 50
 """How many of many notes, such as warnings, a page shows."""
+MOST_MESSAGES: Final = 10
+"""How many messages of one kind the next page shows: they travel with the session."""
 
 
 @dataclass
@@ -24,7 +26,7 @@ class Room:
     lines: int = 3_000
     changes: int = 300
     """Differences inside of JSON, each with a heading of its own."""
-    steps: int = 3_000_000
+    steps: int = 1_500_000
     """The work of aligning texts and lists: how many times two lines, words or items are compared."""
     left_out: int = field(default=0, init=False)
     """How many differences found no room."""
