@@ -391,6 +391,11 @@ def test_filters_hold_for_files(admin: Api, by_hand: Folder, query: dict[str, st
     assert [agent["id"] for agent in agents] == (["answers"] if kept else [])
 
 
+def test_a_search_that_is_too_long_is_refused_beside_files_too(admin: Api, by_hand: Folder) -> None:
+    answer = admin.get(AGENTS.path, search="x" * 201)
+    assert (answer.status, answer.fields) == (400, ["search"])
+
+
 def test_search_finds_a_draft_beside_a_file(admin: Api, by_hand: Folder) -> None:
     AGENTS.save(admin, "answers", "a rare word")
     assert admin.get(AGENTS.path, search="RARE").body["total"] == 1

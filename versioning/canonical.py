@@ -17,6 +17,8 @@ from versioning.errors import Invalid
 
 MAX_DEPTH = 64
 _MAX_BITS = 14_000  # about 4 200 digits: Python refuses to print more than 4 300
+# Made once: `json.dumps` makes a new one for every value, and lists are compared item by item.
+_COMPACT = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 class _NotJson(ValueError):
@@ -72,9 +74,10 @@ def check(value: Any) -> None:
 
 def dump(value: Any, *, indent: int | None = None) -> str:
     """Return the canonical text: keys by code point at every level, UTF-8 unescaped, numbers as given."""
-    separators = (",", ": ") if indent else (",", ":")
+    if indent is None:
+        return _COMPACT.encode(value)
     return json.dumps(
-        value, sort_keys=True, ensure_ascii=False, allow_nan=False, indent=indent, separators=separators
+        value, sort_keys=True, ensure_ascii=False, allow_nan=False, indent=indent, separators=(",", ": ")
     )
 
 

@@ -33,6 +33,7 @@ from versioning.editor.invitations import Invitations
 from versioning.editor.prompts import Prompts, UsedBlock
 from versioning.editor.reading import Who, caller_of
 from versioning.editor.workspaces import Workspaces
+from versioning.evaluation import Evaluation
 from versioning.kept import Kept
 from versioning.models.basis import Basis
 from versioning.overrides import CodeAgent
@@ -92,16 +93,25 @@ class Editor:
         self.code.register(agents, tools)
 
     def serve(
-        self, agent_id: str, selector: Selector, *, context: Mapping[str, Any], by: Who, as_part: bool
+        self,
+        agent_id: str,
+        selector: Selector,
+        *,
+        context: Mapping[str, Any] | Evaluation,
+        by: Who,
+        as_part: bool,
     ) -> ResolvedAgent:
         """Return the agent that the selector names; see `Agents.serve`."""
+        evaluation = Evaluation.of(context)
 
         def made() -> ResolvedAgent:
-            return self.agent.serve(agent_id, selector, context=context, by=by, as_part=as_part)
+            return self.agent.serve(agent_id, selector, context=evaluation, by=by, as_part=as_part)
 
         with _connections_of_one_call():
             basis = (
-                self.agent.served_basis(agent_id, selector, context) if settings.EDITOR_KEPT_BYTES else None
+                self.agent.served_basis(agent_id, selector, evaluation.context)
+                if settings.EDITOR_KEPT_BYTES
+                else None
             )
             if basis is None:
                 return made()
