@@ -58,7 +58,8 @@ def pass_time(seconds: float) -> None:
     """Let everything that was counted lie further in the past."""
     step = datetime.timedelta(seconds=seconds)
     for row in SignInAttempts.objects.all():
-        row.last_at, row.blocked_until = row.last_at - step, row.blocked_until - step
+        row.last_at -= step
+        row.blocked_until = row.blocked_until and row.blocked_until - step
         row.save()
 
 

@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
                 ("subject", models.CharField(max_length=32, primary_key=True, serialize=False)),
                 ("failures", models.PositiveIntegerField(default=0)),
                 ("last_at", models.DateTimeField(db_index=True)),
-                ("blocked_until", models.DateTimeField()),
+                ("blocked_until", models.DateTimeField(null=True)),
             ],
             options={
                 "verbose_name_plural": "sign-in attempts",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -58,13 +59,13 @@ class Attempt:
             )
             # A wait that this attempt began ends; one that another attempt began meanwhile goes on.
             SignInAttempts.objects.filter(subject=row.subject, blocked_until=row.blocked_until).update(
-                blocked_until=row.last_at
+                blocked_until=None
             )
 
     @property
     def seconds(self) -> int:
         """How long to wait after this attempt, if it was a failure."""
-        return max(seconds_to_wait(row.subject, row.failures) for row in self.counted)
+        return max((seconds_to_wait(row.subject, row.failures) for row in self.counted), default=0)
 
 
 class SignInAttemptsManager(models.Manager["SignInAttempts"]):
@@ -76,28 +77,24 @@ class SignInAttemptsManager(models.Manager["SignInAttempts"]):
         Counted first, a hundred attempts at once are no more than a hundred one after the other. Raises
         `TooManyAttempts` during a wait; such an attempt counts for nothing, so it makes no wait longer.
         """
-        now = timezone.now()
-        self._clean(now)
+        self._clean()
         names = sorted(subjects)  # always locked in this order
         with transaction.atomic():
-            fresh = [SignInAttempts(subject=name, last_at=now, blocked_until=now) for name in names]
+            fresh = [SignInAttempts(subject=name, last_at=timezone.now()) for name in names]
             self.bulk_create(fresh, ignore_conflicts=True)
             rows = list(self.select_for_update().filter(subject__in=names).order_by("subject"))
-            left = max((row.blocked_until - now).total_seconds() for row in rows)
+            now = timezone.now()  # of after the lock, which may have taken its time
+            left = max((row.seconds_left(now) for row in rows), default=0)
             if left > 0:
-                raise TooManyAttempts(int(left) + 1)
+                raise TooManyAttempts(math.ceil(left))
             for row in rows:
-                row.failures = row.failures + 1 if now - row.last_at < FORGOTTEN_AFTER else 1
-                row.last_at = now
-                seconds = seconds_to_wait(row.subject, row.failures)
-                row.blocked_until = now + datetime.timedelta(seconds=seconds)
-                row.save()
+                row.count(now)
         return Attempt(rows)
 
-    def _clean(self, now: datetime.datetime) -> None:
+    def _clean(self) -> None:
         """Delete what is forgotten, so that the table does not grow."""
         with transaction.atomic():
-            old = self.filter(last_at__lt=now - FORGOTTEN_AFTER)
+            old = self.filter(last_at__lt=timezone.now() - FORGOTTEN_AFTER)
             # Rows that another process is about to count at, or to delete, are left to it.
             names = old.select_for_update(skip_locked=True).values_list("pk", flat=True)[:_CLEANED_AT_ONCE]
             self.filter(pk__in=list(names)).delete()
@@ -109,7 +106,8 @@ class SignInAttempts(models.Model):
     subject = models.CharField(primary_key=True, max_length=32)
     failures = models.PositiveIntegerField(default=0)
     last_at = models.DateTimeField(db_index=True)
-    blocked_until = models.DateTimeField()
+    blocked_until = models.DateTimeField(null=True)
+    """None while there is nothing to wait for."""
 
     objects = SignInAttemptsManager()
 
@@ -118,3 +116,15 @@ class SignInAttempts(models.Model):
 
     def __str__(self) -> str:
         return f"{self.subject}: {self.failures}"
+
+    def seconds_left(self, now: datetime.datetime) -> float:
+        """Return how much of a wait is left."""
+        return 0 if self.blocked_until is None else (self.blocked_until - now).total_seconds()
+
+    def count(self, now: datetime.datetime) -> None:
+        """Count an attempt, and begin a wait if it is one too many."""
+        self.failures = self.failures + 1 if now - self.last_at < FORGOTTEN_AFTER else 1
+        self.last_at = now
+        seconds = seconds_to_wait(self.subject, self.failures)
+        self.blocked_until = now + datetime.timedelta(seconds=seconds) if seconds else None
+        self.save()
