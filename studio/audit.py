@@ -14,6 +14,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from studio.kinds import KINDS
+from studio.rows import code_agents
 from studio.workspaces import AdministrationPage, WorkspacePage
 from versioning.access import Caller
 from versioning.models import Action, AuditEntry
@@ -159,8 +160,10 @@ def _addresses_of(entries: Sequence[AuditEntry], caller: Caller) -> dict[str, st
     for kind in KINDS:
         prefix = f"{kind.model.kind} "
         ids = {entry.target.removeprefix(prefix) for entry in entries if entry.target.startswith(prefix)}
-        rows = kind.model.objects.readable_by(caller).filter(pk__in=ids).values_list("pk", flat=True)
-        found |= {f"{prefix}{pk}": kind.address("history", pk) for pk in rows}
+        rows = kind.collection.list(by=caller).filter(pk__in=ids).values_list("pk", flat=True)
+        # An agent that code defines has a history whether or not there is an override in a row.
+        readable = {*rows, *(ids & code_agents(kind, caller).keys())}
+        found |= {f"{prefix}{pk}": kind.address("history", pk) for pk in readable}
     return found
 
 

@@ -124,7 +124,6 @@ def test_the_code_alone_decides_who_reads_an_override(
     opposite = "private" if before == "framework" else "public"
     assert team.alice.patch(URL, {"visibility": opposite}).fields == ["visibility"]
     settings.EDITOR_FRAMEWORK = f"tests.support.code.{after}"
-    installed.editor().agent.sync_visibility()  # as every start of the service does
     found = {team.charlie.get(path).status for path in (URL, "/agents/answers")}
     assert found == {404 if after == "private" else 200}
     listed = team.charlie.get("/agents").body.get("answers", {})

@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from django.db.models import F
-
 from versioning import config
 from versioning.access import APPLICATION, Caller, Right
 from versioning.assembly import Candidate, all_assembled, assembled
@@ -164,13 +162,8 @@ class Agents(Collection[Agent]):
         """Return what the snapshots of this agent hold: an override requires nothing."""
         return config.AGENT_OVERRIDE if self.code.get(resource_id) else super().schema_of(resource_id)
 
-    def sync_visibility(self) -> None:
-        """Bring the overrides' visibility in line with the code, which alone decides it."""
-        for agent in self.code.agents.values():
-            overrides = self.all.filter(pk=agent.id, workspace_id=self.code.workspace_id)
-            overrides.exclude(visibility=agent.visibility).update(
-                visibility=agent.visibility, revision=F("revision") + 1
-            )
+    def _readable_by(self, by: Caller) -> VersionedQuerySet[Agent]:
+        return Agent.objects.readable_by(by, self.code)
 
     def _override_row(self, agent_id: str) -> Agent | None:
         """Return the record of a code-defined agent's override; one elsewhere is none of it."""

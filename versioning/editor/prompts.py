@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from versioning.access import APPLICATION
+from versioning.access import APPLICATION, Caller
 from versioning.assembly import Blocks, find_blocks
 from versioning.dependents import Dependents, dependents_of
 from versioning.editor.agents import Agents
@@ -14,6 +14,7 @@ from versioning.editor.reading import Who, caller_of
 from versioning.instructions import BlockReport, assemble
 from versioning.models import PromptBlock, PromptBlockLabel
 from versioning.models.basis import Basis
+from versioning.models.versioned import VersionedQuerySet
 from versioning.registry import Registry
 from versioning.selectors import Status
 
@@ -24,6 +25,9 @@ class Prompts(Collection[PromptBlock]):
     def __init__(self, code: Registry, agents: Agents) -> None:
         super().__init__(PromptBlock, PromptBlockLabel, code, publishes_at_once=False)
         self._agents = agents
+
+    def _readable_by(self, by: Caller) -> VersionedQuerySet[PromptBlock]:
+        return PromptBlock.objects.readable_by(by)
 
     def dependents(
         self, resource_id: str, *, status: Status = Status.PUBLISHED, by: Who = APPLICATION
