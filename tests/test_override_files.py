@@ -14,7 +14,7 @@ from tests.support.people import key_of, person
 from tests.support.served import published_block, reference, served
 from versioning import installed
 from versioning.access import Role
-from versioning.models import AgentVersion, AuditEntry
+from versioning.models import AgentVersion, AuditEntry, Workspace
 
 URL = AGENTS.url("answers")
 ROLES = {"ada": Role.ADMIN, "pia": Role.PUBLISHER, "ed": Role.EDITOR, "vic": Role.VIEWER}
@@ -485,3 +485,16 @@ def test_the_bytes_do_not_depend_on_the_order_of_keys(admin: Api, folder: Folder
     assert folder.path().read_bytes() == first
     assert first.endswith(b"}\n")
     assert list(json.loads(first)["tools"]) == ["Z", "a", "b", "é"]
+
+
+def test_a_file_that_names_the_block_of_another_workspace_shows_nothing_of_it(
+    admin: Api, folder: Folder
+) -> None:
+    Workspace.objects.create(id="elsewhere", name="Elsewhere")
+    person("charlie", elsewhere=Role.ADMIN)
+    published_block(key_of("charlie"), "theirs", "their words", workspaceId="elsewhere")
+    published_block(admin, "ours", "our words", workspaceId="default")
+    folder.put({"instructions": [reference("theirs"), reference("ours"), reference("nowhere")]})
+    answer = served(admin, "answers")
+    assert answer["instructions"] == "our words"
+    assert [block["reason"] for block in answer["blocks"]] == ["missing", None, "missing"]

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
+from uuid import UUID
 
 from versioning.access import Caller, Right
 from versioning.conditions import choose, holds
 from versioning.config import Config
+from versioning.grants import granted
 from versioning.instructions import BlockReport, BlockText, assemble, referenced_blocks
-from versioning.models import Agent, PromptBlock
-from versioning.overrides import CodeAgent, laid_over
+from versioning.models import Agent, BlockReference, PromptBlock
+from versioning.overrides import IN_CODE, CodeAgent, laid_over
 from versioning.resolution import Resolved
 from versioning.selectors import Selector, Status
 from versioning.served import Notice, ResolvedAgent
@@ -25,17 +26,18 @@ class FoundBlock:
 
     text: BlockText | str
     workspace_id: str
-    created_at: datetime.datetime
+    uuid: UUID
 
 
 Found = Mapping[str, FoundBlock]
+Texts = Mapping[str, BlockText | str]
 
 
 class Blocks(Enum):
     """Which text of a referenced prompt block counts."""
 
     LIVE = "published"
-    """The published text, whoever asks: the reference was checked when the agent was published."""
+    """The published text, whoever asks, of the agent's workspace or granted when it was published."""
     READABLE = "published, of blocks that the caller may read"
     """For versions that nobody has published: a reference in a draft opens no door."""
     DRAFTS = "the latest that the caller may read"
@@ -46,6 +48,7 @@ class Candidate:
     """A configuration on its way to being served, and what is known about it."""
 
     id: str
+    uuid: UUID
     config: Config
     source: str
     status: Status
@@ -54,8 +57,7 @@ class Candidate:
     active_version_id: str | None
     selector: Selector
     policy: Blocks
-    workspace_id: str | None = None
-    published_at: datetime.datetime | None = None
+    workspace_id: str
     fallback: Notice | None = None
 
     @classmethod
@@ -64,6 +66,7 @@ class Candidate:
         agent = resolved.resource
         return cls(
             id=agent.pk,
+            uuid=agent.uuid,
             config=resolved.version.config,
             source="stored",
             status=Status.PUBLISHED if agent.active_id else Status.DRAFT,
@@ -73,17 +76,26 @@ class Candidate:
             selector=resolved.selector,
             policy=_policy(resolved),
             workspace_id=agent.workspace_id,
-            published_at=agent.published_since,
             fallback=resolved.fallback,
         )
 
     @classmethod
     def code(
-        cls, agent: CodeAgent, selector: Selector, *, row: Agent | None, override: Resolved[Agent] | None
+        cls,
+        agent: CodeAgent,
+        selector: Selector,
+        *,
+        workspace_id: str,
+        row: Agent | None,
+        override: Resolved[Agent] | None,
     ) -> Candidate:
-        """Return a code-defined agent, with the override that was selected laid over it, if there is one."""
+        """Return a code-defined agent, with the override that was selected laid over it, if there is one.
+
+        `workspace_id` is the one that what code defines belongs to.
+        """
         return cls(
             id=agent.id,
+            uuid=IN_CODE,
             config=laid_over(agent, override.version.config if override else {}),
             source="code",
             status=Status.PUBLISHED,
@@ -92,29 +104,17 @@ class Candidate:
             active_version_id=row.active_id if row else None,
             selector=selector,
             policy=_policy(override) if override else Blocks.LIVE,
-            workspace_id=row.workspace_id if row else None,
-            published_at=row.published_since if override and row else None,
+            workspace_id=workspace_id,
         )
 
-    def trusts(self, block: FoundBlock) -> bool:
-        """Say whether the block is the one that was checked when this agent was published.
-
-        A block of another workspace that is younger than the publication took the id of a deleted
-        one. What code refers to was checked by whoever wrote it.
-        """
-        return (
-            self.policy is not Blocks.LIVE
-            or block.workspace_id == self.workspace_id
-            or self.published_at is None
-            or block.created_at <= self.published_at
-        )
+    def needs_grant(self, block: FoundBlock) -> bool:
+        """Say whether the block is shown only because whoever published this version might read it."""
+        return self.policy is Blocks.LIVE and block.workspace_id != self.workspace_id
 
 
 def assembled(candidate: Candidate, context: Mapping[str, Any], caller: Caller) -> ResolvedAgent:
     """Return the agent that a candidate amounts to in the given context."""
-    wanted = {target for _, target in referenced_blocks(candidate.config)}
-    found = find_blocks(wanted, candidate.policy, caller) if wanted else {}
-    return _build(candidate, context, found)
+    return all_assembled([candidate], context, caller)[0]
 
 
 def all_assembled(
@@ -124,7 +124,8 @@ def all_assembled(
     wanted = {target for one in candidates for _, target in referenced_blocks(one.config)}
     policies = {one.policy for one in candidates} if wanted else set()
     found = {policy: find_blocks(wanted, policy, caller) for policy in policies}
-    return [_build(one, context, found.get(one.policy, {})) for one in candidates]
+    shown = _without_what_was_not_granted(candidates, found)
+    return [_build(one, context, texts) for one, texts in zip(candidates, shown, strict=True)]
 
 
 def find_blocks(wanted: Iterable[str], policy: Blocks, caller: Caller) -> dict[str, FoundBlock]:
@@ -142,7 +143,32 @@ def _found(block: PromptBlock, policy: Blocks, caller: Caller) -> FoundBlock:
     drafts = policy is Blocks.DRAFTS and caller.may(Right.READ_DRAFTS, block.workspace_id)
     version = block.latest_version if drafts else block.active_version
     text = BlockText(version_id=version.version_id, config=version.config) if version else "unpublished"
-    return FoundBlock(text=text, workspace_id=block.workspace_id, created_at=block.created_at)
+    return FoundBlock(text=text, workspace_id=block.workspace_id, uuid=block.uuid)
+
+
+def _without_what_was_not_granted(
+    candidates: Sequence[Candidate], found: Mapping[Blocks, Found]
+) -> Iterator[Texts]:
+    """Yield for each candidate the texts of the blocks that it may show; a query, if any needs a grant."""
+    blocks_of = [found.get(one.policy, {}) for one in candidates]
+    asking = {
+        one.version_id
+        for one, blocks in zip(candidates, blocks_of, strict=True)
+        if _is_stored_version(one.version_id) and any(map(one.needs_grant, blocks.values()))
+    }
+    grants = granted(BlockReference, asking) if asking else {}
+    for one, blocks in zip(candidates, blocks_of, strict=True):
+        own = grants.get(one.version_id, {})
+        yield {
+            block_id: block.text
+            for block_id, block in blocks.items()
+            if not one.needs_grant(block) or own.get(block_id) == block.uuid
+        }
+
+
+def _is_stored_version(version_id: str | None) -> bool:
+    """Say whether a row holds the version: one of a file or a commit was granted nothing."""
+    return version_id is not None and not version_id.startswith(("git-", "file-"))
 
 
 def _policy(resolved: Resolved[Agent]) -> Blocks:
@@ -152,13 +178,13 @@ def _policy(resolved: Resolved[Agent]) -> Blocks:
     return Blocks.LIVE if is_active else Blocks.READABLE
 
 
-def _build(candidate: Candidate, context: Mapping[str, Any], found: Found) -> ResolvedAgent:
+def _build(candidate: Candidate, context: Mapping[str, Any], texts: Texts) -> ResolvedAgent:
     config = candidate.config
-    texts = {block_id: block.text for block_id, block in found.items() if candidate.trusts(block)}
     instructions, reports = assemble(config["instructions"], context, texts)
     absent = (report for report in reports if report.reason in {"missing", "unpublished"})
     return ResolvedAgent(
         id=candidate.id,
+        uuid=candidate.uuid,
         name=config["name"],
         description=config.get("description"),
         instructions=instructions,

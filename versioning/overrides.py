@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
+from uuid import UUID
 
 from versioning import canonical
 from versioning.config import Config
@@ -16,6 +17,10 @@ from versioning.errors import Issue
 
 APPLIED_FIELDS = ("instructions", "tools", "integrationTools", "mcpClients", "requestContextSchema")
 """The fields that an override can change; others are kept with the version and never applied."""
+
+
+IN_CODE: Final = UUID(int=0)
+"""The identity of whatever code defines under an id; stored resources have identities of their own."""
 
 
 @dataclass(frozen=True, kw_only=True)

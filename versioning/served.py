@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from versioning.instructions import BlockReport
 from versioning.selectors import Selector, Status
@@ -24,6 +25,8 @@ class ResolvedAgent:
     """An agent as applications use it: one text of instructions, plain values, nothing conditional."""
 
     id: str
+    uuid: UUID
+    """Which agent it is: another one that takes the same id later has another."""
     name: str
     description: str | None
     instructions: str

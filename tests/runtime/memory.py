@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 from versioning.access import Caller, Right, Role
 from versioning.errors import Forbidden, NotFound
-from versioning.overrides import CodeAgent, laid_over
+from versioning.overrides import IN_CODE, CodeAgent, laid_over
 from versioning.runtime.store import as_code
 from versioning.selectors import Selector, Status
 from versioning.served import Notice, ResolvedAgent
@@ -42,6 +43,8 @@ class MemoryStore:
     code: dict[str, CodeAgent] = field(default_factory=dict)
     tools: list[str] = field(default_factory=list)
     served: list[tuple[str, Selector]] = field(default_factory=list)
+    granted: set[str] = field(default_factory=set)
+    """The agents of other workspaces that every publisher might read."""
 
     def put(
         self,
@@ -87,6 +90,15 @@ class MemoryStore:
             raise Forbidden("You may not read drafts and history.")
         return self._assembled(agent_id, version, selector, fallback)
 
+    def granted_sub_agents(self, parent: ResolvedAgent) -> Mapping[str, UUID]:
+        home = self._workspace(parent.id)
+        return {
+            agent_id: IN_CODE
+            for agent_id in parent.agents
+            if agent_id in self.granted
+            or (agent_id in self.code.keys() | self.stored.keys() and self._workspace(agent_id) == home)
+        }
+
     def _workspace(self, agent_id: str) -> str:
         return self.stored[agent_id].workspace if agent_id in self.stored else "acme"
 
@@ -123,6 +135,7 @@ class MemoryStore:
         config = laid_over(code, config) if code else config
         return ResolvedAgent(
             id=agent_id,
+            uuid=IN_CODE,
             name=config["name"],
             description=config.get("description"),
             instructions=config["instructions"],

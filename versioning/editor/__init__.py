@@ -13,16 +13,19 @@ audit log; the REST API, the studio and the commands call these same verbs.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
+from contextlib import contextmanager
 from pathlib import Path
 from threading import current_thread
 from typing import Any, Final
+from uuid import UUID
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connections
 
+from versioning import grants
 from versioning.editor.agents import Agents
 from versioning.editor.collection import Collection
 from versioning.editor.file_agents import FileAgents
@@ -41,6 +44,20 @@ __all__ = ["Agents", "Collection", "Editor", "Prompts", "Workspaces"]
 
 
 _OVERHEAD: Final = 1024  # bytes of the objects around what is kept
+
+
+@contextmanager
+def _connections_of_one_call() -> Iterator[None]:
+    """Close what a call opens where nobody else would.
+
+    Django closes connections at the end of a request, which a thread of an event loop's executor never
+    sees; there a connection would be kept from the pool for ever.
+    """
+    try:
+        yield
+    finally:
+        if current_thread().name.startswith("asyncio_"):
+            connections.close_all()
 
 
 class Editor:
@@ -79,18 +96,18 @@ class Editor:
         def made() -> ResolvedAgent:
             return self.agent.serve(agent_id, selector, context=context, by=by, as_part=as_part)
 
-        try:
+        with _connections_of_one_call():
             basis = (
                 self.agent.served_basis(agent_id, selector, context) if settings.EDITOR_KEPT_BYTES else None
             )
             if basis is None:
                 return made()
             return self._kept_or(made, (agent_id, as_part, caller_of(by).rights), basis)
-        finally:
-            # Django closes connections at the end of a request, which a thread of an event loop's
-            # executor never sees; there a connection would be kept from the pool for ever.
-            if current_thread().name.startswith("asyncio_"):
-                connections.close_all()
+
+    def granted_sub_agents(self, parent: ResolvedAgent) -> Mapping[str, UUID]:
+        """Return which sub-agents run as part of a published agent; see `versioning.grants`."""
+        with _connections_of_one_call():
+            return grants.granted_sub_agents(parent, self.code)
 
     def _kept_or(self, make: Callable[[], ResolvedAgent], asked: Hashable, basis: Basis) -> ResolvedAgent:
         """Return what was made before, while its basis reads the same; a copy, which is the caller's own."""

@@ -48,7 +48,8 @@ class Agents(Collection[Agent]):
         """Return an agent with everything resolved in the context, whether stored or defined in code.
 
         `as_part` means that a published agent runs it as a part of itself, whoever calls: then
-        nobody asks whether the caller may read what is published of it.
+        nobody asks whether the caller may read what is published of it. Whoever passes it compares the
+        identity of what comes back with what was granted (`versioning.grants`).
         Raises `NotFound` and `Forbidden` as `select` does.
         """
         by = caller_of(by)
@@ -72,7 +73,7 @@ class Agents(Collection[Agent]):
         for agent_id, agent in self.code.readable_by(by).items():
             row = overrides.get(agent_id)
             override = select(row, PUBLISHED, by) if row and row.active_id else None
-            candidates.append(Candidate.code(agent, PUBLISHED, row=row, override=override))
+            candidates.append(self._code_candidate(agent, PUBLISHED, row, override))
         candidates.sort(key=lambda candidate: candidate.id)
         return tuple(all_assembled(candidates, context or {}, by))
 
@@ -95,13 +96,19 @@ class Agents(Collection[Agent]):
                 raise NotFound
             row = self._override_row(agent_id)
             override = self._override(row, selector, by)
-            return Candidate.code(agent, selector, row=row, override=override)
+            return self._code_candidate(agent, selector, row, override)
         if not as_part:
             return Candidate.stored(self.get(agent_id, selector, by=by))
         row = self._with_versions.filter(pk=agent_id).first()
         if row is None or (selector.status is Status.PUBLISHED and row.active_id is None):
             raise NotFound
         return Candidate.stored(select(row, selector, by))
+
+    def _code_candidate(
+        self, agent: CodeAgent, selector: Selector, row: Agent | None, override: Resolved[Agent] | None
+    ) -> Candidate:
+        home = self.code.workspace_id
+        return Candidate.code(agent, selector, workspace_id=home, row=row, override=override)
 
     # Overrides
 

@@ -108,11 +108,10 @@ class FileAgents(Agents):
         right: Right,
         by: Caller,
         expect: AnyCollection[str] | None = None,
-        *,
-        even_gone: bool = False,
+        **how: bool,
     ) -> Iterator[Agent]:
         with self._file_follows() as follow:
-            with super()._changing(resource_id, right, by, expect, even_gone=even_gone) as resource:
+            with super()._changing(resource_id, right, by, expect, **how) as resource:
                 before = resource.active_id
                 yield resource
             follow(resource_id, resource, before)
@@ -144,17 +143,20 @@ class FileAgents(Agents):
         if not deleted:
             self.records.record(agent, resource)
 
-    def _locked(self, resource_id: str, by: Caller) -> Agent:
+    def _locked(self, resource_id: str, by: Caller, *, for_deletion: bool = False) -> Agent:
         agent = self.code.get(resource_id)
-        override = self.records.record(agent, self._locked_row(resource_id)) if agent else None
+        row = self._locked_row(resource_id, for_deletion=for_deletion) if agent else None
+        override = self.records.record(agent, row) if agent else None
         if override is None:
-            return super()._locked(resource_id, by)
+            return super()._locked(resource_id, by, for_deletion=for_deletion)
         if not self._is_readable(override, by):
             raise NotFound
         return override
 
-    def _locked_row(self, agent_id: str) -> Agent | None:
-        rows = self.all.locked().filter(pk=agent_id, workspace=self.code.workspace_id)
+    def _locked_row(self, agent_id: str, *, for_deletion: bool) -> Agent | None:
+        rows = self.all.locked(for_deletion=for_deletion).filter(
+            pk=agent_id, workspace=self.code.workspace_id
+        )
         row = rows.first()
         if row is None:
             # Whoever comes second to make the first draft waits here, and then finds the row.

@@ -16,7 +16,16 @@ from versioning.access import APPLICATION, Caller, Right
 from versioning.dependents import refuse_unpublished_blocks, warnings_for
 from versioning.editor.reading import Label, Reading, Who, caller_of, custom_label
 from versioning.errors import EditConflict, InUse, Invalid, NotFound
-from versioning.models import Action, Agent, AuditEntry, Version, VersionedResource, Visibility
+from versioning.grants import grant, keep_targets
+from versioning.models import (
+    Action,
+    Agent,
+    AgentVersion,
+    AuditEntry,
+    Version,
+    VersionedResource,
+    Visibility,
+)
 from versioning.resolution import Resolved, find_version
 from versioning.selectors import State, Status
 from versioning.served import Notice
@@ -125,7 +134,7 @@ class Publishing(Reading[R]):
         With `if_unused`, raises `InUse` when a published agent refers to it.
         """
         by = caller_of(by)
-        with self._changing(resource_id, Right.PUBLISH, by, expect) as resource:
+        with self._changing(resource_id, Right.PUBLISH, by, expect, for_deletion=True) as resource:
             if if_unused:
                 self._refuse_in_use(resource_id, by)
             self._note(Action.DELETE, resource, by, from_version=resource.active_id)
@@ -188,13 +197,14 @@ class Publishing(Reading[R]):
         expect: Collection[str] | None = None,
         *,
         even_gone: bool = False,
+        for_deletion: bool = False,
     ) -> Iterator[R]:
         """Give out a resource in a transaction with its row locked, and store what was changed.
 
         Raises `NotFound`, `Forbidden` without the right, `EditConflict` when no expected tag holds.
         """
         with transaction.atomic():
-            resource = self._locked(resource_id, by)
+            resource = self._locked(resource_id, by, for_deletion=for_deletion)
             if resource.gone and not even_gone:
                 raise NotFound
             by.require(right, resource.workspace_id)
@@ -207,9 +217,9 @@ class Publishing(Reading[R]):
             if resource.last_number != last_number and settings.EDITOR_KEEP_VERSIONS:
                 self._prune(resource, settings.EDITOR_KEEP_VERSIONS, by)
 
-    def _locked(self, resource_id: str, by: Caller) -> R:
+    def _locked(self, resource_id: str, by: Caller, *, for_deletion: bool = False) -> R:
         """Return a resource with its row locked; raises `NotFound`."""
-        return self._one(self._readable(by).locked(), resource_id)
+        return self._one(self._readable(by).locked(for_deletion=for_deletion), resource_id)
 
     def _store(self, resource: R) -> None:
         """Store what was changed of the row."""
@@ -223,10 +233,18 @@ class Publishing(Reading[R]):
         return resource.versions.count() == 1
 
     def _activate(self, resource: R, version: Snapshot, by: Caller) -> None:
-        """Move the pointer that serves, once what the version needs is published too."""
-        if version.version_id == resource.active_id:
+        """Move the pointer that serves, once what the version needs is published too.
+
+        A version that is published already is published anew where the caller may read something that it
+        was not granted before, such as a sub-agent that was made only after it.
+        """
+        keep_targets(version.config)
+        is_live = version.version_id == resource.active_id
+        if not is_live:
+            refuse_unpublished_blocks(version.config, by)
+        changed = isinstance(version, AgentVersion) and grant(version, by, self.code, anew=not is_live)
+        if is_live and not changed:
             return
-        refuse_unpublished_blocks(version.config, by)
         self._note(
             Action.PUBLISH, resource, by, from_version=resource.active_id, to_version=version.version_id
         )

@@ -17,6 +17,9 @@ class Reference(models.Model):
     """A version refers to something by id; kept as a row, so that dependents are one query."""
 
     target_id = models.CharField(max_length=200, db_index=True)
+    target_uuid = models.UUIDField(null=True, editable=False)
+    """The identity of the target that whoever published the version last was allowed to read; null when
+    there was none. The id alone says nothing: another workspace can take it once it is free."""
 
     class Meta:
         abstract = True

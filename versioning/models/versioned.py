@@ -13,12 +13,13 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
-import uuid
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from uuid import UUID, uuid4
 
 from django.conf import settings
-from django.db import models
+from django.db import connections, models
 from django.db.models import Q
 from django.utils import timezone
 
@@ -67,15 +68,34 @@ class VersionedQuerySet(models.QuerySet[R]):
         """Keep those of which the caller may read drafts and history."""
         return self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
 
-    def locked(self) -> Self:
-        """Lock the rows until the transaction ends, so that saves take their numbers in turn."""
-        return self.select_for_update(of=("self",))
+    def locked(self, *, for_deletion: bool = False) -> Self:
+        """Lock the rows until the transaction ends, so that saves take their numbers in turn.
+
+        Only a deletion waits for whoever has been promised that the rows stay (see `keep_existing`).
+        """
+        return self.select_for_update(of=("self",), no_key=not for_deletion)
+
+    def keep_existing(self, ids: Iterable[str]) -> None:
+        """Keep the rows with these ids from being deleted until the transaction ends; changes go on.
+
+        Django has no word for PostgreSQL's `FOR KEY SHARE`, the lock that its foreign keys take: it
+        stops deletions alone, so that two agents that refer to each other can be published at once.
+        SQLite has one writer at a time, so there nothing needs to be locked.
+        """
+        database = connections[self.db]
+        wanted = sorted(ids)
+        if wanted and database.vendor == "postgresql":
+            table = database.ops.quote_name(self.model._meta.db_table)
+            with database.cursor() as cursor:
+                # Nothing but the name of the table is put in.
+                rows = f"SELECT id FROM {table} WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE"  # noqa: S608
+                cursor.execute(rows, [wanted])
 
 
 class Version(models.Model):
     """One saved configuration. Never changed; knows no status of its own."""
 
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     number = models.PositiveIntegerField(editable=False)
     config_json = models.TextField(editable=False)
     digest = models.CharField(max_length=64, editable=False)
@@ -125,6 +145,8 @@ class VersionedResource(models.Model):
     """A stored agent or a prompt block: its pointers, its owner, and what is not versioned."""
 
     id = models.CharField(primary_key=True, max_length=200)
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
+    """Its identity: an id can be used again by somebody else after a deletion, this cannot."""
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="+")
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", editable=False
@@ -151,9 +173,9 @@ class VersionedResource(models.Model):
 
     if TYPE_CHECKING:
         active_version: Any
-        active_version_id: uuid.UUID | None
+        active_version_id: UUID | None
         latest_version: Any
-        latest_version_id: uuid.UUID
+        latest_version_id: UUID
         versions: RelatedManager[Version]
         # Of a model that each kind declares for itself, so its fields are not known here.
         labels: RelatedManager[Any]
@@ -227,7 +249,7 @@ class VersionedResource(models.Model):
         state = f"{self.pk}\n{self.latest_id}\n{self.active_id}\n{self.revision}"
         return hashlib.sha256(state.encode()).hexdigest()[:32]
 
-    def version(self, version_id: uuid.UUID) -> Version:
+    def version(self, version_id: UUID) -> Version:
         """Return one of the versions with its author; raises `DoesNotExist` for any other."""
         return self.versions.select_related("author").get(pk=version_id)
 
@@ -254,7 +276,7 @@ class VersionedResource(models.Model):
         """
         self.last_number += 1
         version: Version = self.version_model(
-            id=uuid.uuid4(),
+            id=uuid4(),
             resource_id=self.pk,
             number=self.last_number,
             config_json=canonical.dump(config),
@@ -276,7 +298,7 @@ class VersionedResource(models.Model):
             reference.write(version)
         return version
 
-    def activate(self, version_id: uuid.UUID | None, *, by_id: int | None) -> None:
+    def activate(self, version_id: UUID | None, *, by_id: int | None) -> None:
         """Point at the version that is served, or at none; the row must be locked."""
         self.active_version_id = version_id
         self.published_at = timezone.now() if version_id is not None else None

@@ -10,6 +10,7 @@ import logging
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from uuid import UUID
 
 from versioning.errors import Forbidden, NotFound
 from versioning.overrides import CodeAgent
@@ -43,7 +44,9 @@ class Plan:
 
     root: ResolvedAgent
     agents: Mapping[str, ResolvedAgent]
-    """By id, the called one included. A sub-agent that is not here is not available."""
+    """By id, the called one included."""
+    delegations: Mapping[str, frozenset[str]]
+    """To whom each agent can delegate. A sub-agent that is not in its set is not available to it."""
     warnings: tuple[Notice, ...]
 
     @property
@@ -64,113 +67,146 @@ def plan(
 
     The agent's own version comes from its entry in the context's versions, from `self` or from
     `selector`, else from `default`; None stands for the agent as its code says. Raises `Invalid`
-    when it is selected twice, `NotFound` when it cannot be resolved, `Forbidden` for versions that
-    the caller may not read, `VersionUnresolved` in place of a fallback when `strict` is asked for.
+    when it is selected twice, `NotFound` when it cannot be resolved, `Forbidden` for a version of it
+    that the caller may not read, `VersionUnresolved` in place of a fallback when `strict` is asked for.
     """
     choice = own_choice(agent_id, context, selector)
     planner = _Planner(catalogue, context)
     root = planner.called(agent_id, choice, default)
     planner.explore(root)
-    return Plan(root=root, agents=planner.agents, warnings=planner.notices(root))
+    return Plan(
+        root=root, agents=planner.agents, delegations=planner.delegations, warnings=planner.notices(root)
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Place:
+    """Where a sub-agent is named: what the agent that names it may run, whoever calls."""
+
+    is_live: bool
+    """Whether that agent runs as it was published."""
+    identity: UUID | None
+    """The one sub-agent that may run as a part of it; None when none may."""
 
 
 class _Planner:
-    """The plan of one request while it is being made."""
+    """The plan of one request while it is being made.
+
+    Whether a sub-agent is available is asked anew for every agent that names it: one that may run as
+    part of the one agent does not run for another that merely names it too.
+    """
 
     def __init__(self, catalogue: Catalogue, context: RequestContext) -> None:
         self.agents: dict[str, ResolvedAgent] = {}
+        self.delegations: dict[str, frozenset[str]] = {}
         self._catalogue = catalogue
         self._context = context
         self._strict = VersionsMap.merged(catalogue.versions, context.versions).strict or False
         self._warnings: dict[tuple[str, str | None], Notice] = {}
-        self._missing: dict[str, bool] = {}  # sub-agent that is not available → looked for as a part
+        self._unavailable: dict[str, None] = {}  # a set in the order in which they were met
+        self._found: dict[tuple[str, Selector, bool, bool], ResolvedAgent | None] = {}
 
     def called(self, agent_id: str, choice: Choice | None, default: Selector | None) -> ResolvedAgent:
         """Return the called agent."""
         if choice is not None:
-            return self._serve(agent_id, choice, as_part=False)
+            return self._serve(agent_id, choice)
         if default is not None:
-            return self._serve(agent_id, Choice(selector=default, by=self._context.by), as_part=False)
+            return self._serve(agent_id, Choice(selector=default, by=self._context.by))
         if agent_id not in self._catalogue.code:
             raise NotFound
         return as_code(self._catalogue.code[agent_id], self._context.values)
 
     def explore(self, root: ResolvedAgent) -> None:
-        """Find every agent that can be reached, each once; the nearest first."""
+        """Find every agent that can be reached, the nearest first."""
         self.agents[root.id] = root
         parents = deque([root])
         while parents:
             parent = parents.popleft()
-            as_part = _is_published(parent)
+            is_live = _is_published(parent)
+            granted = self._catalogue.store.granted_sub_agents(parent) if is_live and parent.agents else {}
+            available = set()
             for agent_id in parent.agents:
-                # A published agent opens what it delegates to, also when a draft has knocked before.
-                if agent_id in self.agents or (agent_id in self._missing and not as_part):
-                    continue
-                served = self._sub_agent(agent_id, as_part=as_part)
+                served = self._sub_agent(agent_id, _Place(is_live=is_live, identity=granted.get(agent_id)))
                 if served is None:
-                    self._missing[agent_id] = as_part
-                else:
-                    self._missing.pop(agent_id, None)
+                    self._unavailable[agent_id] = None
+                    continue
+                available.add(agent_id)
+                if agent_id not in self.agents:
                     self.agents[agent_id] = served
                     parents.append(served)
+            self.delegations[parent.id] = frozenset(available)
 
     def notices(self, root: ResolvedAgent) -> tuple[Notice, ...]:
         """Return everything that the caller should know; raises `VersionUnresolved` if that is too much."""
-        for agent_id in self._missing:
+        for agent_id in self._unavailable:
             self._fall_back(
                 "agent_unavailable", f"The sub-agent {agent_id!r} is not available.", f"agents.{agent_id}"
             )
         for agent_id in self._context.versions.agents:
-            if agent_id not in self.agents:
-                self._not_applied(f"versions.agents.{agent_id}")
+            place = f"versions.agents.{agent_id}"
+            if agent_id not in self.agents and ("version_unresolved", place) not in self._warnings:
+                self._warn(
+                    Notice(
+                        "version_not_applied",
+                        f"{place} is not applied: the agent takes no part in this request.",
+                        place,
+                    )
+                )
         own = [notice for served in self.agents.values() for notice in _notices_of(served, root)]
         return (*own, *self._warnings.values())
 
-    def _sub_agent(self, agent_id: str, *, as_part: bool) -> ResolvedAgent | None:
+    def _sub_agent(self, agent_id: str, place: _Place) -> ResolvedAgent | None:
+        """Return a sub-agent as it runs for the agent at this place; None when it is not available."""
         choice = sub_agent_choice(agent_id, self._context, self._catalogue.versions)
-        if choice is not None and choice.is_entry and not self._catalogue.has_editor:
-            return self._unresolved(agent_id, choice, as_part=as_part)
-        if choice is None or choice.selector == PUBLISHED:
-            return self._published(agent_id, as_part=as_part)
-        # The framework's own choices need no right of the caller, but they open no closed door.
-        if not as_part and not self._readable(agent_id):
-            self._not_applied(choice.place)
-            return None
-        try:
-            return self._serve(agent_id, choice, as_part=False)
-        except NotFound:
-            if self._readable(agent_id):
-                return self._unresolved(agent_id, choice, as_part=as_part)
-        self._not_applied(choice.place)
-        return self._published(agent_id, as_part=as_part)
+        if choice is None:
+            return self._published(agent_id, place)
+        if self._catalogue.has_editor or not choice.is_entry:
+            if choice.selector == PUBLISHED:
+                return self._published(agent_id, place)
+            served = self._look_up(agent_id, choice)
+            # The framework's own choices need no right of the caller, but they open no closed door.
+            if served is not None and (choice.by is self._context.by or self._admits(served, place)):
+                return served
+        return self._unresolved(agent_id, choice, place)
 
-    def _published(self, agent_id: str, *, as_part: bool) -> ResolvedAgent | None:
-        try:
-            served = self._serve(agent_id, Choice(selector=PUBLISHED, by=self._context.by), as_part=as_part)
-        except (NotFound, Forbidden):
-            return None
-        # What runs as a part is the same whoever calls: never the latest in place of a published version.
-        return None if as_part and not _is_published(served) else served
+    def _published(self, agent_id: str, place: _Place) -> ResolvedAgent | None:
+        """Return what is published of a sub-agent, as a part of the agent at this place or for the caller."""
+        if place.identity is not None:
+            part = self._look_up(agent_id, self._published_choice, as_part=True)
+            if part is not None and part.uuid == place.identity and _is_published(part):
+                return part
+        served = self._look_up(agent_id, self._published_choice)
+        # What a published agent runs is never the latest version in place of a published one.
+        return served if served is None or not place.is_live or _is_published(served) else None
 
-    def _unresolved(self, agent_id: str, choice: Choice, *, as_part: bool) -> ResolvedAgent | None:
+    def _admits(self, served: ResolvedAgent, place: _Place) -> bool:
+        """Say whether the agent at this place may run a sub-agent, in whatever version."""
+        return served.uuid == place.identity or self._look_up(served.id, self._published_choice) is not None
+
+    def _unresolved(self, agent_id: str, choice: Choice, place: _Place) -> ResolvedAgent | None:
+        """Return what runs in place of a version that is not there, or not the caller's to use.
+
+        The caller is told the same in either case, and about agents that do not exist.
+        """
         reason = "cannot be resolved" if self._catalogue.has_editor else "needs an editor, and there is none"
         message = f"The version of the sub-agent {agent_id!r} that {choice.place} selects {reason}"
-        in_code = agent_id in self._catalogue.code
+        served = self._published(agent_id, place)
+        in_code = served is not None and served.source == "code"
         instead = "it runs as its code says" if in_code else "its published version runs, if it has one"
         self._fall_back("version_unresolved", f"{message}; {instead}.", choice.place)
-        if agent_id in self._catalogue.code:
-            return as_code(self._catalogue.code[agent_id], self._context.values)
-        served = self._published(agent_id, as_part=as_part)
-        return served if served is not None and _is_published(served) else None
+        return as_code(self._catalogue.code[agent_id], self._context.values) if in_code else served
 
-    def _readable(self, agent_id: str) -> bool:
-        try:
-            self._serve(agent_id, Choice(selector=PUBLISHED, by=self._context.by), as_part=False)
-        except (NotFound, Forbidden):
-            return False
-        return True
+    def _look_up(self, agent_id: str, choice: Choice, *, as_part: bool = False) -> ResolvedAgent | None:
+        """Return a version of a sub-agent, or None; each is asked for once in a request."""
+        asked = (agent_id, choice.selector, choice.by is self._context.by, as_part)
+        if asked not in self._found:
+            try:
+                self._found[asked] = self._serve(agent_id, choice, as_part=as_part)
+            except (NotFound, Forbidden):
+                self._found[asked] = None
+        return self._found[asked]
 
-    def _serve(self, agent_id: str, choice: Choice, *, as_part: bool) -> ResolvedAgent:
+    def _serve(self, agent_id: str, choice: Choice, *, as_part: bool = False) -> ResolvedAgent:
         try:
             return self._catalogue.store.serve(
                 agent_id, choice.selector, context=self._context.values, by=choice.by, as_part=as_part
@@ -180,16 +216,15 @@ class _Planner:
                 raise
             raise Forbidden(f"{choice.place}: {fault.message}") from fault
 
+    @property
+    def _published_choice(self) -> Choice:
+        return Choice(selector=PUBLISHED, by=self._context.by)
+
     def _fall_back(self, code: str, message: str, place: str | None) -> None:
         if self._strict:
             raise VersionUnresolved(message)
         logger.warning("%s", message)
         self._warn(Notice(code, message, place))
-
-    def _not_applied(self, place: str | None) -> None:
-        # One sentence for both reasons: it must not tell what exists.
-        message = "is not applied: the agent takes no part in this request, or you cannot read it."
-        self._warn(Notice("version_not_applied", f"{place} {message}", place))
 
     def _warn(self, notice: Notice) -> None:
         self._warnings.setdefault((notice.code, notice.field), notice)

@@ -136,14 +136,16 @@ class _Run:
 
     def _delegations(self, fitted: Fitted, chain: Chain) -> list[Tool[Any]]:
         return [
-            self._delegation(agent_id, usage.get("description"), chain)
+            self._delegation(fitted.served.id, agent_id, usage.get("description"), chain)
             for agent_id, usage in fitted.served.agents.items()
         ]
 
-    def _delegation(self, agent_id: str, description: str | None, chain: Chain) -> Tool[Any]:
+    def _delegation(self, parent_id: str, agent_id: str, description: str | None, chain: Chain) -> Tool[Any]:
+        # What another agent of this run may ask is no business of this one.
+        is_available = agent_id in self._prepared.plan.delegations[parent_id]
+
         async def delegate(message: str) -> str:
-            fitted = self._prepared.agents.get(agent_id)
-            if fitted is None:
+            if not is_available or agent_id not in self._prepared.agents:
                 return f"The agent {agent_id!r} is not available."
             refused = refusal(agent_id, chain)
             if refused is not None:
@@ -152,7 +154,7 @@ class _Run:
             messages = await self._ask(agent_id, message, (), (*chain, agent_id))
             return _last_response(messages).text or ""
 
-        served = self._prepared.plan.agents.get(agent_id)
+        served = self._prepared.plan.agents[agent_id] if is_available else None
         own = (
             served.description or f"Delegates to {served.name}."
             if served

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
+from uuid import UUID
 
 from versioning.access import Caller
 from versioning.conditions import choose
 from versioning.errors import NotFound
 from versioning.instructions import BlockReport, assemble
-from versioning.overrides import CodeAgent, code_config
+from versioning.overrides import IN_CODE, CodeAgent, code_config
 from versioning.selectors import PUBLISHED, Selector, Status
 from versioning.served import Notice, ResolvedAgent
 
@@ -25,9 +26,16 @@ class AgentStore(Protocol):
     ) -> ResolvedAgent:
         """Return the agent that the selector names, with its override applied.
 
-        `as_part`: it runs as part of a published agent, so its published version is served whoever
-        calls. Raises `NotFound` for an unknown agent, version or label and for one that the caller
-        cannot read, `Forbidden` when the caller may read the agent but not this version of it.
+        `as_part`: it runs as part of a published agent to which it was granted (see
+        `granted_sub_agents`), so its published version is served whoever calls. Raises `NotFound` for
+        an unknown agent, version or label and for one that the caller cannot read, `Forbidden` when the
+        caller may read the agent but not this version of it.
+        """
+
+    def granted_sub_agents(self, parent: ResolvedAgent) -> Mapping[str, UUID]:
+        """Return which sub-agents run as a part of a published agent, whoever calls: their identities by id.
+
+        An id that is not in the answer, or that another agent has by now, is nobody's word for anything.
         """
 
 
@@ -49,6 +57,10 @@ class CodeOnly:
             raise NotFound
         return as_code(self._agents[agent_id], context, selector)
 
+    def granted_sub_agents(self, parent: ResolvedAgent) -> Mapping[str, UUID]:
+        """Return every sub-agent that code defines: all of them are parts of one application."""
+        return {agent_id: IN_CODE for agent_id in parent.agents if agent_id in self._agents}
+
 
 def as_code(agent: CodeAgent, context: Mapping[str, Any], selector: Selector = PUBLISHED) -> ResolvedAgent:
     """Return the agent exactly as its code says, whatever is stored for it.
@@ -60,6 +72,7 @@ def as_code(agent: CodeAgent, context: Mapping[str, Any], selector: Selector = P
     instructions, reports = assemble(config["instructions"], context, {})
     return ResolvedAgent(
         id=agent.id,
+        uuid=IN_CODE,
         name=agent.name,
         description=agent.description or None,
         instructions=instructions,

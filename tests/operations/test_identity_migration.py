@@ -1,0 +1,98 @@
+"""What an upgrade grants to agents that were published before anybody wrote down what they may run."""
+
+from __future__ import annotations
+
+import datetime
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.state import StateApps
+from django.utils import timezone
+
+BEFORE = [("versioning", "0001_initial")]
+AFTER = [("versioning", "0002_identity")]
+NOW = timezone.now()
+
+
+def migrate(targets: list[tuple[str, str]]) -> StateApps:
+    executor = MigrationExecutor(connection)
+    executor.migrate(targets)
+    return MigrationExecutor(connection).loader.project_state(targets).apps
+
+
+@pytest.fixture
+def first_release(transactional_db: None) -> Iterator[StateApps]:
+    latest = [
+        key for key in MigrationExecutor(connection).loader.graph.leaf_nodes() if key[0] == "versioning"
+    ]
+    yield migrate(BEFORE)
+    migrate(latest)
+
+
+def stored(
+    apps: StateApps, kind: str, resource_id: str, workspace: str, created_at: datetime.datetime = NOW
+) -> Any:
+    """Insert a published resource as the first release stored it; return the id of its version."""
+    version_id = uuid.uuid4()
+    with transaction.atomic():
+        apps.get_model("versioning", kind).objects.create(
+            id=resource_id,
+            workspace_id=workspace,
+            last_number=1,
+            active_version_id=version_id,
+            latest_version_id=version_id,
+            published_at=NOW,
+            created_at=created_at,
+        )
+        apps.get_model("versioning", f"{kind}Version").objects.create(
+            id=version_id,
+            resource_id=resource_id,
+            number=1,
+            config_json="{}",
+            digest="",
+            name="",
+            search_text="",
+            changed_fields=[],
+            change_message="",
+        )
+    return version_id
+
+
+def test_what_was_published_before_is_granted_within_its_workspace_alone(first_release: StateApps) -> None:
+    apps = first_release
+    for workspace in ("default", "acme", "elsewhere"):
+        workspaces = apps.get_model("versioning", "Workspace").objects
+        workspaces.get_or_create(id=workspace, defaults={"name": workspace})
+    later = NOW + datetime.timedelta(days=1)
+    stored(apps, "Agent", "ours", "acme")
+    stored(apps, "Agent", "theirs", "elsewhere")
+    stored(apps, "PromptBlock", "our-words", "acme", later)
+    stored(apps, "PromptBlock", "their-words", "elsewhere")
+    stored(apps, "PromptBlock", "taken-over", "elsewhere", later)
+    for lead, workspace in (("lead", "acme"), ("lead-of-code", "default")):
+        version_id = stored(apps, "Agent", lead, workspace)
+        for model, targets in {
+            "SubAgentReference": ["ours", "theirs", "in-code"],
+            "BlockReference": ["our-words", "their-words", "taken-over", "missing"],
+        }.items():
+            for target in targets:
+                apps.get_model("versioning", model).objects.create(version_id=version_id, target_id=target)
+    apps = migrate(AFTER)
+
+    def granted(model: str, lead: str) -> dict[str, uuid.UUID]:
+        rows = apps.get_model("versioning", model).objects.filter(version__resource_id=lead)
+        return dict(rows.exclude(target_uuid=None).values_list("target_id", "target_uuid"))
+
+    def identity(kind: str, resource_id: str) -> uuid.UUID:
+        return apps.get_model("versioning", kind).objects.get(pk=resource_id).uuid
+
+    assert granted("SubAgentReference", "lead") == {"ours": identity("Agent", "ours")}
+    assert granted("SubAgentReference", "lead-of-code") == {"in-code": uuid.UUID(int=0)}
+    assert granted("BlockReference", "lead") == {
+        "our-words": identity("PromptBlock", "our-words"),
+        "their-words": identity("PromptBlock", "their-words"),
+    }

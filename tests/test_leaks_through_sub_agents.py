@@ -1,0 +1,199 @@
+"""A sub-agent opens no door: what runs as part of a published agent is what its publisher could read.
+
+And it is that very agent: whoever takes its id later has taken a name and nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, Answer, Api
+from tests.support.people import key_of, person
+from tests.support.runs import ECHO, agent, ran, run
+from versioning.access import Role
+from versioning.models import ApiKey, Membership, SubAgentReference
+
+SECRET = "the words of the other workspace"
+
+PLACES: dict[str, Callable[[str], Any]] = {
+    "plain": lambda agent_id: {agent_id: {}},
+    "in a variant": lambda agent_id: [{"value": {agent_id: {}}}],
+}
+
+
+def theirs(cast: Cast, **more: Any) -> str:
+    """A published agent of `elsewhere`, private unless told otherwise."""
+    return agent(cast.charlie, "theirs", SECRET, workspaceId="elsewhere", **more)
+
+
+def told(answer: Answer) -> str:
+    """Everything that an answer says, but for what differs in any two: ids of versions and runs, times."""
+    assert answer.status < 300, answer.body
+    words = re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}|\d{4}-\d\d-\d\dT[\d:.]+Z", "…", str(answer.body))
+    return words.replace("nobody", "theirs")
+
+
+@pytest.fixture
+def member_of_both(cast: Cast) -> Api:
+    """A publisher of `acme` who is a viewer of `elsewhere`."""
+    person("bo", acme=Role.PUBLISHER, elsewhere=Role.VIEWER)
+    return key_of("bo")
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("caller", ["paula", "vera", "sam"])
+def test_a_foreign_private_sub_agent_is_told_from_no_missing_one(cast: Cast, place: str, caller: str) -> None:
+    theirs(cast)
+    person("sam")
+    api = key_of(caller)
+    answers = []
+    for target in ("theirs", "nobody"):
+        lead = f"lead-{target}"
+        body = {**AGENTS.body("lead", agents=PLACES[place](target), model=ECHO), "id": lead}
+        made = cast.paula.post(AGENTS.path, {**body, "autoPublish": False})
+        published = cast.paula.patch(AGENTS.url(lead), {"autoPublish": True, "visibility": "public"})
+        answers.append([made, published, run(api, lead)])
+    for foreign, missing in zip(*answers, strict=True):
+        assert told(foreign) == told(missing)
+        assert SECRET not in str(foreign.body)
+
+
+def test_nor_behind_a_part_of_ones_own(cast: Cast) -> None:
+    theirs(cast)
+    agent(cast.paula, "own-part", "part", agents={"theirs": {}})
+    agent(cast.paula, "lead", "lead", agents={"own-part": {}}, visibility="public")
+    for caller in (cast.paula, cast.vera, cast.charlie):
+        answer = ran(caller, "lead")
+        # charlie may run it anyway, and nobody else.
+        assert (SECRET in str(answer)) is (caller is cast.charlie)
+
+
+def test_a_public_sub_agent_that_turns_private_runs_for_others_no_more(cast: Cast) -> None:
+    theirs(cast, visibility="public")
+    agent(cast.paula, "lead", "lead", agents={"theirs": {}})
+    assert SECRET in ran(cast.vera, "lead")["text"]
+    assert cast.charlie.patch(AGENTS.url("theirs"), {"visibility": "private"}).status == 200
+    assert SECRET not in str(ran(cast.vera, "lead"))
+
+
+def test_a_sub_agent_runs_for_all_when_its_publisher_was_a_member_of_its_workspace(
+    cast: Cast, member_of_both: Api
+) -> None:
+    theirs(cast)
+    agent(member_of_both, "lead", "lead", workspaceId="acme", agents={"theirs": {}}, visibility="public")
+    Membership.objects.filter(user__username="bo", workspace="elsewhere").delete()
+    for caller in (cast.vera, cast.paula, member_of_both):
+        assert SECRET in ran(caller, "lead")["text"]
+
+
+def test_a_later_publisher_who_is_no_member_grants_it_no_more(cast: Cast, member_of_both: Api) -> None:
+    theirs(cast)
+    first = agent(member_of_both, "lead", "lead", workspaceId="acme", agents={"theirs": {}})
+    AGENTS.save(cast.paula, "lead", "lead 2", autoPublish=True)
+    assert SECRET not in str(ran(cast.vera, "lead"))
+    AGENTS.publish(cast.paula, "lead", first)
+    assert SECRET not in str(ran(cast.vera, "lead"))
+
+
+def test_publishing_what_is_published_takes_nothing_away(cast: Cast, member_of_both: Api) -> None:
+    theirs(cast)
+    first = agent(member_of_both, "lead", "lead", workspaceId="acme", agents={"theirs": {}})
+    AGENTS.publish(cast.paula, "lead", first)
+    assert cast.paula.patch(AGENTS.url("lead"), {"autoPublish": True}).status == 200
+    assert SECRET in ran(cast.vera, "lead")["text"]
+
+
+def test_a_key_for_one_workspace_grants_nothing_of_another(cast: Cast, member_of_both: Api) -> None:
+    theirs(cast)
+    owner = ApiKey.objects.filter(owner__username="bo").get().owner
+    workspace = Membership.objects.get(user=owner, workspace="acme").workspace
+    _, key = ApiKey.objects.issue(owner, workspace=workspace)
+    agent(Api(key), "lead", "lead", agents={"theirs": {}})
+    assert SECRET not in str(ran(cast.vera, "lead"))
+
+
+def test_what_runs_as_part_of_a_public_agent_cannot_be_called_past_it(cast: Cast) -> None:
+    theirs(cast)
+    agent(cast.paula, "spy", "spy", agents={"theirs": {}, "zdesk": {}})
+    agent(cast.charlie, "zdesk", "desk", workspaceId="elsewhere", visibility="public", agents={"theirs": {}})
+    # The echo model asks the first by id. That `theirs` takes part behind `zdesk` helps nobody else.
+    answer = ran(cast.paula, "spy")
+    assert "theirs" in answer["resolvedVersions"]
+    assert answer["toolResults"][0]["result"] == "The agent 'theirs' is not available."
+    assert SECRET not in str(answer)
+
+
+# Whoever takes an id over
+
+
+def test_a_namesake_in_another_workspace_hears_nothing(cast: Cast) -> None:
+    agent(cast.alice, "helper", "ours")
+    agent(cast.alice, "lead", "lead", agents={"helper": {}}, visibility="public")
+    assert cast.alice.delete(AGENTS.url("helper")).status == 200
+    assert "helper" not in ran(cast.vera, "lead")["resolvedVersions"]
+    agent(cast.charlie, "helper", SECRET, workspaceId="elsewhere")
+    for caller in (cast.alice, cast.vera):
+        answer = ran(caller, "lead")
+        assert SECRET not in str(answer) and "not available" in answer["text"]
+
+
+def test_a_public_namesake_is_not_it_either_and_runs_as_the_callers_own(cast: Cast) -> None:
+    agent(cast.alice, "helper", "ours")
+    agent(cast.alice, "lead", "lead", agents={"helper": {}})
+    assert cast.alice.delete(AGENTS.url("helper")).status == 200
+    agent(cast.charlie, "helper", SECRET, workspaceId="elsewhere", visibility="public")
+    assert SECRET in ran(cast.vera, "lead")["text"]
+    assert cast.charlie.patch(AGENTS.url("helper"), {"visibility": "private"}).status == 200
+    assert SECRET not in str(ran(cast.vera, "lead"))
+
+
+def test_a_sub_agent_that_is_made_later_is_granted_by_publishing_anew(cast: Cast) -> None:
+    version = agent(cast.alice, "lead", "lead", agents={"helper": {}}, visibility="public")
+    agent(cast.alice, "helper", "ours")
+    assert "ours" in ran(cast.vera, "lead")["text"]  # who may run it anyway
+    assert "ours" not in ran(cast.charlie, "lead")["text"]
+    tag = cast.alice.get(AGENTS.url("lead")).tag
+    AGENTS.publish(cast.alice, "lead", version)
+    assert "ours" in ran(cast.charlie, "lead")["text"]
+    assert cast.alice.get(AGENTS.url("lead")).tag != tag
+    tag = cast.alice.get(AGENTS.url("lead")).tag
+    AGENTS.publish(cast.alice, "lead", version)
+    assert cast.alice.get(AGENTS.url("lead")).tag == tag
+
+
+# What code defines
+
+
+def test_a_private_agent_of_the_code_is_told_from_no_missing_one(cast: Cast, settings: Any) -> None:
+    settings.EDITOR_FRAMEWORK = "tests.support.private_code.framework"
+    for target in ("hidden", "nobody"):
+        agent(cast.paula, f"lead-{target}", "lead", agents={target: {}})
+    for selector in ({"versionId": "gone"}, {"label": "gone"}, {"status": "draft"}, {"status": "published"}):
+        answers = [
+            str(ran(cast.paula, f"lead-{target}", versions={"agents": {target: selector}}))
+            for target in ("hidden", "nobody")
+        ]
+        assert "in code" not in answers[0]
+        shortened = {re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}|hidden|nobody", "…", answer) for answer in answers}
+        assert len(shortened) == 1
+
+
+def test_an_agent_of_the_code_is_part_of_what_its_own_workspace_publishes(cast: Cast, settings: Any) -> None:
+    settings.EDITOR_FRAMEWORK = "tests.support.private_code.framework"
+    person("dee", default=Role.PUBLISHER)
+    agent(key_of("dee"), "lead", "lead", agents={"hidden": {}}, visibility="public")
+    assert "in code" in ran(cast.charlie, "lead")["text"]
+    settings.EDITOR_FRAMEWORK = "tests.support.no_code.framework"
+    agent(key_of("dee"), "hidden", "a stored namesake")
+    assert "namesake" not in str(ran(cast.charlie, "lead"))
+
+
+def test_references_of_versions_that_were_never_published_grant_nothing(cast: Cast) -> None:
+    agent(cast.alice, "helper", "ours")
+    agent(cast.alice, "lead", "lead", agents={"helper": {}}, autoPublish=False)
+    assert not SubAgentReference.objects.exclude(target_uuid=None).exists()

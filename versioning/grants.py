@@ -1,0 +1,104 @@
+"""What a published version may run and show although its readers may not: settled when it goes live.
+
+A sub-agent runs as part of a published agent, and a prompt block of another workspace is shown in it,
+because whoever published the version was a member of the workspace that the target belongs to. What is
+granted is that very target: the id alone says nothing, because another workspace can take it once it is
+free. Within one workspace blocks need no grant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from uuid import UUID
+
+from versioning.access import Caller, Right
+from versioning.config import Config, referenced_agents
+from versioning.instructions import referenced_blocks
+from versioning.models import Agent, AgentVersion, BlockReference, PromptBlock, SubAgentReference
+from versioning.overrides import IN_CODE
+from versioning.registry import Registry
+from versioning.served import ResolvedAgent
+
+
+def keep_targets(config: Config) -> None:
+    """Keep what a configuration refers to from being deleted until the transaction ends.
+
+    Otherwise `delete(if_unused=True)` could miss an agent that is being published at this moment.
+    Agents come before prompt blocks, and each by id, so that nobody waits in a circle.
+    """
+    Agent.objects.all().keep_existing({target for _, target in referenced_agents(config)})
+    PromptBlock.objects.all().keep_existing({target for _, target in referenced_blocks(config)})
+
+
+def grant(version: AgentVersion, by: Caller, code: Registry, *, anew: bool) -> bool:
+    """Store which targets the caller, who makes the version go live, may read; say whether anything changed.
+
+    `anew` forgets what was granted before; otherwise grants are only added, for a version that is live
+    already.
+    """
+    changed = _grant(SubAgentReference, version, _readable_agents(version.config, by, code), anew=anew)
+    return _grant(BlockReference, version, _readable_blocks(version.config, by), anew=anew) or changed
+
+
+def granted_sub_agents(parent: ResolvedAgent, code: Registry) -> dict[str, UUID]:
+    """Return which sub-agents run as part of a published agent, whoever calls: their identities by id.
+
+    Those that code names are of the application's own making, or of the workspace that its agents
+    belong to. Two queries at most.
+    """
+    if parent.source != "code":
+        return granted(SubAgentReference, [parent.resolved_version_id]).get(parent.resolved_version_id, {})
+    in_code = {agent_id: IN_CODE for agent_id in parent.agents if agent_id in code.agents}
+    stored = Agent.objects.filter(pk__in=parent.agents.keys() - in_code.keys(), workspace=code.workspace_id)
+    return {**dict(stored.values_list("pk", "uuid")), **in_code}
+
+
+def granted(
+    references: type[SubAgentReference | BlockReference], version_ids: Iterable[str | None]
+) -> dict[str | None, dict[str, UUID]]:
+    """Return the identities that were granted to each of these versions, by the ids of the targets."""
+    found: dict[str | None, dict[str, UUID]] = {}
+    manager: Any = references._default_manager
+    rows = manager.filter(version_id__in=version_ids, target_uuid__isnull=False)
+    for version_id, target_id, target_uuid in rows.values_list("version_id", "target_id", "target_uuid"):
+        found.setdefault(str(version_id), {})[target_id] = target_uuid
+    return found
+
+
+def _readable_agents(config: Config, by: Caller, code: Registry) -> dict[str, UUID]:
+    wanted = {target for _, target in referenced_agents(config)}
+    if not wanted:
+        return {}
+    in_code = wanted & code.agents.keys()
+    rows = Agent.objects.filter(pk__in=wanted - in_code).values_list("pk", "uuid", "workspace_id")
+    readable = {pk: uuid for pk, uuid, workspace_id in rows if by.may(Right.READ, workspace_id)}
+    return readable | (dict.fromkeys(in_code, IN_CODE) if by.may(Right.READ, code.workspace_id) else {})
+
+
+def _readable_blocks(config: Config, by: Caller) -> dict[str, UUID]:
+    wanted = {target for _, target in referenced_blocks(config)}
+    if not wanted:
+        return {}
+    rows = PromptBlock.objects.filter(pk__in=wanted).values_list("pk", "uuid", "workspace_id")
+    return {pk: uuid for pk, uuid, workspace_id in rows if by.may(Right.READ, workspace_id)}
+
+
+def _grant(
+    references: type[SubAgentReference | BlockReference],
+    version: AgentVersion,
+    readable: Mapping[str, UUID],
+    *,
+    anew: bool,
+) -> bool:
+    """Store the identities with the references of the version; say whether any of them changed."""
+    changed = []
+    rows: Any = references._default_manager.filter(version=version)
+    for reference in rows:
+        identity = readable.get(reference.target_id, None if anew else reference.target_uuid)
+        if identity != reference.target_uuid:
+            reference.target_uuid = identity
+            changed.append(reference)
+    if changed:
+        references._default_manager.bulk_update(changed, ["target_uuid"])
+    return bool(changed)
