@@ -24,10 +24,10 @@ def look_up(question: str) -> str:
     return f"nothing about {question}"
 
 
-def define(settings: Any, root: Path, **about: Any) -> Framework:
-    """Define `answers` and its lead in code, with overrides as files in a folder."""
+def define(settings: Any, root: Path, *, source: str = "code", **about: Any) -> Framework:
+    """Define `answers` and its lead in code, with overrides as files in a folder, or as rows."""
     global framework  # noqa: PLW0603  EDITOR_FRAMEWORK names it
-    settings.EDITOR_SOURCE = "code"
+    settings.EDITOR_SOURCE = source
     settings.EDITOR_CODE_PATH = str(root)
     settings.EDITOR_FRAMEWORK = f"{__name__}.framework"
     installed._load.cache_clear()

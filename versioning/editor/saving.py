@@ -61,10 +61,11 @@ class Saving(Publishing[R]):
         changes = _merged(fields, named)
         resource_id = ids.slug(str(changes.get("name", ""))) if id is None else id
         config = self.schema_of(resource_id).edited({}, changes)
-        self._refuse(resource_id, changes)
         _check_id(resource_id, given=id)
-        self._refuse_taken(resource_id)
+        # What follows this is for who may save there: it tells of what exists.
         workspace_id = self._workspace_of(resource_id, workspace, by)
+        self._refuse(resource_id, changes)
+        self._refuse_taken(resource_id)
         record = {"metadata": _merged_metadata({}, metadata), "workspace_id": workspace_id}
         record |= self._visibility_of(resource_id, visibility, workspace_id, by)
         publish = self._whether_to_publish(resource_id, workspace_id, by, asked=publish)
