@@ -18,6 +18,7 @@ from studio.rows import code_agents
 from studio.workspaces import AdministrationPage, WorkspacePage
 from versioning.access import Caller
 from versioning.models import Action, AuditEntry
+from versioning.snapshots import reference_to_id
 
 PER_PAGE: Final = 50
 MAX_TEXT: Final = 200
@@ -80,7 +81,7 @@ class Line:
     address: str
     """Where its target is; empty for what is not there any more, and for people and keys."""
     versions: tuple[str, ...]
-    """What became of which version, such as `version 3 → version 4`."""
+    """What became of which version, such as `version 3 → Git 2f7341a`."""
     detail: str
 
 
@@ -133,7 +134,7 @@ def lines_of(entries: Sequence[AuditEntry], caller: Caller) -> list[Line]:
             words=_words_of(entry),
             address=addresses.get(entry.target, ""),
             versions=tuple(
-                numbers.get(version_id, version_id[:11])
+                numbers.get(version_id, reference_to_id(version_id))
                 for version_id in (entry.from_version, entry.to_version)
                 if version_id
             ),

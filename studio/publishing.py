@@ -10,11 +10,11 @@ from django.http import HttpRequest, HttpResponse
 from studio.compared import unchanged_titles
 from studio.comparing import Comparing
 from studio.confirming import WithUsers
-from studio.timeline import title_of
 from versioning.access import Right
 from versioning.errors import EditConflict, Invalid, NotFound
 from versioning.models import VersionedResource
 from versioning.selectors import Status
+from versioning.snapshots import title_of
 
 CHANGED = "Somebody changed this since you looked, so nothing was published. This is how it stands now."
 

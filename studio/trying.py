@@ -10,6 +10,7 @@ from studio.previewing import Statuses
 from versioning.errors import NotFound
 from versioning.ids import encode
 from versioning.selectors import Status
+from versioning.snapshots import title_of
 
 _TITLES = {Status.DRAFT: "Draft", Status.PUBLISHED: "Live"}
 
@@ -39,4 +40,4 @@ class TryPage(Statuses):
         if self.resource is None:
             return "In code"
         version = self.resource.latest if status is Status.DRAFT else self.resource.active
-        return f"Version {version.number}" if version else "In code"
+        return title_of(version) if version else "In code"

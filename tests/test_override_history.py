@@ -146,7 +146,7 @@ def test_a_commit_can_be_read_selected_and_compared(admin: Api, history: list[st
 def test_restoring_a_commit_makes_a_draft(admin: Api, repo: Repository, history: list[str]) -> None:
     restored = version(admin, history[0], "restore", method="POST")
     assert (restored.status, restored.body["instructions"], restored.body["state"]) == (201, "one", "draft")
-    assert restored.body["changeMessage"] == "Restored from version 1"
+    assert restored.body["changeMessage"] == f"Restored from Git {history[0][4:11]}"
     assert repo.config() == {"instructions": "three"}
     assert served(admin, "answers")["instructions"] == "three"
     entry = AuditEntry.objects.get(action="restore")
@@ -158,6 +158,7 @@ def test_activating_a_commit_gives_the_file_its_configuration(
 ) -> None:
     answer = version(admin, history[0], "activate", method="POST")
     assert (answer.status, answer.body["activeVersionId"]) == (200, history[0])
+    assert answer.body["message"] == f"Git {history[0][4:11]} is published."
     assert repo.text() == '{\n  "instructions": "one"\n}\n'
     assert record(admin)["activeVersionId"] == history[0]
     assert not AgentVersion.objects.exists()

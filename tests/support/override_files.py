@@ -68,7 +68,7 @@ class Repository(Folder):
 
     top: Path
 
-    def git(self, *arguments: str, **environment: str) -> str:
+    def git(self, *arguments: str, stdin: str = "", **environment: str) -> str:
         """Run a git command, as a developer with no settings of their own."""
         done = subprocess.run(
             ["git", "-C", str(self.top), *arguments],
@@ -81,6 +81,7 @@ class Repository(Folder):
                 **{f"GIT_{who}_EMAIL": "ann@example.com" for who in ("AUTHOR", "COMMITTER")},
                 **environment,
             },
+            input=stdin,
             capture_output=True,
             text=True,
             check=False,
@@ -96,6 +97,22 @@ class Repository(Folder):
             GIT_AUTHOR_DATE=at, GIT_COMMITTER_DATE=at,
         )  # fmt: skip
         return f"git-{self.git('rev-parse', 'HEAD')}"
+
+
+def long_history(repo: Repository, commits: int) -> None:
+    """Give a repository the oldest and the newest commit of the file, and many of another one between."""
+    path = f"service/editor/agents/{repo.path().name}"
+    who = "committer Ann Author <ann@example.com>"
+    stream = []
+    for number in range(commits):
+        is_end = number in {0, commits - 1}
+        name, text = (path, json.dumps({"instructions": f"{number}"})) if is_end else ("other", f"{number}")
+        stream.append(
+            f"commit refs/heads/main\n{who} {1767268800 + number} +0000\ndata 1\nx\n"
+            f"M 644 inline {name}\ndata {len(text)}\n{text}\n"
+        )
+    repo.git("fast-import", "--quiet", stdin="".join(stream))
+    repo.git("checkout", "--quiet", "--force", "main")
 
 
 def repository(top: Path, folder: str = "service/editor") -> Repository:

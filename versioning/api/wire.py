@@ -17,7 +17,7 @@ from versioning.registry import Registry
 from versioning.resolution import Resolved
 from versioning.selectors import Status
 from versioning.served import Notice, ResolvedAgent
-from versioning.snapshots import Snapshot
+from versioning.snapshots import Snapshot, title_of
 
 Wire = dict[str, Any]
 
@@ -93,7 +93,7 @@ def activated(resolved: Resolved[Any]) -> Wire:
     """Return what publishing answers with."""
     return {
         "success": True,
-        "message": f"Version {resolved.version.number} is published.",
+        "message": f"{title_of(resolved.version)} is published.",
         "activeVersionId": resolved.version.version_id,
         "warnings": [notice(warning) for warning in resolved.warnings],
     }

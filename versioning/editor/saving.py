@@ -19,7 +19,7 @@ from versioning.models import Action, Agent, Version, VersionedResource, Visibil
 from versioning.models.versioned import EDIT_MESSAGE, INITIAL_MESSAGE
 from versioning.resolution import Resolved, find_version
 from versioning.selectors import DRAFT, PUBLISHED, Selector
-from versioning.snapshots import Snapshot
+from versioning.snapshots import Snapshot, reference_to
 
 R = TypeVar("R", bound=VersionedResource)
 Fields = Mapping[str, Any]
@@ -220,7 +220,7 @@ class Saving(Publishing[R]):
 
     def _copy(self, resource: R, source: Snapshot, message: str | None, by: Caller) -> Version:
         changed = self.model.schema.changed(resource.latest.config, source.config)
-        default = f"Restored from version {source.number}"
+        default = f"Restored from {reference_to(source)}"
         return self._append(resource, source.config, changed, _message_or(default, message), by)
 
     def _append(self, resource: R, config: Config, changed: list[str], message: str, by: Caller) -> Version:
