@@ -256,7 +256,7 @@ def _changed_members(before: dict[str, Any], after: dict[str, Any], path: tuple[
 
 def _changed_items(before: list[Any], after: list[Any], path: tuple[str, ...]) -> list[Change]:
     """Return the changes of a list: items that are equal are found again wherever they stand."""
-    old, new = [canonical.dump(item) for item in before], [canonical.dump(item) for item in after]
+    old, new = [canonical.comparable(item) for item in before], [canonical.comparable(item) for item in after]
     gone, come = set(range(len(old))), set(range(len(new)))
     found: list[tuple[int, list[Change]]] = []
     gaps: list[tuple[range, range]] = []

@@ -170,6 +170,15 @@ def test_a_file_in_another_form_is_the_same_version(admin: Api, folder: Folder) 
     assert record(admin)["activeVersionId"] == version_id
 
 
+def test_a_file_that_writes_a_number_in_another_way_is_the_same_version(admin: Api, folder: Folder) -> None:
+    version_id = made(admin, mcpClients={"a": {"retries": 1.0}}, autoPublish=True)["activeVersionId"]
+    assert '"retries": 1.0' in folder.text()
+    folder.put({"mcpClients": {"a": {"retries": 1}}})
+    assert record(admin)["activeVersionId"] == version_id
+    folder.put({"mcpClients": {"a": {"retries": True}}})
+    assert record(admin)["activeVersionId"].startswith("file-")
+
+
 def test_a_file_that_goes_back_is_the_older_version(admin: Api, folder: Folder) -> None:
     first = made(admin, instructions="one", autoPublish=True)["activeVersionId"]
     AGENTS.save(admin, "answers", "two", autoPublish=True)

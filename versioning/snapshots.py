@@ -34,7 +34,7 @@ class Snapshot(Protocol):
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of the canonical text of `config`."""
+        """What configurations share that are equal (`canonical.digest`)."""
 
     @property
     def changed_fields(self) -> list[str]:
