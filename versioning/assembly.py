@@ -11,13 +11,14 @@ from uuid import UUID
 from versioning.access import Caller, Right
 from versioning.conditions import choose, holds
 from versioning.config import Config
+from versioning.context_schema import SCHEMA_FIELD, UnusableSchema, refusals
 from versioning.grants import granted
 from versioning.instructions import BlockReport, BlockText, assemble, referenced_blocks
 from versioning.models import Agent, BlockReference, PromptBlock
 from versioning.overrides import IN_CODE, CodeAgent, laid_over
 from versioning.resolution import Resolved
 from versioning.selectors import Selector, Status
-from versioning.served import Notice, ResolvedAgent
+from versioning.served import CONTEXT_INVALID, Notice, ResolvedAgent
 
 
 @dataclass(frozen=True)
@@ -199,7 +200,10 @@ def _build(candidate: Candidate, context: Mapping[str, Any], texts: Texts) -> Re
         active_version_id=candidate.active_version_id,
         selector=candidate.selector,
         fallback=candidate.fallback,
-        warnings=tuple(_left_out(report) for report in absent),
+        warnings=(
+            *(_left_out(report) for report in absent),
+            *context_notices(config.get(SCHEMA_FIELD), context),
+        ),
         blocks=tuple(reports),
     )
 
@@ -212,6 +216,16 @@ def _offered(value: Any, context: Mapping[str, Any]) -> dict[str, Any]:
         for key, usage in chosen.items()
         if holds(usage.get("rules"), context)
     }
+
+
+def context_notices(schema: Any, context: Mapping[str, Any]) -> list[Notice]:
+    """Return what a `requestContextSchema` has against a context; nothing without a schema."""
+    if schema is None:
+        return []
+    try:
+        return [Notice(CONTEXT_INVALID, issue.message, issue.field) for issue in refusals(schema, context)]
+    except UnusableSchema as fault:
+        return [Notice("request_context_unchecked", f"The schema cannot be used: {fault}.", SCHEMA_FIELD)]
 
 
 def _left_out(report: BlockReport) -> Notice:

@@ -167,7 +167,7 @@ def _parsed_config(content: bytes) -> Config | None:
 def _config_of(value: Any) -> Config:
     if not isinstance(value, dict):
         raise Invalid.field("file", "must be a JSON object")
-    return AGENT_OVERRIDE.edited({}, value)
+    return AGENT_OVERRIDE.read(value)
 
 
 def _file_version(agent: CodeAgent, stored: StoredFile) -> FileVersion | None:
