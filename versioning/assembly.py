@@ -12,6 +12,7 @@ from versioning.access import Caller, Right
 from versioning.conditions import choose, holds
 from versioning.config import Config
 from versioning.context_schema import SCHEMA_FIELD, UnusableSchema, refusals
+from versioning.errors import NoInstructions
 from versioning.grants import granted
 from versioning.instructions import BlockReport, BlockText, assemble, referenced_blocks
 from versioning.models import Agent, BlockReference, PromptBlock
@@ -181,12 +182,15 @@ def _policy(resolved: Resolved[Agent]) -> Blocks:
 
 def _build(candidate: Candidate, context: Mapping[str, Any], texts: Texts) -> ResolvedAgent:
     config = candidate.config
+    if "instructions" not in config:
+        raise NoInstructions(candidate.id)
     instructions, reports = assemble(config["instructions"], context, texts)
     absent = (report for report in reports if report.reason in {"missing", "unpublished"})
     return ResolvedAgent(
         id=candidate.id,
         uuid=candidate.uuid,
-        name=config["name"],
+        # What is left of an override whose agent the code does not define any more need not have one.
+        name=config.get("name", candidate.id),
         description=config.get("description"),
         instructions=instructions,
         tools=_offered(config.get("tools"), context),

@@ -244,6 +244,10 @@ class PreviewAnswer(Shape):
 
     result: str
     blocks: list[BlockShown]
+    warnings: Annotated[
+        list[NoticeAnswer],
+        Field(description="What the `requestContextSchema` of a block has against the context."),
+    ] = []
 
 
 class BlockUsed(Shape):

@@ -76,6 +76,8 @@ class Agents(Collection[Agent]):
             row = overrides.get(agent_id)
             override = select(row, PUBLISHED, by) if row and row.active_id else None
             candidates.append(self._code_candidate(agent, PUBLISHED, row, override))
+        # One whose code leaves its instructions to the editor is none before some are published.
+        candidates = [candidate for candidate in candidates if "instructions" in candidate.config]
         candidates.sort(key=lambda candidate: candidate.id)
         return tuple(all_assembled(candidates, context or {}, by))
 

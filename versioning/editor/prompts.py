@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from versioning.access import APPLICATION, Caller
-from versioning.assembly import Blocks, find_blocks
+from versioning.assembly import Blocks, context_notices, find_blocks
+from versioning.context_schema import SCHEMA_FIELD
 from versioning.dependents import Dependents, dependents_of
 from versioning.editor.agents import Agents
 from versioning.editor.collection import Collection
 from versioning.editor.reading import Who, caller_of
 from versioning.instructions import BlockReport, assemble
-from versioning.models import PromptBlock, PromptBlockLabel
+from versioning.models import PromptBlock, PromptBlockLabel, PromptBlockVersion
 from versioning.models.basis import Basis
 from versioning.models.versioned import VersionedQuerySet
 from versioning.registry import Registry
 from versioning.selectors import Status
+from versioning.served import Notice
 
 
 class Prompts(Collection[PromptBlock]):
@@ -56,3 +59,17 @@ class Prompts(Collection[PromptBlock]):
         wanted = {block["id"] for block in blocks if block["type"] == "prompt_block_ref"}
         found = find_blocks(wanted, Blocks.DRAFTS, caller_of(by))
         return assemble(blocks, context or {}, {block_id: block.text for block_id, block in found.items()})
+
+    def context_notices(
+        self, reports: Sequence[BlockReport], context: Mapping[str, Any] | None = None
+    ) -> list[Notice]:
+        """Return what the schemas of the blocks that a preview shows have against its context."""
+        shown = [report.version_id for report in reports if report.shown and report.version_id]
+        if not shown:
+            return []
+        with_schema = PromptBlockVersion.objects.filter(pk__in=shown, config_json__contains=SCHEMA_FIELD)
+        return [
+            replace(notice, message=f"Prompt block {version.resource_id!r}: {notice.message}")
+            for version in with_schema.order_by("resource_id")
+            for notice in context_notices(version.config.get(SCHEMA_FIELD), context or {})
+        ]

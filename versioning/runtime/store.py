@@ -8,7 +8,7 @@ from uuid import UUID
 
 from versioning.access import Caller
 from versioning.conditions import choose
-from versioning.errors import NotFound
+from versioning.errors import NoInstructions, NotFound
 from versioning.instructions import BlockReport, assemble
 from versioning.overrides import IN_CODE, CodeAgent, code_config
 from versioning.selectors import PUBLISHED, Selector, Status
@@ -66,9 +66,11 @@ def as_code(agent: CodeAgent, context: Mapping[str, Any], selector: Selector = P
     """Return the agent exactly as its code says, whatever is stored for it.
 
     Blocks are rendered in the given context; references to stored prompt blocks are left out,
-    because their texts are not the code's.
+    because their texts are not the code's. Raises `NoInstructions` where the code has none.
     """
     config = code_config(agent)
+    if "instructions" not in config:
+        raise NoInstructions(agent.id)
     instructions, reports = assemble(config["instructions"], context, {})
     return ResolvedAgent(
         id=agent.id,
