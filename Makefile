@@ -16,12 +16,12 @@ UV := $(or $(shell command -v uv 2>/dev/null),.venv/bin/uv)
 COMPILE = $(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	--custom-compile-command 'make lock' pyproject.toml
 
-# The npm client is tested where npm is.
+# The npm client, and the types that are generated for TypeScript, are tested where npm is.
 NPM := $(shell command -v npm 2>/dev/null)
-NPM_CLIENT := $(and $(NPM),$(patsubst %/package-lock.json,%/node_modules/.installed,$(wildcard tests/npm_client/package-lock.json)))
+NPM_PACKAGES := $(and $(NPM),$(patsubst %/package-lock.json,%/node_modules/.installed,$(wildcard tests/*/package-lock.json)))
 
 .DELETE_ON_ERROR:
-.PHONY: help run test test-postgres test-browser screenshots api-reference bench check format lock migrations clean
+.PHONY: help run tools test test-postgres test-browser screenshots api-reference bench check format lock migrations clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -34,10 +34,12 @@ run: .venv/.server var/secret_key ## Install, migrate, load the demo once and se
 	&& $(MANAGE) demo --address http://127.0.0.1:$(PORT) \
 	&& exec $(MANAGE) serve --bind 127.0.0.1:$(PORT)
 
-test: .venv/.dev $(NPM_CLIENT) ## Run the whole suite on SQLite
+tools: .venv/.dev $(NPM_PACKAGES) ## Install what the tests need, and nothing else
+
+test: .venv/.dev $(NPM_PACKAGES) ## Run the whole suite on SQLite
 	env -u DATABASE_URL $(PYTEST) $(NO_BROWSER)
 
-test-postgres: .venv/.dev $(NPM_CLIENT) ## Run the whole suite on a PostgreSQL of its own
+test-postgres: .venv/.dev $(NPM_PACKAGES) ## Run the whole suite on a PostgreSQL of its own
 	$(PY) -m tests.support.postgres -- $(PYTEST) $(NO_BROWSER)
 
 test-browser: .venv/.dev ## Use the studio in Debian's Chromium, as people do
@@ -75,11 +77,12 @@ migrations: .venv/.dev ## Write the migrations that the models ask for
 	$(MANAGE) makemigrations
 
 clean: ## Remove what can be made again; the data in var/ stays
-	rm -rf .venv build *.egg-info .*_cache .hypothesis tests/npm_client/node_modules
+	rm -rf .venv build *.egg-info .*_cache .hypothesis tests/*/node_modules
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-# Nothing here needs a real secret or a database on disk.
+# Nothing here needs a real secret or a database on disk; files are in UTF-8, whatever the locale says.
 test test-postgres test-browser screenshots api-reference bench check migrations: export SECRET_KEY = test
+test test-postgres test-browser screenshots api-reference bench check: export PYTHONUTF8 = 1
 check migrations: export DATABASE_URL = sqlite://:memory:
 
 var/secret_key:
@@ -109,7 +112,7 @@ install = @echo 'Installing $(1) into .venv'; \
 .venv/bin/uv: | .venv/.made
 	$(PY) -m pip install --quiet --disable-pip-version-check uv
 
-# Without a registry to install from, the tests of the npm client say that they are skipped.
+# Without a registry to install from, the tests of what is installed here say that they are skipped.
 %/node_modules/.installed: %/package-lock.json
 	@cd $* && if npm ci --no-audit --no-fund --loglevel=error; then touch node_modules/.installed; else rm -rf node_modules; \
-		echo 'npm ci failed, so the tests of the npm client will be skipped.'; fi
+		echo 'npm ci failed, so the tests that need $* will be skipped.'; fi

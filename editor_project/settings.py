@@ -59,6 +59,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "versioning.api.keeping.kept_answers",
     "versioning.api.middleware.request_log",
+    "versioning.api.methods.refuse_trace",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "versioning.api.middleware.exact_address",

@@ -18,6 +18,7 @@ from studio.lists import ListPage
 from studio.pages import MountedPage
 from studio.pages_of_resources import RESOURCE_PAGES
 from studio.pages_of_workspaces import OPEN_PAGES, WORKSPACE_PAGES
+from studio.trying import TryRun
 from versioning.models import Agent, PromptBlock, Workspace
 
 
@@ -80,6 +81,11 @@ class AgentAdmin(ResourceAdmin):
     """Stored agents, and those that code defines."""
 
     kind = AGENT
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add what the page for trying out asks: it answers in JSON, also to who is not signed in."""
+        run = TryRun.as_view({"post": "stream"})
+        return [path("<str:resource>/try/run/", run, name="versioning_agent_try_run"), *super().get_urls()]
 
 
 @admin.register(PromptBlock)

@@ -15,7 +15,6 @@ from versioning.access import Right
 from versioning.config import Config
 from versioning.errors import NotFound
 from versioning.models import VersionedResource
-from versioning.overrides import code_config, laid_over
 from versioning.selectors import State
 from versioning.snapshots import Snapshot, subject_of, title_of
 
@@ -37,12 +36,6 @@ class Side:
 
 class Comparing(ResourcePage):
     """A page that shows what is different."""
-
-    def effective(self, version: Snapshot | None) -> Config:
-        """Return what is served with a version, or without any: the code of the agent may lie below."""
-        if self.code_agent is None:
-            return version.config if version else {}
-        return laid_over(self.code_agent, version.config) if version else code_config(self.code_agent)
 
     def effects(self, before: Snapshot | None, after: Snapshot | None) -> list[FieldDifference]:
         """Return what changes when the second is served in place of the first."""

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
 
+from studio import unsaved
 from studio.kinds import AGENT, StudioKind
 from studio.pages import StudioPage
 from versioning.access import Caller, Right
@@ -35,6 +36,8 @@ class CreatePage(StudioPage):
     def post(self, request: HttpRequest) -> HttpResponse:
         """Save the first version as a draft and open it; what cannot be saved stays in the form."""
         given = {name: request.POST.get(name, "").replace(LINE_BREAK, "\n") for name in FIELDS}
+        if request.POST.get("then") == unsaved.RESTORE:
+            return self._form(given, {}, self._workspaces(), restored=True)
         try:
             made = self.kind.collection.create(
                 {"name": given["name"].strip(), self.kind.text_field: given["text"]},
@@ -50,10 +53,8 @@ class CreatePage(StudioPage):
         except Forbidden as fault:
             return self._form(given, {"workspace": fault.message}, self._workspaces(), status=403)
         resource_id = made.resource.pk
-        return self.go(
-            self.kind.address("change", resource_id),
-            f"“{given['name'].strip()}” is saved as a draft. Nothing is live until it is published.",
-        )
+        told = f"“{given['name'].strip()}” is saved as a draft. Nothing is live until it is published."
+        return unsaved.saved(request, self.go(self.kind.address("change", resource_id), told))
 
     def _workspaces(self) -> list[tuple[str, str]]:
         return workspaces_for(Right.SAVE, self.caller)
@@ -69,6 +70,7 @@ class CreatePage(StudioPage):
         workspaces: list[tuple[str, str]],
         *,
         status: int = 200,
+        restored: bool = False,
     ) -> HttpResponse:
         others: list[Any] = [message for field, message in faults.items() if field not in FIELDS]
         return self.page(
@@ -81,6 +83,7 @@ class CreatePage(StudioPage):
             faults=faults,
             others=others,
             workspaces=workspaces,
+            restored=restored,
         )
 
 

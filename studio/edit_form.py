@@ -181,7 +181,9 @@ class Submission:
 
     def on_top_of(self, latest: Config) -> Input:
         """Return the form of the latest configuration with what was typed here put over it."""
-        form = rebased(latest, list(self.names), self.controls, list(self.changed))
+        # What cannot be read yet was typed, too.
+        unread = [name for name in self.names if name in {_field_of(issue) for issue in self.reading.issues}]
+        form = rebased(latest, list(self.names), self.controls, [*self.changed, *unread])
         for name in ("metadata", "metadataBefore", "changeMessage"):
             form.parts[name] = self.controls.part(name)
         return form

@@ -8,6 +8,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 
+from studio import unsaved
 from studio.choices import known_names, referred_to
 from studio.compared import differences
 from studio.edit_form import EditForm, Submission, empty_rows, form_controls
@@ -80,6 +81,8 @@ class EditPage(Editable):
         self.require(Right.SAVE)
         submission = self.submission(controls_of(request.POST))
         controls = submission.controls
+        if controls["then"].typed == unsaved.RESTORE:
+            return self._restored(submission)
         try:
             submission.check(self.schema)
             saved = self._save(submission)
@@ -90,7 +93,7 @@ class EditPage(Editable):
             # The form still belongs to the version that it began with, whatever was saved since.
             began = {name: controls[name].typed for name in ("tag", "base")}
             return self._form(controls, status=400, faults=homeless, is_typed=True, **began)
-        return self._after(saved, goes_on=controls["then"].typed == "publish")
+        return unsaved.saved(request, self._after(saved, goes_on=controls["then"].typed == "publish"))
 
     def _save(self, submission: Submission) -> Resolved[Any] | None:
         """Save what was changed; returns None when there is nothing to begin an override with."""
@@ -125,7 +128,13 @@ class EditPage(Editable):
             return self.back("change", "Saved. The text is as it was, so there is no new version.")
         return self.back("change", "Nothing was changed, so nothing was saved.", level=messages.INFO)
 
-    def _conflict(self, submission: Submission) -> HttpResponse:
+    def _restored(self, submission: Submission) -> HttpResponse:
+        """Show a form again that was never saved; on top of what was saved since, where something was."""
+        if submission.controls["base"].typed == self._saves_on()["base"]:
+            return self._form(submission.controls, is_typed=True, restored=True, **self._saves_on())
+        return self._conflict(submission, status=200, restored=True)
+
+    def _conflict(self, submission: Submission, *, status: int = 409, restored: bool = False) -> HttpResponse:
         """Show what was saved in the meantime, and below it what was typed, to be saved on top of it."""
         for known in ("resource", "base", "summary"):
             self.__dict__.pop(known, None)
@@ -141,7 +150,9 @@ class EditPage(Editable):
             "both": titles(name for name in submission.changed if name in their_names),
         }
         controls = submission.on_top_of(self.config)
-        return self._form(controls, status=409, conflict=conflict, is_typed=True, **self._saves_on())
+        return self._form(
+            controls, status=status, conflict=conflict, is_typed=True, restored=restored, **self._saves_on()
+        )
 
     def _saves_on(self) -> dict[str, Any]:
         """Return what the form says of the version that it belongs to."""
@@ -160,6 +171,7 @@ class EditPage(Editable):
             form=EditForm.of(self.schema.names, controls, self.config, self.code_agent),
             controls=controls,
             version=self.base,
+            base_title=title_of(self.base) if self.base else "",
             code_agent=self.code_agent,
             empty=empty_rows(),
             operators=OPERATORS,
@@ -168,6 +180,6 @@ class EditPage(Editable):
             known=known_names(self.resource_id, in_context),
             refers=referred_to(controls, self.caller),
             context_rows=[(control, Input(f"given.{control.path}")) for control in in_context],
-            addresses={name: self.address(name) for name in ("preview", "choices")},
+            addresses={name: self.address(name) for name in ("preview", "choices", "convert")},
             **context,
         )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
 
 
 def framed(
@@ -25,13 +28,26 @@ def fault_page(request: HttpRequest, status: int, title: str, message: str) -> H
 
 def expired(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Answer a form whose token does not hold: somebody signed in or out since it was opened."""
-    return fault_page(
+    return framed(
         request,
-        403,
-        "This page is too old",
-        "Somebody has signed in or out in this browser since it was opened, so nothing was done. "
-        "Go back: what you typed is still there. Copy it, load the page again, and send it from there.",
+        "studio/fault.html",
+        title="This page is too old",
+        status=403,
+        message="Somebody has signed in or out in this browser since it was opened, so nothing was done. "
+        "What you typed on a page for editing is kept in this browser: open the page again, as yourself, "
+        "and it is offered to you.",
+        back_address=_came_from(request),
+    ).render()
+
+
+def _came_from(request: HttpRequest) -> str:
+    """Return the address of the page of the studio that a form was sent from; empty when it is not known."""
+    address = request.headers.get("Referer", "")
+    is_ours = url_has_allowed_host_and_scheme(
+        address, {request.get_host()}, require_https=request.is_secure()
     )
+    path = urlsplit(address)._replace(scheme="", netloc="", fragment="").geturl()
+    return path if is_ours and path.startswith(reverse("admin:index")) else ""
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

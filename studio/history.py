@@ -11,6 +11,7 @@ from django.contrib import messages
 from django.core.paginator import Page, Paginator
 from django.http import HttpRequest, HttpResponse
 
+from studio.blocks import blocks_on_page
 from studio.compared import shown
 from studio.forms.words import in_reading_order, titles, words_of
 from studio.pages import ResourcePage
@@ -171,6 +172,7 @@ class VersionPage(VersionBase):
             changed=titles(version.changed_fields) if entry.previous else (),
             known_labels=resource.labels.values_list("name", flat=True)[:OFFERED_LABELS],
             may_delete=self.may_delete(entry),
+            blocks=blocks_on_page(self.effective(version), self.caller),
             **context,
         )
 

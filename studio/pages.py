@@ -19,10 +19,12 @@ from studio.kinds import AGENT, StudioKind
 from studio.summaries import Summary, summary_of, summary_of_code
 from versioning import installed
 from versioning.access import Right
+from versioning.config import Config
 from versioning.editor import Collection, Editor
 from versioning.errors import EditConflict, Forbidden, NotFound, VersioningError
 from versioning.models import VersionedResource
-from versioning.overrides import CodeAgent
+from versioning.overrides import CodeAgent, code_config, laid_over
+from versioning.snapshots import Snapshot
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,6 +156,12 @@ class ResourcePage(StudioPage):
         if self.code_agent is None:
             raise NotFound
         return summary_of_code(self.code_agent, self.editor.code.workspace_id)
+
+    def effective(self, version: Snapshot | None) -> Config:
+        """Return what is served with a version, or without any: the code of the agent may lie below."""
+        if self.code_agent is None:
+            return version.config if version else {}
+        return laid_over(self.code_agent, version.config) if version else code_config(self.code_agent)
 
     def may(self, right: Right) -> bool:
         """Say whether the caller has the right over this resource."""

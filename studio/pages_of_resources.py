@@ -5,6 +5,7 @@ from __future__ import annotations
 from studio.choices import ChoicesPage
 from studio.comparing import ComparePage
 from studio.confirming import DeletePage, DiscardPage, UnpublishPage, UsagePage, VisibilityPage
+from studio.converting import ConvertPage
 from studio.downloading import DownloadPage
 from studio.editing import EditPage
 from studio.history import DeleteVersionPage, HistoryPage, LabelsPage, RestorePage, VersionPage
@@ -20,6 +21,7 @@ RESOURCE_PAGES: tuple[MountedPage, ...] = (
     MountedPage(name="visibility", path="<str:resource>/visibility/", view=VisibilityPage),
     MountedPage(name="delete", path="<str:resource>/delete/", view=DeletePage),
     MountedPage(name="change", path="<str:resource>/change/", view=EditPage),
+    MountedPage(name="convert", path="<str:resource>/convert/", view=ConvertPage),
     MountedPage(name="choices", path="<str:resource>/choices/", view=ChoicesPage),
     MountedPage(name="preview", path="<str:resource>/preview/", view=PreviewPage),
     MountedPage(name="history", path="<str:resource>/history/", view=HistoryPage),

@@ -13,6 +13,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
+from studio.blocks import BlockOnPage, blocks_on_page
 from studio.edit_form import Submission
 from studio.editing import Editable, controls_of
 from studio.forms.context import context_controls, read_context
@@ -38,6 +39,8 @@ class PreviewedBlock:
     id: str | None
     why_not: str
     """Why it was left out; empty when it is shown."""
+    used: BlockOnPage | None = None
+    """Where the prompt block that it refers to stands, if the caller may read that."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,8 +51,9 @@ class Preview:
     blocks: Sequence[PreviewedBlock]
 
     @classmethod
-    def of(cls, text: str, reports: Sequence[BlockReport]) -> Preview:
-        """Return the preview that an assembly amounts to."""
+    def of(cls, text: str, reports: Sequence[BlockReport], used: Sequence[BlockOnPage] = ()) -> Preview:
+        """Return the preview that an assembly amounts to; `used` are the prompt blocks that it refers to."""
+        known = {block.id: block for block in used}
         return cls(
             text=text,
             blocks=[
@@ -58,13 +62,28 @@ class Preview:
                     sort=_SORTS[report.type],
                     id=report.id,
                     why_not=REASONS[report.reason] if report.reason else "",
+                    used=known.get(report.id or ""),
                 )
                 for report in reports
             ],
         )
 
 
-class Statuses(Editable):
+class Assembled(Editable):
+    """A page that shows what instructions come to: as if published now, or with drafts of blocks."""
+
+    @cached_property
+    def with_drafts(self) -> bool:
+        """Whether prompt blocks are to be shown in their drafts; as if published now unless asked."""
+        asked = self.request.POST if self.request.method == "POST" else self.request.GET
+        return asked.get("blocks") == "drafts" and self.may(Right.READ_DRAFTS)
+
+    def used(self, config: Config) -> list[BlockOnPage]:
+        """Return the prompt blocks that a configuration refers to, with what is live and what is not."""
+        return blocks_on_page(config, self.caller)
+
+
+class Statuses(Assembled):
     """A page that shows what is saved: the draft, or what is published."""
 
     @cached_property
@@ -77,6 +96,12 @@ class Statuses(Editable):
         if self.code_agent is not None or (saved is not None and saved.active is not None):
             found.append(Status.PUBLISHED)
         return found
+
+    def saved(self, status: Status) -> Config:
+        """Return what is served with the draft, or with what is published."""
+        if self.resource is None:
+            return self.effective(None)
+        return self.effective(self.resource.latest if status is Status.DRAFT else self.resource.active)
 
 
 class PreviewPage(Statuses):
@@ -103,6 +128,8 @@ class PreviewPage(Statuses):
             asked=asked,
             context_rows=[(control, asked["given"].at(control.path)) for control in declared],
             wanted=wanted.value,
+            with_drafts=self.with_drafts,
+            offers_drafts=self.kind is AGENT and self.may(Right.READ_DRAFTS),
             statuses=[status.value for status in self.statuses],
         )
 
@@ -124,21 +151,26 @@ class PreviewPage(Statuses):
 
     def _of_saved(self, status: Status, context: dict[str, Any]) -> Preview:
         selector = Selector(status=status)
-        if self.kind is AGENT:
-            served = self.editor.agent.serve(self.resource_id, selector, context=context, by=self.caller)
-            return Preview.of(served.instructions, served.blocks)
-        return self._of_block(
-            self.collection.get(self.resource_id, selector, by=self.caller).version.config, context
+        if self.kind is not AGENT:
+            version = self.collection.get(self.resource_id, selector, by=self.caller).version
+            return self._of_block(version.config, context)
+        served = self.editor.agent.preview(
+            self.resource_id, selector, context=context, drafts_of_blocks=self.with_drafts, by=self.caller
         )
+        return Preview.of(served.instructions, served.blocks, self.used(self.saved(status)))
 
     def _of_typed(self, submission: Submission, context: dict[str, Any]) -> Preview:
         config = self.schema.edited(submission.began_with or {}, submission.changed)
         if self.kind is not AGENT:
             return self._of_block(config, context)
-        instructions = (laid_over(self.code_agent, config) if self.code_agent else config)["instructions"]
+        config = laid_over(self.code_agent, config) if self.code_agent else config
+        instructions = config["instructions"]
         if isinstance(instructions, str):
             return Preview.of(instructions, [])
-        return Preview.of(*self.editor.prompt.preview(instructions, context, by=self.caller))
+        text, reports = self.editor.prompt.preview(
+            instructions, context, drafts=self.with_drafts, by=self.caller
+        )
+        return Preview.of(text, reports, self.used(config))
 
     def _of_block(self, config: Config, context: dict[str, Any]) -> Preview:
         block = {"type": "prompt_block", "content": config["content"], "rules": config.get("rules")}

@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 
+from studio.blocks import blocks_on_page, unpublished
 from studio.compared import unchanged_titles
 from studio.comparing import Comparing
 from studio.confirming import WithUsers
@@ -75,6 +76,7 @@ class PublishPage(Comparing, WithUsers):
             unchanged=unchanged_titles(fields, self.effective(version)),
             issues=issues,
             warnings=rehearsed.warnings,
+            unpublished_blocks=unpublished(blocks_on_page(self.effective(version), self.caller)),
             users=self.users(Status.PUBLISHED),
             history_address=self.address("history"),
             publish_address=self.address("publish"),

@@ -9,22 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from secrets import token_urlsafe
 from typing import Any
 
 import pytest
 from django.conf import settings
-from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
-from django.contrib.auth.models import User
 
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.override_files import Folder, define
+from tests.support.people import make_cast
 from tests.support.service import Service, running_service
-from versioning.access import Role
-from versioning.models import ApiKey, Membership, Workspace
-from versioning.models.keys import PREFIX_LENGTH, digest_of
-
-ROLES = {"alice": Role.ADMIN, "paula": Role.PUBLISHER, "edgar": Role.EDITOR, "vera": Role.VIEWER}
 
 
 def pytest_configure() -> None:
@@ -45,9 +38,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def asks_a_database(item: pytest.Item) -> bool:
     """Say whether a test has a database, in this process or behind a server of its own.
 
-    The tests of the client and of the pages have a server, but what they know is HTTP.
+    The tests of the clients and of the pages have a server, but what they know is HTTP.
     """
-    if "client" in item.path.parts or item.path.stem in {"test_pages", "test_examples"}:
+    if "client" in item.path.parts or item.path.stem in {
+        "test_pages",
+        "test_examples",
+        "test_generated_clients",
+    }:
         return False
     fixtures: list[str] = getattr(item, "fixturenames", [])
     return item.get_closest_marker("django_db") is not None or any(
@@ -77,24 +74,7 @@ def nothing_defined_in_code(settings: Any) -> None:
 @pytest.fixture
 def cast(db: None) -> Cast:
     """Everybody with a key that reaches whatever they may do."""
-    acme, elsewhere = Workspace.objects.bulk_create(
-        [Workspace(id="acme", name="Acme"), Workspace(id="elsewhere", name="Elsewhere")]
-    )
-    homes = {**dict.fromkeys(ROLES, acme), "charlie": elsewhere}
-    people = User.objects.bulk_create(
-        User(username=name, is_superuser=name == "root", password=UNUSABLE_PASSWORD_PREFIX)
-        for name in [*homes, "root"]
-    )
-    Membership.objects.bulk_create(
-        Membership(user=user, workspace=homes[user.username], role=ROLES.get(user.username, Role.ADMIN))
-        for user in people
-        if user.username in homes
-    )
-    keys = {user.username: f"ek_{user.username}-{token_urlsafe(16)}" for user in people}
-    ApiKey.objects.bulk_create(
-        ApiKey(owner=user, prefix=keys[user.username][:PREFIX_LENGTH], digest=digest_of(keys[user.username]))
-        for user in people
-    )
+    keys = make_cast()
     return Cast(nobody=Api(""), **{name: Api(key) for name, key in keys.items()})
 
 

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Api
+from tests.support.factories import UserFactory
 from tests.support.people import give_role, person
 from versioning import installed
 from versioning.access import Caller, Role
@@ -156,7 +157,7 @@ def test_nobody_is_invited_under_an_impossible_name_or_twice(username: str) -> N
 
 def test_an_account_that_is_switched_off_is_not_invited() -> None:
     person("gone").delete()
-    User.objects.create_user("gone", is_active=False)
+    UserFactory(username="gone", is_active=False)
     with pytest.raises(Invalid):
         workspaces().invite("acme", "gone", Role.VIEWER, by=caller("alice"))
 

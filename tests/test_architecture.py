@@ -78,7 +78,8 @@ def test_a_pure_module_needs_no_framework_and_no_impure_module(name: str) -> Non
 
 @pytest.mark.parametrize("name", sorted(PURE))
 def test_a_pure_module_needs_nothing_but_the_standard_library_and_pydantic(name: str) -> None:
-    allowed = {*sys.stdlib_module_names, "pydantic", "pydantic_core", "versioning"}
+    pydantic = {"pydantic", "pydantic_core", "typing_extensions"}  # which pydantic itself needs
+    allowed = {*sys.stdlib_module_names, *pydantic, "versioning"}
     assert set(imports_of(ROOT / "versioning" / f"{name}.py")) <= allowed
 
 

@@ -7,14 +7,12 @@ from random import Random
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api, Kind
 from tests.support.calls import History, make_history
 from tests.support.configurations import FULL_AGENT, FULL_BLOCK, reordered
-from versioning.access import Role
-from versioning.models import Membership, Workspace
+from tests.support.people import give_role
 
 SELECTED = [
     ({}, "published words"),
@@ -140,8 +138,7 @@ def test_a_clone_needs_a_new_id(alice: Api, kind: Kind) -> None:
 def test_a_clone_can_go_to_another_workspace_of_the_caller(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, autoPublish=True)
     assert clone(cast.alice, kind, workspaceId="elsewhere").status == 403
-    alice, elsewhere = User.objects.get(username="alice"), Workspace.objects.get(pk="elsewhere")
-    Membership.objects.grant(alice, elsewhere, Role.EDITOR)
+    give_role("alice", "elsewhere", "editor")
     assert clone(cast.alice, kind, workspaceId="elsewhere").body["workspaceId"] == "elsewhere"
     assert cast.charlie.get(kind.url("copy")).body[kind.text] == "one"
 

@@ -7,24 +7,50 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.openapi import ROUTES
-from tests.support.pages import PAGES, RUN, Block, blocks
+from tests.support.pages import PAGES, RUN, Block, blocks, section
 from tests.support.service import ROOT
 
 SETTINGS = sorted(set(re.findall(r'env\.\w+\("(\w+)"', (ROOT / "editor_project/settings.py").read_text())))
 COMMANDS = sorted(path.stem for path in (ROOT / "versioning/management/commands").glob("[a-z]*.py"))
-MODULES = sorted(path.stem for path in (ROOT / "versioning").glob("[a-z]*.py") if path.stem != "apps")
 TARGETS = re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE)
 EVENTS = sorted(set(re.findall(r'_tell\(\s*"([\w-]+)"', (ROOT / "versioning/runtime/events.py").read_text())))
 NOT_SAID_BY_THE_API = {"error", "last_admin", "refused"}
 """Codes of a base class, of the studio and of a command."""
 GUIDE = (ROOT / "docs/api.md").read_text()
 BLOCKS = [block for page in PAGES for block in blocks(page)]
+MODULES = sorted(
+    str(path.relative_to(ROOT).with_suffix(""))
+    for package in ("editor_project", "studio", "versioning")
+    for path in (ROOT / package).rglob("*.py")
+    if path.stem != "__init__" and path.parent.name != "migrations"
+)
+
+
+def modules_on_the_map() -> Iterator[str]:
+    """Yield the modules on the map of CONTRIBUTING: a folder in a line of its own, its modules farther in."""
+    folders: list[tuple[int, str]] = []
+    names = re.compile(r"^( +)([\w./]+(?:  [\w./]+)*)(?: {2,}.*)?$")
+    for line in section(ROOT / "CONTRIBUTING.md", "The map").splitlines():
+        if not (found := names.match(line)):
+            continue
+        depth, first = len(found[1]), found[2].split("  ")[0]
+        folders = [(above, name) for above, name in folders if above < depth]
+        if first.endswith("/"):
+            folders.append((depth, first))
+        else:
+            folder = "".join(name for _, name in folders)
+            yield from (f"{folder}{name}" for name in found[2].split("  "))
+
+
+MAP = sorted(modules_on_the_map())
 
 
 def codes() -> Iterator[str]:
@@ -42,7 +68,8 @@ CODES = sorted(set(codes()) - NOT_SAID_BY_THE_API)
 
 def test_there_is_something_to_document() -> None:
     assert {"SECRET_KEY", "EDITOR_MAX_BODY"} <= set(SETTINGS)
-    assert "serve" in COMMANDS and "editor" not in MODULES and "check" in TARGETS
+    assert "serve" in COMMANDS and "check" in TARGETS
+    assert {"versioning/access", "studio/forms/rules", "versioning/runtime/echo"} <= set(MODULES)
     assert {"start", "text-delta", "tool-call", "error"} <= set(EVENTS)
     assert {"validation_failed", "throttled", "payload_too_large", "unknown_tool"} <= set(CODES)
 
@@ -63,9 +90,9 @@ def test_what_make_does_is_explained(target: str) -> None:
     assert f"`make {target}" in readable
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_a_module_is_on_the_map(module: str) -> None:
-    assert f" {module}.py" in (ROOT / "CONTRIBUTING.md").read_text()
+def test_every_module_is_on_the_map_once_and_nothing_else_is() -> None:
+    missing, gone = set(MODULES) - set(MAP), set(MAP) - set(MODULES)
+    assert (missing, gone, len(MAP)) == (set(), set(), len(MODULES))
 
 
 @pytest.mark.parametrize("route", ROUTES)
@@ -128,6 +155,37 @@ def test_a_block_of_code_is_run_or_says_why_not(block: Block) -> None:
         json.loads(block.text)
 
 
+def installed_by_name(program: str) -> set[str]:
+    """Return what the pages install from a registry."""
+    lines = "\n".join(block.text for block in BLOCKS if block.language == "sh")
+    words = " ".join(re.findall(rf"\b{program} (?:install|i) ([^#\n]+)", lines)).split()
+    return {word.strip("'\"") for word in words if not word.startswith(("-", ".", "'."))}
+
+
+def test_the_npm_client_is_installed_in_the_version_that_is_tested() -> None:
+    tested = json.loads((ROOT / "tests/npm_client/package.json").read_text())["dependencies"]
+    assert installed_by_name("npm") == {f"{name}@{version}" for name, version in tested.items()}
+
+
+def test_no_page_installs_the_other_project_that_is_called_editor() -> None:
+    assert installed_by_name("pip") == {"flask"}
+
+
 def test_nearly_every_block_of_code_is_run() -> None:
     programs = [block for block in BLOCKS if block.language in RUN]
     assert sum(block.not_run is not None for block in programs) * 4 < len(programs)
+
+
+def test_the_python_of_every_page_passes_the_strictest_types(tmp_path: Path) -> None:
+    for page in PAGES:
+        found = [block.text for block in blocks(page) if block.language == "python"]
+        if found:
+            (tmp_path / f"{page.stem}_{page.parent.name}.py").write_text("\n".join(found))
+    checked = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", *sorted(tmp_path.glob("*.py"))],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert checked.returncode == 0, checked.stdout

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +165,70 @@ def test_the_check_refuses_a_file_that_would_be_ignored(
     code, shown = shop.check()
     assert code == 1
     assert agent_id in shown and reason in shown
+
+
+@dataclass(frozen=True)
+class Synchronized(Repository):
+    """The checkout that a service runs on, with a remote to which others push."""
+
+    def synchronize(self) -> int:
+        """Run the job, as a user whose Git knows no name, and return its exit code."""
+        done = subprocess.run(["./synchronize.sh"], cwd=self.top, capture_output=True, text=True, check=False)
+        assert done.returncode in {0, 1} and bool(done.stderr) == bool(done.returncode), done.stderr
+        return done.returncode
+
+
+@pytest.fixture
+def remote(shop: Shop, tmp_path: Path) -> Path:
+    """The bare repository that everybody clones."""
+    shop.git("clone", "--quiet", "--bare", "--branch", "main", str(shop.top), str(tmp_path / "remote.git"))
+    return tmp_path / "remote.git"
+
+
+def cloned(remote: Path, name: str) -> Synchronized:
+    """Return somebody's clone."""
+    top = remote.with_name(name)
+    made = Synchronized(root=top / "service/editor", top=top)
+    subprocess.run(["git", "clone", "--quiet", "--branch", "main", str(remote), str(top)], check=True)
+    return made
+
+
+def test_what_the_studio_publishes_is_pushed_and_what_others_push_is_served(remote: Path) -> None:
+    checkout, developer = cloned(remote, "checkout"), cloned(remote, "developer")
+    checkout.put({"instructions": "Sell."}, "shop/sales")
+    developer.put({"instructions": "Help, briefly."}, "support")
+    developer.commit("Briefly")
+    developer.git("push", "--quiet")
+    assert checkout.synchronize() == 0
+    assert checkout.config("support") == {"instructions": "Help, briefly."}
+    developer.git("pull", "--quiet", "--ff-only")
+    assert developer.config("shop/sales") == {"instructions": "Sell."}
+
+    checkout.path("shop/sales").unlink()
+    assert checkout.synchronize() == 0
+    developer.git("pull", "--quiet", "--ff-only")
+    assert not developer.path("shop/sales").exists()
+    assert checkout.synchronize() == 0
+    assert checkout.git("status", "--porcelain") == ""
+
+
+def test_what_both_sides_changed_is_left_to_people_and_what_is_served_stays(remote: Path) -> None:
+    checkout, developer = cloned(remote, "checkout"), cloned(remote, "developer")
+    checkout.put({"instructions": "As published."}, "support")
+    served = checkout.text("support")
+    developer.put({"instructions": "As pushed."}, "support")
+    developer.commit("Another text")
+    developer.git("push", "--quiet")
+    assert checkout.run("pull", "--ff-only").returncode != 0, "a plain pull would have done"
+    assert [checkout.synchronize(), checkout.synchronize()] == [1, 1]
+    assert checkout.text("support") == served
+
+    developer.git("fetch", "--quiet")
+    developer.git("merge", "--quiet", "--no-edit", "-X", "theirs", "origin/published-in-the-studio")
+    developer.git("push", "--quiet")
+    assert checkout.synchronize() == 0
+    assert checkout.text("support") == developer.text("support") == served
+    assert checkout.git("rev-parse", "HEAD") == developer.git("rev-parse", "HEAD")
 
 
 def test_the_check_says_that_it_lacks_the_base(shop: Shop) -> None:

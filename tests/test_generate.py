@@ -262,8 +262,9 @@ def test_messages_are_required(alice: Api, verb: str) -> None:
         ({"provider": "acme", "name": "x"}, "OPENAI_API_KEY"),
         (OPENAI, "OPENAI_API_KEY"),
         ({"provider": "anthropic", "name": "x"}, "ANTHROPIC_API_KEY"),
+        ({"provider": "litellm", "name": "x"}, "OPENAI_BASE_URL"),
     ],
-    ids=["no model", "unknown provider", "no credentials", "not installed"],
+    ids=["no model", "unknown provider", "no credentials", "not installed", "not of the table"],
 )
 def test_an_agent_that_cannot_run_here_is_a_422_that_says_what_to_set(
     alice: Api, no_credentials: None, model: Any, named: str, verb: str

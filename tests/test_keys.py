@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from tests.conftest import Cast
 from tests.support.api import Answer, Api, Kind
+from tests.support.factories import WorkspaceFactory
 from tests.support.people import command, give_role, key_of, person
 from tests.support.service import Service
-from versioning.access import Role
 from versioning.errors import Invalid
 from versioning.models import ApiKey, Membership, Workspace
 
@@ -165,7 +165,7 @@ def test_no_key_is_made_for_a_workspace_of_which_its_owner_is_no_member(cast: Ca
 
 def test_a_key_without_a_workspace_never_does_more_than_its_owner(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, autoPublish=True)
-    bold = Api(ApiKey.objects.issue(User.objects.get(username="vera"), role=Role.ADMIN)[1])
+    bold = key_of("vera", role="admin")
     assert bold.get(kind.url("writer")).status == 200
     assert bold.get(kind.url("writer"), status="draft").status == 403
     assert bold.patch(kind.url("writer"), {"name": "Mine"}).status == 403
@@ -205,7 +205,7 @@ def test_a_key_reaches_a_workspace_that_its_owner_joins_later_unless_it_is_limit
 
 
 def test_the_keys_of_a_deleted_workspace_are_gone(cast: Cast) -> None:
-    Workspace.objects.create(id="lab", name="Lab")
+    WorkspaceFactory(id="lab")
     person("lena", lab="admin")
     limited = key_of("lena", workspace="lab")
     Workspace.objects.get(id="lab").delete()

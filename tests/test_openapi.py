@@ -9,12 +9,18 @@ from urllib.parse import urljoin, urlsplit
 from urllib.request import urlopen
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
+from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
 from drf_spectacular.validation import validate_schema
+from pydantic import create_model
 
 from tests.support.api import Api
 from tests.support.api_reference import PAGE, reference
 from tests.support.openapi import CREATING, ROUTES, RUNS, of_both_kinds, operations
 from tests.support.service import Service
+from versioning import ids
+from versioning.api.components import ShapeExtension
+from versioning.api.openapi import EditorSchema
 
 # What any request may be answered with, whatever it asks for.
 FOR_ALL = {"400", "401", "403", "405", "406", "413", "415", "429"}
@@ -64,6 +70,10 @@ def resolved(document: Document, schema: Document) -> Document:
     return dict(document["components"]["schemas"][name]) if name else schema
 
 
+def takes_null(schema: Document) -> bool:
+    return "null" in schema.get("type", "") or {"type": "null"} in schema.get("anyOf", [])
+
+
 def parameters(operation: Document, where: str) -> set[str]:
     return {each["name"] for each in operation.get("parameters", []) if each["in"] == where}
 
@@ -85,6 +95,69 @@ def test_every_operation_has_a_name_of_its_own_and_says_what_it_does(document: D
     found = operations(document).values()
     assert len({operation["operationId"] for operation in found}) == len(ROUTES)
     assert all(operation["description"].strip() for operation in found)
+
+
+def test_names_are_words_that_generators_can_use(document: Document) -> None:
+    assert all(re.fullmatch("[A-Z][A-Za-z0-9]*", name) for name in document["components"]["schemas"])
+    for operation in operations(document).values():
+        assert re.fullmatch("[a-z]+(_[a-z]+)+", operation["operationId"])
+        assert len(operation["tags"]) == 1
+
+
+def test_an_absent_member_is_not_required_and_has_no_default(document: Document) -> None:
+    shapes = document["components"]["schemas"]
+    for name, shape in shapes.items():
+        for schema in shape.get("properties", {}).values():
+            assert "default" not in schema, name
+    assert {"description", "tools", "changeMessage"} & set(shapes["AgentCreate"]["required"]) == set()
+
+
+def test_null_is_said_where_it_clears_a_field_and_not_where_one_is_missing(document: Document) -> None:
+    shapes = document["components"]["schemas"]
+    for field in ("description", "tools", "memory", "requestContextSchema"):
+        assert takes_null(shapes["AgentUpdate"]["properties"][field]), field
+        assert not takes_null(shapes["AgentRecord"]["properties"][field]), field
+    assert not takes_null(shapes["AgentUpdate"]["properties"]["name"])
+    assert takes_null(shapes["AgentRecord"]["properties"]["activeVersionId"])
+
+
+def test_limits_are_said_where_they_are_enforced(document: Document) -> None:
+    shapes, found = document["components"]["schemas"], operations(document)
+    create = shapes["AgentCreate"]["properties"]
+    assert [create[name].get("minLength") for name in ("id", "name", "workspaceId")] == [1, 1, 1]
+    assert create["id"]["maxLength"] == 200 and create["changeMessage"]["maxLength"] == 500
+    [size] = [each for each in found["GET /stored/agents"]["parameters"] if each["name"] == "perPage"]
+    assert (size["schema"]["minimum"], size["schema"]["maximum"]) == (0, 1000)
+    [label] = [
+        each for each in found["PUT /stored/agents/{}/labels/{}"]["parameters"] if each["name"] == "name"
+    ]
+    names = ["stable", "v1.2_3-x", "latest", "production", "42", "-a", "a-", "A", "x" * 65, ""]
+    assert [name for name in names if re.search(label["schema"]["pattern"], name)] == ["stable", "v1.2_3-x"]
+
+
+@pytest.mark.parametrize("name", ["a", "team/support", "a b", "ü", "versionsx", "x.y", "a/..b"])
+def test_the_pattern_of_ids_takes_what_an_id_may_be(name: str) -> None:
+    assert ids.fault(name) is None and re.search(ids.PATTERN, name)
+
+
+@pytest.mark.parametrize(
+    "name", ["", " a", "a ", "a//b", "/a", "a/", ".", "a/..", "versions", "a/labels/b", "a\nb", "a\u200bb"]
+)
+def test_the_pattern_of_ids_refuses_what_no_id_may_be(name: str) -> None:
+    assert ids.fault(name) is not None and not re.search(ids.PATTERN, name)
+
+
+def test_two_shapes_of_one_name_cannot_both_be_described() -> None:
+    one, other = create_model("Twin", a=(int, ...)), create_model("Twin", a=(str, ...))
+    schema = EditorSchema()  # type: ignore[no-untyped-call]
+    schema.registry = ComponentRegistry()
+    schema.registry.register_on_missing(
+        ResolvedComponent(
+            name="Twin", type="schemas", object="Twin", schema=ShapeExtension(one).map_serializer(schema, "")
+        )
+    )
+    with pytest.raises(ImproperlyConfigured, match="Twin"):
+        ShapeExtension(other).get_name(schema, "")
 
 
 def test_every_operation_needs_an_api_key_or_a_session(document: Document) -> None:

@@ -9,11 +9,11 @@ import pytest
 
 from tests.support.api import AGENTS, Answer, Api
 from tests.support.code import TOOLS
+from tests.support.factories import WorkspaceFactory
 from tests.support.people import give_role, key_of, person
 from tests.support.runs import noticed, ran
 from tests.support.served import served
 from versioning.access import Role
-from versioning.models import Workspace
 
 URL = AGENTS.url("answers")
 ANEW = {"look_up": {"description": "Described anew."}}
@@ -97,7 +97,7 @@ def test_there_is_one_override(admin: Api) -> None:
 
 @pytest.mark.parametrize("workspace", [{}, {"workspaceId": "acme"}, {"workspaceId": "default"}], ids=str)
 def test_an_override_is_not_made_elsewhere(admin: Api, workspace: dict[str, str]) -> None:
-    Workspace.objects.create(id="acme", name="Acme")
+    WorkspaceFactory(id="acme")
     person("alice", acme=Role.ADMIN)
     answers = [post(key_of("alice"), instructions="override", **workspace)]
     if workspace == {"workspaceId": "acme"}:

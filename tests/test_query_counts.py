@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import uuid
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -11,25 +11,23 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
-from versioning import canonical
-from versioning.models import (
-    Agent,
-    AgentLabel,
-    AgentVersion,
-    BlockReference,
-    PromptBlock,
-    PromptBlockLabel,
-    PromptBlockVersion,
-    SubAgentReference,
+from tests.support.factories import (
+    AgentFactory,
+    AgentLabelFactory,
+    AgentVersionFactory,
+    PromptBlockFactory,
+    PromptBlockLabelFactory,
+    PromptBlockVersionFactory,
 )
+from versioning.models import BlockReference, SubAgentReference
 
 FEW, MANY = 10, 5_000
 # What a read may take once it is known who is calling.
 MOST = 4
 
-MODELS: dict[Kind, tuple[Any, Any, Any]] = {
-    AGENTS: (Agent, AgentVersion, AgentLabel),
-    PROMPT_BLOCKS: (PromptBlock, PromptBlockVersion, PromptBlockLabel),
+FACTORIES: dict[Kind, tuple[Any, Any, Any]] = {
+    AGENTS: (AgentFactory, AgentVersionFactory, AgentLabelFactory),
+    PROMPT_BLOCKS: (PromptBlockFactory, PromptBlockVersionFactory, PromptBlockLabelFactory),
 }
 
 
@@ -39,58 +37,32 @@ def nothing_is_kept(settings: Any) -> None:
     settings.EDITOR_KEPT_BYTES = 0
 
 
-def version_row(kind: Kind, author: User, resource_id: str, number: int, **config: Any) -> Any:
-    """Return a version as saving would make it, without its references."""
-    config = kind.body(f"text {number} of {resource_id}") | config
-    return MODELS[kind][1](
-        id=uuid.uuid4(),
-        resource_id=resource_id,
-        number=number,
-        config_json=canonical.dump(config),
-        digest=canonical.digest(config),
-        name=config["name"],
-        search_text=canonical.dump(config),
-        changed_fields=list(config),
-        change_message="Initial version",
-        author=author,
-    )
-
-
 def insert_resources(kind: Kind, names: list[str], **config: Any) -> list[Any]:
     """Insert published resources with a labelled version each, and return the versions."""
-    model, version_model, label_model = MODELS[kind]
+    rows, versions_of, labels_of = FACTORIES[kind]
     author = User.objects.get(username="alice")
-    versions = [version_row(kind, author, name, 1, **config) for name in names]
-    model.objects.bulk_create(
-        model(
-            id=version.resource_id,
-            workspace_id="acme",
-            author=author,
-            active_version_id=version.pk,
-            latest_version_id=version.pk,
-            last_number=1,
-        )
-        for version in versions
-    )
-    version_model.objects.bulk_create(versions)
-    label_model.objects.bulk_create(
-        label_model(resource_id=version.resource_id, version_id=version.pk, name="stable", updated_by=author)
-        for version in versions
-    )
+    versions = [versions_of.build(resource_id=name, author=author, more=config) for name in names]
+    insert(rows.build(version=version) for version in versions)
+    insert(versions)
+    insert(labels_of.build(version=version, name="stable") for version in versions)
     return versions
 
 
 def insert_history(kind: Kind, resource_id: str, numbers: range) -> None:
     """Insert further versions of a resource, each with a label of its own."""
-    model, version_model, label_model = MODELS[kind]
+    rows, versions_of, labels_of = FACTORIES[kind]
     author = User.objects.get(username="alice")
-    versions = [version_row(kind, author, resource_id, number) for number in numbers]
-    version_model.objects.bulk_create(versions)
-    label_model.objects.bulk_create(
-        label_model(resource_id=resource_id, version_id=version.pk, name=f"try-{version.number}")
-        for version in versions
-    )
-    model.objects.filter(pk=resource_id).update(latest_version_id=versions[-1].pk, last_number=numbers[-1])
+    versions = [versions_of.build(resource_id=resource_id, number=one, author=author) for one in numbers]
+    insert(versions)
+    insert(labels_of.build(version=version) for version in versions)
+    newest = {"latest_version_id": versions[-1].pk, "last_number": numbers[-1]}
+    rows._meta.model.objects.filter(pk=resource_id).update(**newest)
+
+
+def insert(rows: Iterable[Any]) -> None:
+    """Insert rows of one model with as few statements as possible."""
+    made = list(rows)
+    type(made[0]).objects.bulk_create(made)
 
 
 def grow(start: int, stop: int) -> None:
@@ -111,7 +83,7 @@ def grow(start: int, stop: int) -> None:
         for version in agents
         if version.resource_id != "r0"
     )
-    for kind in MODELS:
+    for kind in FACTORIES:
         insert_history(kind, "r0", range(start + 1 if start else 2, stop + 1))
     # Nobody but this transaction sees the rows: PostgreSQL would go on planning for empty tables.
     with connection.cursor() as cursor:
@@ -120,7 +92,8 @@ def grow(start: int, stop: int) -> None:
 
 def versions_to_read(kind: Kind) -> tuple[str, str]:
     """Return the ids of two versions of `r0`."""
-    rows = MODELS[kind][1].objects.filter(resource_id="r0", number__in=(1, 2)).order_by("number")
+    versions = FACTORIES[kind][1]._meta.model.objects
+    rows = versions.filter(resource_id="r0", number__in=(1, 2)).order_by("number")
     first, second = map(str, rows.values_list("pk", flat=True))
     return first, second
 

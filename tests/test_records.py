@@ -6,15 +6,13 @@ import re
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Api, Kind
 from tests.support.configurations import FULL_AGENT, FULL_BLOCK
+from tests.support.people import give_role, key_of
 from tests.support.remote import connected
 from tests.support.service import Service
-from versioning.access import Role
-from versioning.models import ApiKey, Membership, Workspace
 
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
@@ -197,8 +195,7 @@ def test_the_default_workspace_is_the_only_one_of_the_caller(cast: Cast, kind: K
 
 
 def test_the_workspace_must_be_named_by_who_has_none_or_several(cast: Cast, kind: Kind) -> None:
-    elsewhere = Workspace.objects.get(pk="elsewhere")
-    Membership.objects.grant(User.objects.get(username="alice"), elsewhere, Role.EDITOR)
+    give_role("alice", "elsewhere", "editor")
     for caller in (cast.alice, cast.root):
         answer = caller.post(kind.path, kind.body())
         assert (answer.status, answer.fields) == (400, ["workspaceId"])
@@ -207,10 +204,8 @@ def test_the_workspace_must_be_named_by_who_has_none_or_several(cast: Cast, kind
 
 
 def test_the_default_workspace_is_that_of_the_key(cast: Cast, kind: Kind) -> None:
-    alice, elsewhere = User.objects.get(username="alice"), Workspace.objects.get(pk="elsewhere")
-    Membership.objects.grant(alice, elsewhere, Role.EDITOR)
-    _, key = ApiKey.objects.issue(alice, workspace=elsewhere)
-    assert kind.make(Api(key))["workspaceId"] == "elsewhere"
+    give_role("alice", "elsewhere", "editor")
+    assert kind.make(key_of("alice", workspace="elsewhere"))["workspaceId"] == "elsewhere"
 
 
 def test_a_workspace_of_others_is_refused_as_an_unknown_one_is(cast: Cast, kind: Kind) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Answer, Api, Kind
 from tests.support.calls import DRAFTS, PUBLISH, READ, SAVE, History, calls_of, make_history, undone
-from versioning.models import ApiKey
+from tests.support.people import key_of, person
 
 ROLE_TABLE = {
     "vera": [READ],
@@ -98,7 +97,8 @@ def test_the_role_does_not_allow_and_nothing_changes(
 
 def loner() -> Api:
     """Somebody who is signed in and a member of nothing."""
-    return Api(ApiKey.objects.issue(User.objects.create_user("lena"))[1])
+    person("lena")
+    return key_of("lena")
 
 
 def test_any_signed_in_caller_reads_what_is_published_of_a_public_agent(cast: Cast) -> None:

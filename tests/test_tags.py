@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
-from django.contrib.auth.models import User
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Answer, Api, Kind
 from tests.support.calls import make_history
 from tests.support.changes import CHANGES, Change, add_version, publish, restore, save_metadata
-from versioning.access import Role
-from versioning.models import Membership, Workspace
+from tests.support.people import give_role
 
 STRONG_TAG = re.compile(r'"[!#-~]+"')
 
@@ -152,8 +150,7 @@ def test_a_reader_who_becomes_an_editor_is_not_told_that_nothing_changed(cast: C
     make_history(kind, cast.alice)
     before = record(kind, cast.vera)
     assert before.body["hasDraft"] is None
-    vera, acme = User.objects.get(username="vera"), Workspace.objects.get(pk="acme")
-    Membership.objects.grant(vera, acme, Role.EDITOR)
+    give_role("vera", "acme", "editor")
     answer = read_again(cast.vera, kind.url("writer"), before.tag)
     assert (answer.status, answer.body["hasDraft"]) == (200, True)
 

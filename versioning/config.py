@@ -129,6 +129,7 @@ def _issue(fault: ErrorDetails) -> Issue:
 _MESSAGES = {
     "bool_type": "must be true or false",
     "dict_type": "must be an object",
+    "int_type": "must be a whole number",
     "extra_forbidden": "is not a field that can be set here",
     "list_type": "must be a list",
     "missing": "is required",

@@ -6,7 +6,8 @@ it checks, and the caller's own value is kept untouched.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from functools import cache
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -20,7 +21,7 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, PydanticCustomError
-from pydantic_core.core_schema import tagged_union_schema
+from typing_extensions import TypeAliasType
 
 from versioning import ids
 from versioning.conditions import OPERATORS
@@ -55,16 +56,28 @@ def _resource_id(value: str) -> str:
     return value
 
 
-NotBlank = Annotated[str, AfterValidator(_not_blank)]
-ResourceId = Annotated[str, AfterValidator(_resource_id)]
-JsonObject = dict[str, Any]
+NOT_BLANK: Any = Field(json_schema_extra={"minLength": 1, "pattern": r"[^\s\u001c-\u001f\u0085]"})
+"""Says of a text that it is not blank; `NotBlank` checks it too."""
+
+NotBlank = Annotated[str, AfterValidator(_not_blank), NOT_BLANK]
+ResourceId = Annotated[
+    str,
+    AfterValidator(_resource_id),
+    Field(json_schema_extra={"minLength": 1, "maxLength": ids.MAX_BYTES, "pattern": ids.PATTERN}),
+]
+JsonObject = TypeAliasType(
+    "JsonObject", Annotated[dict[str, Any], Field(description="A JSON object, kept as given.")]
+)
+Visibility = TypeAliasType("Visibility", Literal["private", "public"])
+Operator = TypeAliasType("Operator", Literal[OPERATORS])  # type: ignore[valid-type]
+Junction = TypeAliasType("Junction", Literal["AND", "OR"])
 
 
 class Rule(Shape):
     """A condition on one value of the context."""
 
     field: Annotated[str, Field(min_length=1)]
-    operator: Literal[OPERATORS]  # type: ignore[valid-type]
+    operator: Operator
     value: Any = None
 
 
@@ -77,14 +90,14 @@ def _rule_or_group(value: Any) -> str | None:
 class RuleGroup3(Shape):
     """The third level of rules, which holds no further group."""
 
-    operator: Literal["AND", "OR"]
+    operator: Junction
     conditions: list[Rule]
 
 
 class RuleGroup2(Shape):
     """The second level of rules."""
 
-    operator: Literal["AND", "OR"]
+    operator: Junction
     conditions: list[
         Annotated[
             Annotated[Rule, Tag(_RULE)] | Annotated[RuleGroup3, Tag(_GROUP)], Discriminator(_rule_or_group)
@@ -95,7 +108,7 @@ class RuleGroup2(Shape):
 class RuleGroup(Shape):
     """Conditions joined by AND or OR; no conditions hold always; three levels at most."""
 
-    operator: Literal["AND", "OR"]
+    operator: Junction
     conditions: list[
         Annotated[
             Annotated[Rule, Tag(_RULE)] | Annotated[RuleGroup2, Tag(_GROUP)], Discriminator(_rule_or_group)
@@ -130,66 +143,66 @@ def _block_tag(value: Any) -> str | None:
     return f"\0{block_type}" if block_type in _BLOCK_TYPES else None
 
 
-Block = Annotated[
-    Annotated[TextBlock, Tag("\0text")]
-    | Annotated[InlinePromptBlock, Tag("\0prompt_block")]
-    | Annotated[PromptBlockRef, Tag("\0prompt_block_ref")],
-    Discriminator(
-        _block_tag,
-        custom_error_type="block_type",
-        custom_error_message=f"must be an object whose type is one of {', '.join(_BLOCK_TYPES)}",
-    ),
-]
+InstructionBlock = TypeAliasType(
+    "InstructionBlock",
+    Annotated[
+        Annotated[TextBlock, Tag("\0text")]
+        | Annotated[InlinePromptBlock, Tag("\0prompt_block")]
+        | Annotated[PromptBlockRef, Tag("\0prompt_block_ref")],
+        Discriminator(
+            _block_tag,
+            custom_error_type="block_type",
+            custom_error_message=f"must be an object whose type is one of {', '.join(_BLOCK_TYPES)}",
+        ),
+    ],
+)
 
 
 def _list_or(single: str, several: str) -> Discriminator:
     return Discriminator(lambda value: several if isinstance(value, list) else single)
 
 
-def _without_default(schema: dict[str, Any]) -> None:
-    del schema["default"]
-
-
 # Not required in an edit, yet never null; the default only marks the absence.
-UNCHANGED: Any = Field(default="", json_schema_extra=_without_default)
+UNCHANGED: Any = Field(default="")
 
 
-Instructions = Annotated[
-    Annotated[str, Tag(_TEXT)] | Annotated[list[Block], Tag(_BLOCKS)],
-    _list_or(_TEXT, _BLOCKS),
-    AfterValidator(_not_blank),
-]
-
-T = TypeVar("T")
+Instructions = TypeAliasType(
+    "Instructions",
+    Annotated[
+        Annotated[str, Tag(_TEXT), NOT_BLANK]
+        | Annotated[list[InstructionBlock], Tag(_BLOCKS), Field(json_schema_extra={"minItems": 1})],
+        _list_or(_TEXT, _BLOCKS),
+        AfterValidator(_not_blank),
+        Field(description="A text, or blocks that are joined by blank lines."),
+    ],
+)
 
 
 class MayVary:
     """Marks a field that is either the value itself or a list of variants of it.
 
     A variant is `{"value", "rules"?}` and counts when its rules hold; `variant` is the type of its
-    value where that is not the type of the field.
+    value where that is not the type of the field. After the `name` the shapes are called that the
+    OpenAPI document has of it: `<name>OrVariants` and `<name>Variant`.
     """
 
-    def __init__(self, variant: Any = None) -> None:
+    def __init__(self, name: str, variant: Any = None) -> None:
+        self.name = name
         self.variant = variant
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Return the schema of a value or of a list of variants, told apart by being a list."""
-        variant = _variant_of(self.variant or source)
-        return tagged_union_schema(
-            {_VALUE: handler(source), _VARIANTS: handler.generate_schema(list[variant])},  # type: ignore[valid-type]
-            discriminator=lambda value: _VARIANTS if isinstance(value, list) else _VALUE,
-        )
+        return handler.generate_schema(_value_or_variants(self.name, source, self.variant or source))
 
 
-def _variant_of(value: Any) -> type[Shape]:
-    # A class made by hand, because the name of a generic one is not fit for the OpenAPI document.
-    *_, innermost = get_args(value) or (value,)
-    name = f"VariantOf{getattr(innermost, '__name__', 'Object')}"
-    return create_model(name, __base__=Shape, value=(value, ...), rules=(RuleGroup | None, None))
-
-
-Conditional = Annotated[T, MayVary()]
+@cache
+def _value_or_variants(name: str, value: Any, varied: Any) -> TypeAliasType:
+    variant = create_model(
+        f"{name}Variant", __base__=Shape, value=(varied, ...), rules=(RuleGroup | None, None)
+    )
+    either = Annotated[value, Tag(_VALUE)] | Annotated[list[variant], Tag(_VARIANTS)]
+    description = Field(description="The value itself, or variants of it: those count whose rules hold.")
+    return TypeAliasType(f"{name}OrVariants", Annotated[either, _list_or(_VALUE, _VARIANTS), description])
 
 
 class Model(Shape):
@@ -214,16 +227,20 @@ class Scorer(Usage):
     sampling: JsonObject | None = None
 
 
-Usages = dict[Annotated[str, Field(min_length=1)], Usage]
-Scorers = dict[Annotated[str, Field(min_length=1)], Scorer]
-SubAgents = dict[ResourceId, Usage]
+_Key = Annotated[str, Field(min_length=1)]
+Usages = TypeAliasType("Usages", dict[_Key, Usage])
+Scorers = TypeAliasType("Scorers", dict[_Key, Scorer])
+SubAgents = TypeAliasType("SubAgents", dict[ResourceId, Usage])
 
 # An object that the service keeps as given, for the runtime that reads it. Its variants may hold
 # lists too: those of the matching variants are concatenated.
-_ObjectOrList = Annotated[
-    Annotated[JsonObject, Tag(_OBJECT)] | Annotated[list[Any], Tag(_LIST)], _list_or(_OBJECT, _LIST)
-]
-Kept = Annotated[JsonObject, MayVary(_ObjectOrList)]
+ObjectOrList = TypeAliasType(
+    "ObjectOrList",
+    Annotated[
+        Annotated[JsonObject, Tag(_OBJECT)] | Annotated[list[Any], Tag(_LIST)], _list_or(_OBJECT, _LIST)
+    ],
+)
+Kept = Annotated[JsonObject, MayVary("Object", ObjectOrList)]
 
 
 class SharedFields(Shape):
@@ -238,11 +255,11 @@ class AgentFields(SharedFields):
     """The fields of an agent's snapshot as an edit names them: absent means unchanged."""
 
     instructions: Instructions = UNCHANGED
-    model: Conditional[Model] | None = None
-    tools: Conditional[Usages] | None = None
-    agents: Conditional[SubAgents] | None = None
-    workflows: Conditional[Usages] | None = None
-    scorers: Conditional[Scorers] | None = None
+    model: Annotated[Model, MayVary("Model")] | None = None
+    tools: Annotated[Usages, MayVary("Usages")] | None = None
+    agents: Annotated[SubAgents, MayVary("SubAgents")] | None = None
+    workflows: Annotated[Usages, MayVary("Usages")] | None = None
+    scorers: Annotated[Scorers, MayVary("Scorers")] | None = None
     integration_tools: Kept | None = None
     tool_providers: Kept | None = None
     mcp_clients: Kept | None = None

@@ -37,8 +37,14 @@ def grant(version: AgentVersion, by: Caller, code: Registry, *, anew: bool) -> b
     `anew` forgets what was granted before; otherwise grants are only added, for a version that is live
     already.
     """
-    changed = _grant(SubAgentReference, version, _readable_agents(version.config, by, code), anew=anew)
-    return _grant(BlockReference, version, _readable_blocks(version.config, by), anew=anew) or changed
+    agents = {target for _, target in referenced_agents(version.config)}
+    blocks = {target for _, target in referenced_blocks(version.config)}
+    changed = False
+    if agents:
+        changed |= _grant(SubAgentReference, version, _readable_agents(agents, by, code), anew=anew)
+    if blocks:
+        changed |= _grant(BlockReference, version, _readable_blocks(blocks, by), anew=anew)
+    return changed
 
 
 def granted_sub_agents(parent: ResolvedAgent, code: Registry) -> dict[str, UUID]:
@@ -66,20 +72,14 @@ def granted(
     return found
 
 
-def _readable_agents(config: Config, by: Caller, code: Registry) -> dict[str, UUID]:
-    wanted = {target for _, target in referenced_agents(config)}
-    if not wanted:
-        return {}
+def _readable_agents(wanted: set[str], by: Caller, code: Registry) -> dict[str, UUID]:
     in_code = wanted & code.agents.keys()
     rows = Agent.objects.filter(pk__in=wanted - in_code).values_list("pk", "uuid", "workspace_id")
     readable = {pk: uuid for pk, uuid, workspace_id in rows if by.may(Right.READ, workspace_id)}
     return readable | (dict.fromkeys(in_code, IN_CODE) if by.may(Right.READ, code.workspace_id) else {})
 
 
-def _readable_blocks(config: Config, by: Caller) -> dict[str, UUID]:
-    wanted = {target for _, target in referenced_blocks(config)}
-    if not wanted:
-        return {}
+def _readable_blocks(wanted: set[str], by: Caller) -> dict[str, UUID]:
     rows = PromptBlock.objects.filter(pk__in=wanted).values_list("pk", "uuid", "workspace_id")
     return {pk: uuid for pk, uuid, workspace_id in rows if by.may(Right.READ, workspace_id)}
 

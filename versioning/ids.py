@@ -24,6 +24,13 @@ RESERVED_SEGMENTS = frozenset(
     }
 )
 
+_PRINTABLE = (
+    r"[^\u0000-\u001f\u007f-\u00a0\u00ad\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ue000-\uf8ff\ufeff]"
+)
+_NO_SEGMENT = "|".join([r"\.{0,2}", *sorted(RESERVED_SEGMENTS)])
+PATTERN = rf"^(?!\s)(?!(?:.*/)?(?:{_NO_SEGMENT})(?:/|$)){_PRINTABLE}*\S$"
+"""What a regular expression can say of an id; `fault` says all of it."""
+
 # Letters and marks that print nothing although `str.isprintable` accepts them.
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
@@ -31,6 +38,8 @@ _INVISIBLE = re.compile(
 
 _LABEL = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?")
 RESERVED_LABELS = frozenset({"latest", "production", "draft", "published"})
+LABEL_PATTERN = rf"^(?!(?:[0-9]+|{'|'.join(sorted(RESERVED_LABELS))})$){_LABEL.pattern}$"
+"""The names that `label_fault` has nothing against, as a regular expression."""
 
 
 def encode(resource_id: str) -> str:

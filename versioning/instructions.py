@@ -13,7 +13,7 @@ from typing import Any
 
 from versioning.canonical import dump
 from versioning.conditions import holds, lookup
-from versioning.errors import Invalid
+from versioning.errors import Invalid, Issue
 
 MAX_LENGTH = 16 * 1024 * 1024
 """The most characters that instructions may have once assembled."""
@@ -96,6 +96,32 @@ def assemble(
         if report.shown:
             parts.append(text)
     return "\n\n".join(parts), reports
+
+
+def as_one_text(blocks: Sequence[Mapping[str, Any]]) -> str:
+    """Return the one text that says what blocks say in every context.
+
+    Raises `Invalid`, naming each of them, for blocks of which no text can say that: what is shown
+    depends on a stored prompt block, on conditions, or on values that only blocks are filled with.
+    """
+    issues = [
+        Issue("instructions", f"block {place} {reason}")
+        for place, block in enumerate(blocks, 1)
+        if (reason := _why_no_text(block))
+    ]
+    if issues:
+        raise Invalid(issues)
+    return "\n\n".join(block["content"] for block in blocks if block["content"].strip())
+
+
+def _why_no_text(block: Mapping[str, Any]) -> str | None:
+    if block["type"] == "prompt_block_ref":
+        return "refers to a prompt block"
+    if (block.get("rules") or {}).get("conditions"):
+        return "has conditions"
+    if _PLACEHOLDER.search(block["content"]):
+        return "is filled in from the context"
+    return None
 
 
 def referenced_blocks(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

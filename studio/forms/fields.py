@@ -81,6 +81,11 @@ _OWN_CONTROLS = {
 }
 
 
+def shows(name: str, value: Any) -> bool:
+    """Say whether a field with several ways to be written can show a value in its own controls."""
+    return field_for(name).show(value)["as"] != "json"  # type: ignore[call-overload,index]
+
+
 def field_for(name: str) -> FormField:
     """Return how a field is shown and read; JSON unless it has controls of its own."""
     return _OWN_CONTROLS.get(name, JSON)

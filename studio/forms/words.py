@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from versioning.runtime.known_providers import KNOWN_PROVIDERS
+
 
 @dataclass(frozen=True, kw_only=True)
 class Words:
@@ -94,8 +96,8 @@ OPERANDS = {
     "none": "nothing",
 }
 
-PROVIDERS = ("anthropic", "azure", "bedrock", "echo", "google", "groq", "mistral", "openai")
-"""Suggestions; any other can be typed."""
+PROVIDERS = tuple(sorted({"echo", *KNOWN_PROVIDERS}))
+"""Suggestions; any other can be typed, and does not run."""
 
 REASONS = {
     "rules": "its conditions do not hold in this context",

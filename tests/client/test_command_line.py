@@ -71,12 +71,10 @@ class Desk:
 
 MANY_WORKSPACES = """
 from django.contrib.auth.models import User
-from versioning.access import Role
-from versioning.models import Membership, Workspace
+from tests.support.factories import MembershipFactory
 tester = User.objects.get(username="tester")
 for number in range(100):
-    workspace = Workspace.objects.create(id=f"desk-{number}", name="Desk")
-    Membership.objects.grant(tester, workspace, Role.ADMIN)
+    MembershipFactory(user=tester, workspace__id=f"desk-{number}", role="admin")
 """
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -81,10 +82,19 @@ def test_the_command_line_works_with_httpx_alone() -> None:
     assert "pull" in run(program)
 
 
-def test_a_plain_installation_brings_httpx_and_nothing_of_the_server() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def test_a_plain_installation_brings_httpx_and_no_library_of_the_server() -> None:
+    project = PROJECT["project"]
     assert [one.partition(">")[0] for one in project["dependencies"]] == ["httpx"]
     assert any(one.startswith("Django") for one in project["optional-dependencies"]["server"])
+
+
+def test_the_guide_names_every_package_that_an_installation_puts_beside_the_application() -> None:
+    packages = PROJECT["tool"]["setuptools"]["packages"]["find"]["include"]
+    installing = (ROOT / "docs/client.md").read_text().partition("## Reading")[0]
+    assert {name.rstrip("*") for name in packages} <= set(re.findall(r"`(\w+)`", installing))
 
 
 def imported_by(path: Path) -> set[str]:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.runtime.memory import ECHO, MemoryStore
+from tests.runtime.memory import MemoryStore
 from tests.runtime.model_server import ModelServer, running_model_server
+from tests.support.factories import CodeAgentFactory
 from versioning.runtime import Agent, Framework
 
 
@@ -20,13 +21,13 @@ def store() -> MemoryStore:
 @pytest.fixture
 def writer() -> Agent:
     """An agent without sub-agents."""
-    return Agent(id="writer", name="Writer", instructions="writer in code", model=ECHO)
+    return CodeAgentFactory(id="writer", instructions="writer in code")
 
 
 @pytest.fixture
 def lead(writer: Agent) -> Agent:
     """An agent that delegates to the writer."""
-    return Agent(id="lead", name="Lead", instructions="lead in code", model=ECHO, agents=[writer])
+    return CodeAgentFactory(id="lead", instructions="lead in code", agents=[writer])
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.runtime.memory import ECHO, STRANGER, VIEWER, MemoryStore
+from tests.support.factories import CodeAgentFactory
 from versioning.errors import Forbidden, Invalid, NotFound
 from versioning.overrides import CodeAgent, Ownership
 from versioning.runtime import Agent, Framework, SelectedAgent
@@ -36,7 +37,7 @@ def inspect(thread: threading.Thread) -> str:
 
 
 def agent(**changes: Any) -> Agent:
-    return Agent(**{"id": "a", "name": "A", "instructions": "text", "model": ECHO, **changes})
+    return CodeAgentFactory(**{"id": "a", "name": "A", "instructions": "text", **changes})
 
 
 def test_an_agent_tells_the_editor_what_its_code_says() -> None:

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from tests.runtime.memory import ECHO
+from tests.support.factories import CodeAgentFactory
 from versioning.errors import Invalid
 from versioning.runtime import Agent, Framework
 
 
 def agent(**changes: Any) -> Agent:
-    made = Agent(**{"id": "a", "name": "A", "instructions": "text", "model": ECHO, **changes})
+    made = CodeAgentFactory(**{"id": "a", "instructions": "text", **changes})
     Framework(agents=[made])
     return made
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from tests.runtime.memory import ECHO
+from tests.support.factories import CodeAgentFactory
 from versioning.runtime import Agent, Framework, NoModel, ProviderUnavailable
 
 
 def agent(**changes: Any) -> Agent:
-    made = Agent(**{"id": "a", "name": "A", "instructions": "text", "model": ECHO, **changes})
+    made = CodeAgentFactory(**{"id": "a", "instructions": "text", **changes})
     Framework(agents=[made])
     return made
 
@@ -28,7 +28,7 @@ def test_echo_answers_with_the_system_prompt_and_the_last_user_message() -> None
 
 
 def test_echo_delegates_once_to_the_first_sub_agent_and_adds_its_answer(lead: Agent) -> None:
-    second = Agent(id="second", name="S", instructions="second", model=ECHO)
+    second = CodeAgentFactory(id="second")
     boss = agent(agents=[lead, second])
     result = boss.generate("hello")
     assert result.text == "text\n\nhello\n\nlead in code\n\nhello\n\nwriter in code\n\nhello"

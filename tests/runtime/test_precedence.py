@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.runtime.memory import ECHO, MemoryStore
+from tests.runtime.memory import MemoryStore
+from tests.support.factories import CodeAgentFactory
 from versioning.runtime import Agent, Framework, RequestContext
 
 # Weakest first; each place selects a version of its own.
@@ -25,8 +26,8 @@ def supervising(store: MemoryStore, depth: int, versions: dict[str, Any] | None)
     """Return a framework in which `lead` reaches the writer over `depth` delegations."""
     below: Agent | str = "writer"
     for level in range(depth - 1):
-        below = Agent(id=f"level{level}", name="Level", instructions="level", model=ECHO, agents=[below])
-    lead = Agent(id="lead", name="Lead", instructions="lead", model=ECHO, agents=[below])
+        below = CodeAgentFactory(id=f"level{level}", instructions="level", agents=[below])
+    lead = CodeAgentFactory(id="lead", agents=[below])
     store.put("writer", *(f"text {number}" for number in range(1, 6)), active=5)
     return Framework(agents=[lead], editor=store, versions=versions)
 
@@ -49,7 +50,7 @@ def test_the_strongest_place_that_says_anything_counts(
 def test_entries_for_different_agents_come_from_different_places(store: MemoryStore) -> None:
     store.put("editor", "editor 1", "editor 2", active=1)
     store.put("writer", "writer 1", "writer 2", active=1)
-    lead = Agent(id="lead", name="Lead", instructions="lead", model=ECHO, agents=["writer", "editor"])
+    lead = CodeAgentFactory(id="lead", agents=["writer", "editor"])
     framework = Framework(
         agents=[lead], editor=store, versions={"agents": {"editor": {"status": "draft"}}, "strict": True}
     )

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.runtime.memory import ECHO, MemoryStore
+from tests.runtime.memory import MemoryStore
 from tests.runtime.model_server import FallsSilent, ModelServer
+from tests.support.factories import CodeAgentFactory
 from versioning.errors import Invalid, NotFound
 from versioning.runtime import Agent, Framework, NoModel, ProviderUnavailable
 from versioning.runtime.events import Event
@@ -211,7 +212,7 @@ def test_many_streams_share_one_thread(slow: Agent, model_server: ModelServer) -
 
 
 def test_the_background_loop_refuses_to_wait_for_itself(framework: Framework) -> None:
-    echo = Agent(id="inner", name="Inner", instructions="inner", model=ECHO)
+    echo = CodeAgentFactory(id="inner")
     Framework(agents=[echo])
 
     async def ask_within_the_loop() -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.runtime.memory import ECHO, EDITOR, STRANGER, VIEWER, MemoryStore
+from tests.runtime.memory import EDITOR, STRANGER, VIEWER, MemoryStore
+from tests.support.factories import CodeAgentFactory
 from versioning.access import Caller
 from versioning.runtime import Agent, Framework, RequestContext, Result, VersionUnresolved
 
@@ -79,7 +80,13 @@ def test_a_version_that_the_caller_may_not_use_is_told_from_no_missing_one(
 
 
 def test_an_unreadable_sub_agent_is_told_from_no_missing_one_whatever_is_selected(store: MemoryStore) -> None:
-    secret = Agent(id="secret", name="S", instructions="s", model=ECHO, visibility="private")
+    secret = Agent(
+        id="secret",
+        name="S",
+        instructions="s",
+        model={"provider": "echo", "name": "echo"},
+        visibility="private",
+    )
     for agent_id in ("secret", "theirs", "nobody"):
         store.put(f"lead-{agent_id}", "lead", active=1, workspace="elsewhere", agents={agent_id: {}})
     store.put("theirs", "theirs 1", "theirs 2", active=1)
@@ -159,7 +166,7 @@ def test_an_unpublished_sub_agent_of_a_published_agent_is_not_available(
 
 
 def test_an_unknown_sub_agent_is_not_available(store: MemoryStore) -> None:
-    lead = Agent(id="lead", name="Lead", instructions="lead", model=ECHO, agents=["nobody"])
+    lead = CodeAgentFactory(id="lead", agents=["nobody"])
     Framework(agents=[lead], editor=store)
     result = lead.generate("hello")
     assert result.text == "lead\n\nhello\n\nThe agent 'nobody' is not available."

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -190,7 +189,7 @@ def test_no_program_that_a_repository_names_is_run(
         repo.git("config", name, value.format(**places))
 
     marker.unlink(missing_ok=True)
-    subprocess.run(["git", "-C", str(repo.top), *trap.springs.split()], capture_output=True, check=False)
+    repo.run(*trap.springs.split())
     assert marker.exists(), "the trap does not work"
     marker.unlink()
     define(settings, repo.root)

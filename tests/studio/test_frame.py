@@ -178,7 +178,7 @@ def test_a_form_of_a_page_that_is_too_old_is_refused_with_advice(cast: Cast, kin
     strict = Window(Client(enforce_csrf_checks=True))
     strict.client.force_login(User.objects.get(username="alice"))
     seen = strict.post(page_of(kind, "delete"), tag="*")
-    assert (seen.status, "what you typed is still there" in seen.text) == (403, True)
+    assert (seen.status, "is kept in this browser" in seen.text) == (403, True)
     assert cast.alice.get(kind.url("writer"), status="draft").status == 200
 
 

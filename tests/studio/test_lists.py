@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import ROLES, Cast
+from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.calls import make_history
-from tests.support.people import give_role
+from tests.support.people import HOMES, give_role
 from tests.support.window import KINDS, Window
 
 
@@ -153,8 +153,8 @@ def test_only_who_may_save_somewhere_is_offered_to_make_something(cast: Cast, ki
 def team(cast: Cast, settings: Any) -> Cast:
     """The cast of acme, with the same roles in the workspace of the code."""
     settings.EDITOR_FRAMEWORK = "tests.support.code.framework"
-    for name, role in ROLES.items():
-        give_role(name, "default", role)
+    for name in ("alice", "paula", "edgar", "vera"):
+        give_role(name, "default", HOMES[name][1])
     return cast
 
 

@@ -8,11 +8,11 @@ from django.test.utils import CaptureQueriesContext
 
 from tests.conftest import Cast
 from tests.support.api import Kind
+from tests.support.factories import ApiKeyFactory, UserFactory
 from tests.support.studio import Visitor, page_of, workspace_page
 from tests.test_query_counts import grow, insert_history, versions_to_read
-from versioning.access import APPLICATION, Role
-from versioning.models import Action, AuditEntry, Membership, Workspace
-from versioning.models.workspaces import new_account
+from versioning.access import APPLICATION
+from versioning.models import Action, AuditEntry, Workspace
 
 FEW, MANY = 60, 10_000
 MOST = 20
@@ -56,8 +56,8 @@ def fill(start: int, stop: int) -> None:
     """Let acme have members, and a log that tells of as many things."""
     acme, alice = Workspace.objects.get(pk="acme"), User.objects.get(username="alice")
     for number in range(start, stop):
-        Membership.objects.grant(new_account(f"member-{number}"), acme, Role.VIEWER)
-        alice.api_keys.create(prefix=f"ek_{number}", digest=str(number), workspace=acme)
+        UserFactory(roles={"acme": "viewer"})
+        ApiKeyFactory(owner=alice, workspace=acme)
         AuditEntry.objects.record(
             Action.PUBLISH, by=APPLICATION, workspace_id="acme", target=f"agent r{number % 2}", to_version="v"
         )

@@ -41,8 +41,7 @@ def reference(document: Schema) -> str:
         for _, method, path, operation in group:
             lines += _operation(method, path, operation)
     lines.append("## Shapes\n")
-    shapes = {_name(key): schema for key, schema in document["components"]["schemas"].items()}
-    for name, schema in sorted(shapes.items()):
+    for name, schema in sorted(document["components"]["schemas"].items()):
         lines += _shape(name, schema)
     return "\n".join(lines)
 
@@ -103,22 +102,23 @@ def _type(schema: Schema) -> str:
     """Return what a value is, in words."""
     match schema:
         case {"oneOf": choices} | {"anyOf": choices}:
-            return " or ".join(dict.fromkeys(_type(choice) for choice in choices))
+            words = " or ".join(dict.fromkeys(_type(choice) for choice in choices))
+        case {"type": list(kinds)}:
+            words = " or ".join(_type({**schema, "type": kind}) for kind in kinds)
         case {"$ref": address}:
-            name = _name(address.rpartition("/")[2])
-            return f"[{name}](#{name.lower()})"
+            name = address.rpartition("/")[2]
+            words = f"[{name}](#{name.lower()})"
         case {"enum": values}:
-            return ", ".join(f"`{value}`" for value in values)
+            words = ", ".join(f"`{value}`" for value in values)
         case {"type": "array", "items": item}:
-            return f"list of {_type(item)}"
+            words = f"list of {_type(item)}"
         case {"additionalProperties": {} as member} if member:
-            return f"object: {_type(member)} by key"
-    return "time" if schema.get("format") == "date-time" else str(schema.get("type", "anything"))
-
-
-def _name(key: str) -> str:
-    """Return what a shape is called; where several modules have one of a name, the key says which."""
-    return re.sub(r"^\w+?__\w+?__(\w+?)__\d+$", r"\1", key)
+            words = f"object: {_type(member)} by key"
+        case {"format": "date-time"}:
+            words = "time"
+        case _:
+            words = str(schema.get("type", "anything"))
+    return words
 
 
 if __name__ == "__main__":
@@ -126,6 +126,6 @@ if __name__ == "__main__":
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "editor_project.settings")
     django.setup()
-    from drf_spectacular.generators import SchemaGenerator
+    from versioning.api.document import document
 
-    PAGE.write_text(reference(SchemaGenerator().get_schema(request=None, public=True)))
+    PAGE.write_text(reference(document()))

@@ -68,9 +68,9 @@ class Repository(Folder):
 
     top: Path
 
-    def git(self, *arguments: str, stdin: str = "", **environment: str) -> str:
-        """Run a git command, as a developer with no settings of their own."""
-        done = subprocess.run(
+    def run(self, *arguments: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+        """Run a git command, as a developer with an identity and no settings of their own."""
+        return subprocess.run(
             ["git", "-C", str(self.top), *arguments],
             env={
                 "PATH": os.environ["PATH"],
@@ -86,6 +86,10 @@ class Repository(Folder):
             text=True,
             check=False,
         )
+
+    def git(self, *arguments: str, stdin: str = "", **environment: str) -> str:
+        """Run a git command that succeeds and return what it prints."""
+        done = self.run(*arguments, stdin=stdin, **environment)
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 

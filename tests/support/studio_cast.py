@@ -8,22 +8,7 @@ from tests.support.service import Service
 
 PASSWORD = "a long enough password"
 
-_MAKE = """
-import json
-from django.contrib.auth.models import User
-from versioning.access import Role
-from versioning.models import ApiKey, Membership, Workspace
-people = {"alice": "admin", "paula": "publisher", "edgar": "editor", "vera": "viewer"}
-spaces = {name: Workspace.objects.create(id=name, name=name.title()) for name in ("acme", "elsewhere")}
-keys = {}
-for name, role in [*people.items(), ("charlie", "admin"), ("root", None), ("nora", None)]:
-    user = User.objects.create_user(name, password=PASSWORD, is_superuser=name == "root")
-    if role:
-        space = spaces["acme" if name in people else "elsewhere"]
-        Membership.objects.grant(user, space, Role(role))
-    keys[name] = ApiKey.objects.issue(user)[1]
-print(json.dumps(keys))
-"""
+_MAKE = "import json; from tests.support.people import make_cast; print(json.dumps(make_cast({})))"
 
 
 def make_cast(service: Service) -> dict[str, str]:
@@ -31,6 +16,7 @@ def make_cast(service: Service) -> dict[str, str]:
 
     Returns an API key of each, by name.
     """
-    printed = service.manage("shell", "--no-imports", "-c", f"PASSWORD = {PASSWORD!r}\n{_MAKE}")
+    program = _MAKE.format(f"'nora', password={PASSWORD!r}")
+    printed = service.manage("shell", "--no-imports", "-c", program)
     keys: dict[str, str] = json.loads(printed)
     return keys

@@ -14,7 +14,10 @@ class ServedAgentViewSet(EditorViewSet):
     """Agents with everything resolved: the version, the conditions, the instructions."""
 
     subject = "agent"
-    query = {"list": (parameters.PARTIAL,), "retrieve": parameters.SELECTOR}
+    query = {
+        "list": (parameters.PARTIAL, parameters.CONTEXT),
+        "retrieve": (*parameters.SELECTOR, parameters.CONTEXT),
+    }
     answers = {"list": answers.AgentsById, "retrieve": answers.ResolvedAgentAnswer}
 
     def list(self, request: Request) -> Response:

@@ -4,29 +4,61 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, RootModel
+from pydantic import Field, GetJsonSchemaHandler, RootModel
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+from typing_extensions import TypeAliasType
 
 from versioning import fields
 from versioning.fields import JsonObject, Shape
 
 Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+RecordStatus = TypeAliasType("RecordStatus", Literal["published", "draft"])
+VersionState = TypeAliasType("VersionState", Literal["published", "draft", "historical"])
+VersionSource = TypeAliasType("VersionSource", Literal["database", "git", "file"])
 
 
-class IssueAnswer(Shape):
+class Answer(Shape):
+    """A shape whose members with a default may be missing, and are never null."""
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Describe the members; an edit of the same fields takes null, which clears one."""
+        described = handler(schema)
+        members = handler.resolve_ref_schema(described)
+        required = members.get("required", [])
+        for name, member in members["properties"].items():
+            if name not in required:
+                members["properties"][name] = _without_null(member)
+        return described
+
+
+def _without_null(member: JsonSchemaValue) -> JsonSchemaValue:
+    match member:
+        case {"type": [kind, "null"]}:
+            return {**member, "type": kind}
+        case {"anyOf": [only, {"type": "null"}], **more}:
+            return {**only, **more}
+    return member
+
+
+class IssueAnswer(Answer):
     """One fault of one field."""
 
     field: str
     message: str
 
 
-class Named(Shape):
+class Named(Answer):
     """An agent by id and name."""
 
     id: str
     name: str
 
 
-class CurrentState(Shape):
+class CurrentState(Answer):
     """What a resource looks like now, in the answer to a save from a stale base."""
 
     latest_version_id: str
@@ -36,7 +68,7 @@ class CurrentState(Shape):
     changed_fields: list[str]
 
 
-class ErrorAnswer(Shape):
+class ErrorAnswer(Answer):
     """What went wrong: a sentence for people, a stable code for programs."""
 
     error: str
@@ -55,12 +87,12 @@ class NoticeAnswer(Shape):
     field: str | None = None
 
 
-class Record(Shape):
+class Record(Answer):
     """A resource: its record, flat, with the fields of the resolved version."""
 
     id: str
     workspace_id: str
-    status: Literal["published", "draft"]
+    status: RecordStatus
     active_version_id: str | None
     latest_version_id: Annotated[str | None, Field(description="Null for who may not read drafts.")]
     resolved_version_id: str | None
@@ -75,14 +107,14 @@ class Record(Shape):
 class AgentRecord(Record, fields.AgentFields):
     """A stored agent."""
 
-    visibility: Literal["private", "public"]
+    visibility: fields.Visibility
 
 
-class PromptBlockRecord(Record, fields.PromptBlockFields):
+class PromptBlockRecord(Record, fields.PromptBlockConfig):
     """A prompt block."""
 
 
-class VersionRecord(Shape):
+class VersionRecord(Answer):
     """A version, with its configuration at top level."""
 
     id: str
@@ -91,11 +123,11 @@ class VersionRecord(Shape):
     change_message: str
     author_id: str | None
     created_at: Time
-    source: Literal["database", "git", "file"]
+    source: VersionSource
     author_name: Annotated[str, Field(description="Of versions that Git holds.")] = ""
     commit: Annotated[str, Field(description="Of versions that Git holds.")] = ""
     read_only: bool
-    state: Literal["published", "draft", "historical"]
+    state: VersionState
     labels: list[str]
 
 
@@ -105,13 +137,13 @@ class AgentVersionRecord(VersionRecord, fields.AgentFields):
     agent_id: str
 
 
-class PromptBlockVersionRecord(VersionRecord, fields.PromptBlockFields):
+class PromptBlockVersionRecord(VersionRecord, fields.PromptBlockConfig):
     """A version of a prompt block."""
 
     block_id: str
 
 
-class PageOf(Shape):
+class PageOf(Answer):
     """Where in a list an answer stands."""
 
     total: int
@@ -144,7 +176,7 @@ class PromptBlockVersionPage(PageOf):
     versions: list[PromptBlockVersionRecord]
 
 
-class Diff(Shape):
+class Diff(Answer):
     """A field in which two versions differ; null where it is not set."""
 
     field: str
@@ -152,7 +184,7 @@ class Diff(Shape):
     current_value: Any
 
 
-class Comparison(Shape):
+class Comparison(Answer):
     """The fields in which two versions differ."""
 
     diffs: list[Diff]
@@ -172,7 +204,7 @@ class PromptBlockComparison(Comparison):
     to_version: PromptBlockVersionRecord
 
 
-class Success(Shape):
+class Success(Answer):
     """It is done."""
 
     success: bool
@@ -186,7 +218,7 @@ class Activated(Success):
     warnings: list[NoticeAnswer] = []
 
 
-class LabelAnswer(Shape):
+class LabelAnswer(Answer):
     """A name for a version."""
 
     name: str
@@ -197,20 +229,20 @@ class LabelAnswer(Shape):
     updated_by: str | None
 
 
-class LabelList(Shape):
+class LabelList(Answer):
     """The labels of a resource."""
 
     labels: list[LabelAnswer]
 
 
-class DependentsAnswer(Shape):
+class DependentsAnswer(Answer):
     """The agents that refer to a resource."""
 
     dependents: list[Named]
     hidden_count: int
 
 
-class Export(Shape):
+class Export(Answer):
     """A configuration as a file."""
 
     file_name: str
@@ -230,7 +262,7 @@ class PromptBlockExport(Export):
     block_id: str
 
 
-class BlockShown(Shape):
+class BlockShown(Answer):
     """What became of one block of a preview."""
 
     type: str
@@ -239,7 +271,7 @@ class BlockShown(Shape):
     reason: str = fields.UNCHANGED
 
 
-class PreviewAnswer(Shape):
+class PreviewAnswer(Answer):
     """Assembled instructions."""
 
     result: str
@@ -250,7 +282,7 @@ class PreviewAnswer(Shape):
     ] = []
 
 
-class BlockUsed(Shape):
+class BlockUsed(Answer):
     """A prompt block that an agent's instructions refer to."""
 
     id: str
@@ -259,7 +291,7 @@ class BlockUsed(Shape):
     reason: Annotated[str | None, Field(description="missing, unpublished, rules or blank")]
 
 
-class Tokens(Shape):
+class Tokens(Answer):
     """The tokens of a run, sub-agents included."""
 
     input_tokens: int
@@ -267,16 +299,49 @@ class Tokens(Shape):
     total_tokens: int
 
 
-class RunAnswer(Shape):
+class ToolCall(Answer):
+    """What the model asked of a tool; a delegation to a sub-agent is one too."""
+
+    tool_call_id: str
+    tool_name: str
+    args: JsonObject
+
+
+class ToolResult(Answer):
+    """What a tool gave."""
+
+    tool_call_id: str
+    tool_name: str
+    result: Any
+
+
+class RunStep(Answer):
+    """One answer of the model."""
+
+    text: str
+    finish_reason: str
+    tool_calls: list[ToolCall]
+    tool_results: list[ToolResult]
+    usage: Tokens
+
+
+class Turn(Answer):
+    """A message of the conversation, in the form that the next call takes."""
+
+    role: Literal["user", "assistant", "system"]
+    content: str
+
+
+class RunAnswer(Answer):
     """What an agent answered, and how it came to it."""
 
     text: str
     finish_reason: str
     usage: Tokens
-    steps: list[JsonObject]
-    tool_calls: list[JsonObject]
-    tool_results: list[JsonObject]
-    messages: list[JsonObject]
+    steps: list[RunStep]
+    tool_calls: list[ToolCall]
+    tool_results: list[ToolResult]
+    messages: list[Turn]
     run_id: str
     resolved_versions: Annotated[
         dict[str, str | None],
@@ -285,7 +350,7 @@ class RunAnswer(Shape):
     warnings: list[NoticeAnswer]
 
 
-class ResolvedAgentAnswer(Shape):
+class ResolvedAgentAnswer(Answer):
     """An agent as applications use it."""
 
     id: str
@@ -299,7 +364,7 @@ class ResolvedAgentAnswer(Shape):
     model_id: str | None
     default_options: JsonObject
     source: Literal["code", "stored"]
-    status: Literal["published", "draft"]
+    status: RecordStatus
     metadata: JsonObject
     resolved_version_id: str | None
     active_version_id: str | None

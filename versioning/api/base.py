@@ -37,6 +37,8 @@ class EditorViewSet(ViewSet):
     The declarations are checked on every request and make the OpenAPI document.
     """
 
+    http_method_names = ["get", "post", "put", "patch", "delete", "head"]
+
     subject: ClassVar[str]
     """What the operations are about, in the singular."""
     query: ClassVar[Mapping[str, Parameters]] = {}
@@ -48,7 +50,9 @@ class EditorViewSet(ViewSet):
     """The actions that heed `If-Match`."""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Check who is calling, then the query parameters."""
+        """Check the method, then who is calling, then the query parameters."""
+        if request.method not in self.allowed_methods:
+            self.http_method_not_allowed(request, *args, **kwargs)
         super().initial(request, *args, **kwargs)
         raw = request.META.get("QUERY_STRING", "")
         parameters.check(request.query_params, self.declared(self.action), raw=raw)
@@ -56,7 +60,8 @@ class EditorViewSet(ViewSet):
     @classmethod
     def declared(cls, action: str) -> Parameters:
         """Return the query parameters of an action; `requestContext` is known everywhere."""
-        return (*cls.query.get(action, ()), parameters.CONTEXT)
+        own = cls.query.get(action, ())
+        return own if parameters.CONTEXT in own else (*own, parameters.UNUSED_CONTEXT)
 
     @property
     def caller(self) -> Caller:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema
+from pydantic_core.core_schema import json_or_python_schema
 from rest_framework.request import Request
+from typing_extensions import TypeAliasType
 
 from versioning import fields
 from versioning.config import raise_for_faults
+from versioning.editor.saving import MAX_MESSAGE
 from versioning.errors import Invalid
 from versioning.fields import UNCHANGED, JsonObject, NotBlank, ResourceId, Shape
 
@@ -23,10 +27,16 @@ RECORD_MEMBERS = {
 }
 
 
+NotEmpty = Annotated[str, Field(json_schema_extra={"minLength": 1})]
+ChangeMessage = Annotated[str, Field(json_schema_extra={"maxLength": MAX_MESSAGE})]
+
+
 class Saved(Shape):
     """What every save may say beside the snapshot fields."""
 
-    change_message: Annotated[str | None, Field(description="Why; trimmed, up to 500 characters.")] = None
+    change_message: Annotated[
+        ChangeMessage | None, Field(description=f"Why; trimmed, up to {MAX_MESSAGE} characters.")
+    ] = None
     auto_publish: bool = UNCHANGED
     metadata: Annotated[
         JsonObject | None, Field(description="Merged member by member; null removes one.")
@@ -43,7 +53,7 @@ class Created(Saved):
 class HasVisibility(Shape):
     """Agents can be public."""
 
-    visibility: Literal["private", "public"] = UNCHANGED
+    visibility: fields.Visibility = UNCHANGED
 
 
 class AgentCreate(fields.AgentConfig, Created, HasVisibility):
@@ -65,6 +75,21 @@ class OverrideUpdate(OverrideFields, Saved, HasVisibility):
     """An edit of an override."""
 
 
+class AgentToExport(OverrideFields):
+    """The fields of an agent to be written into a file; anything else is left out of it."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class PromptBlockToExport(fields.PromptBlockFields):
+    """The fields of a prompt block to be written into a file; anything else is left out of it."""
+
+    model_config = ConfigDict(extra="allow")
+
+    name: NotBlank | None = None  # type: ignore[assignment]
+    content: str | None = None  # type: ignore[assignment]
+
+
 class AgentUpdate(fields.AgentFields, Saved, HasVisibility):
     """An edit of an agent."""
 
@@ -77,10 +102,10 @@ class PromptBlockUpdate(fields.PromptBlockFields, Saved):
     """An edit of a prompt block."""
 
 
-class Message(Shape):
+class VersionCreate(Shape):
     """The body of a verb that makes a version."""
 
-    change_message: str | None = None
+    change_message: ChangeMessage | None = None
 
 
 class Clone(Shape):
@@ -94,25 +119,108 @@ class Clone(Shape):
 class SetLabel(Shape):
     """The body of setting a label."""
 
-    version_id: str
+    version_id: NotEmpty
 
 
 class Preview(Shape):
     """The body of the preview of instructions."""
 
-    blocks: list[fields.Block]
+    blocks: list[fields.InstructionBlock]
     context: JsonObject = UNCHANGED
+
+
+class ChatText(Shape):
+    """A part of what a message says."""
+
+    type: Literal["text"]
+    text: str
+
+
+class ChatMessage(Shape):
+    """A message of a conversation; a user's is not blank."""
+
+    role: Literal["user", "assistant", "system"]
+    content: str | Annotated[list[ChatText], Field(min_length=1)]
+
+
+class StatusSelector(Shape):
+    """The version that has this status."""
+
+    status: Literal["published", "draft"]
+
+
+class VersionIdSelector(Shape):
+    """Exactly this version."""
+
+    version_id: NotEmpty
+
+
+class LabelSelector(Shape):
+    """The version that carries this label."""
+
+    label: NotEmpty
+
+
+VersionSelector = TypeAliasType("VersionSelector", StatusSelector | VersionIdSelector | LabelSelector)
+
+
+class Versions(Shape):
+    """Which versions run: of agents by id, of the called agent itself, of all that nothing names."""
+
+    agents: dict[str, VersionSelector] = UNCHANGED
+    self_: Annotated[VersionSelector, Field(alias="self")] = UNCHANGED
+    default_status: Literal["published", "draft"] = UNCHANGED
+    strict: Annotated[
+        bool, Field(description="Whether a version that cannot be resolved is an error, not a warning.")
+    ] = UNCHANGED
+
+
+class RunSettings(Shape):
+    """Settings of the model; what is absent or null is left to the agent."""
+
+    temperature: float | None = None
+    max_tokens: int | None = None
+    max_output_tokens: int | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    seed: int | None = None
+    stop_sequences: list[str] | None = None
+    timeout: float | None = None
+    max_retries: int | None = None
+
+
+class Described:
+    """Describes a member in the document whose value the runtime itself reads and checks."""
+
+    def __init__(self, shape: Any) -> None:
+        self.shape = shape
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Return a schema that takes what the annotation says and is described as the shape."""
+        return json_or_python_schema(handler.generate_schema(self.shape), handler(source))
+
+
+Messages = TypeAliasType(
+    "Messages",
+    Annotated[str, fields.NOT_BLANK] | ChatMessage | Annotated[list[ChatMessage], Field(min_length=1)],
+)
 
 
 class Run(Shape):
     """The body of generate and stream."""
 
-    messages: Annotated[Any, Field(description="Text, a message, or a list of `{role, content}`.")]
-    versions: Annotated[JsonObject | None, Field(description="Which versions run, by agent id.")] = None
+    messages: Annotated[
+        Any,
+        Described(Messages),
+        Field(description="Text, a message, or a list of messages that ends with the user's."),
+    ]
+    versions: Annotated[JsonObject, Described(Versions)] | None = None
     request_context: JsonObject | None = None
-    max_steps: int | None = None
-    model_settings: JsonObject | None = None
-    instructions: str | None = None
+    max_steps: Annotated[int, Field(json_schema_extra={"minimum": 1})] | None = None
+    model_settings: Annotated[JsonObject, Described(RunSettings)] | None = None
+    instructions: Annotated[str, fields.NOT_BLANK] | None = None
 
 
 class Nothing(Shape):

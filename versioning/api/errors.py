@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from django.conf import settings
@@ -110,6 +111,13 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 def server_error(request: HttpRequest) -> HttpResponse:
     """Answer a bug: the log has the details under the request's id."""
     return plain(500, "server_error", "Something went wrong on the server; its log says what.")
+
+
+def method_not_allowed(request: HttpRequest, known: Iterable[str]) -> HttpResponse:
+    """Answer a method that an address does not know; `Allow` names those that it does."""
+    answer = plain(405, "method_not_allowed", f'Method "{request.method}" not allowed.')
+    answer["Allow"] = ", ".join(known)
+    return answer
 
 
 def plain(status: int, code: str, message: str) -> JsonResponse:

@@ -14,7 +14,7 @@ from rest_framework.request import Request
 
 from versioning import canonical, installed
 from versioning.access import Caller, Right
-from versioning.api.parameters import query
+from versioning.api.parameters import JSON_OBJECT, TEXT, query
 from versioning.config import searchable_text
 from versioning.errors import Invalid, Issue
 from versioning.models import Agent, PromptBlock, VersionedResource, Visibility
@@ -27,6 +27,7 @@ MAX_METADATA_KEYS = 100
 MAX_SEARCH = 40_000  # bytes: the database takes no pattern of more than 50 000
 _STATUS = [("published", "published"), ("draft", "draft"), ("all", "all")]
 _YES_NO = [("true", "true"), ("false", "false")]
+_TYPES: dict[str, dict[str, Any]] = {"metadata": JSON_OBJECT, "search": {"type": "string", "minLength": 0}}
 
 Rows = QuerySet[Any, Any]
 
@@ -140,7 +141,10 @@ class ResourceFilter(django_filters.FilterSet):
         }
         return tuple(
             query(
-                name, described[name], enum=[value for value, _ in declared.extra.get("choices", [])] or None
+                name,
+                described[name],
+                type=_TYPES.get(name, TEXT),
+                enum=[value for value, _ in declared.extra.get("choices", [])] or None,
             )
             for name, declared in cls.base_filters.items()
         )

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from django.db import DatabaseError
-from django.http import HttpRequest, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from versioning.api import errors
+from versioning.api.methods import reads_only
 from versioning.models import tables
 
 
-def alive(_request: HttpRequest) -> JsonResponse:
+@reads_only
+def alive(_request: HttpRequest) -> HttpResponse:
     """Answer as long as the process runs; asks nothing of the database."""
     return JsonResponse({"status": "ok"})
 
 
-def ready(_request: HttpRequest) -> JsonResponse:
+@reads_only
+def ready(_request: HttpRequest) -> HttpResponse:
     """Answer 200 when the database answers and is migrated, else 503."""
     try:
         pending = tables.lack_migrations()

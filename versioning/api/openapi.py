@@ -9,8 +9,11 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 
+from versioning import ids
+from versioning.api import components  # noqa: F401  its extension works by being there
 from versioning.api.answers import ErrorAnswer
 from versioning.api.base import EditorViewSet
+from versioning.api.parameters import TEXT
 
 _FAULTS = {
     400: "The request is invalid; `issues` names every fault.",
@@ -31,6 +34,31 @@ _FAULTS = {
 }
 _FOR_ALL = (400, 401, 403, 405, 406, 413, 415, 429, 503)
 _TAGGED_READS = {"retrieve", "version"}
+_OPERATIONS = {
+    "list": "list_{}s",
+    "retrieve": "get_{}",
+    "destroy": "delete_{}",
+    "dependents": "list_{}_dependents",
+    "versions": "list_{}_versions",
+    "add_version": "create_{}_version",
+    "version": "get_{}_version",
+    "compare": "compare_{}_versions",
+    "activate": "activate_{}_version",
+    "restore": "restore_{}_version",
+    "destroy_version": "delete_{}_version",
+    "labels": "list_{}_labels",
+    "set_label": "set_{}_label",
+    "remove_label": "delete_{}_label",
+    "preview": "preview_{}s",
+}
+"""What is done by an action, for those whose own name and the subject do not say it."""
+
+_ID = {"type": "string", "minLength": 1, "maxLength": ids.MAX_BYTES, "pattern": ids.PATTERN}
+_PATH_PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
+    "id": (_ID, "The id of the {}, percent-encoded."),
+    "version": ({"type": "string", "pattern": "^(?!compare$)[^/]+$"}, "The id of the version."),
+    "name": ({"type": "string", "maxLength": 64, "pattern": ids.LABEL_PATTERN}, "The name of the label."),
+}
 _RUNS = {"generate", "stream"}
 _CONFLICTS = {"create": (409,), "clone": (409, 404), "destroy": (409,)}
 
@@ -50,7 +78,8 @@ class EditorSchema(AutoSchema):
 
     def get_operation_id(self) -> str:
         """Return the name of the operation, such as `restore_stored_agent`."""
-        return f"{self.action}_{self.declared.subject}".replace(" ", "_")
+        name = _OPERATIONS.get(self.action, f"{self.action}_{{}}")
+        return name.format(self.declared.subject.replace(" ", "_"))
 
     def get_tags(self) -> list[str]:
         """Group the operations by what they are about."""
@@ -63,14 +92,16 @@ class EditorSchema(AutoSchema):
     def get_override_parameters(self) -> list[Any]:
         """Return the query parameters, the id, and the headers that count."""
         found = list(self.declared.declared(self.action))
-        found += [
-            OpenApiParameter(name, str, OpenApiParameter.PATH, required=True)
-            for name in re.findall(r"\{(\w+)\}", self.path)
-        ]
+        for name in re.findall(r"\{(\w+)\}", self.path):
+            schema, description = _PATH_PARAMETERS[name]
+            description = description.format(self.declared.subject)
+            found.append(
+                OpenApiParameter(name, schema, OpenApiParameter.PATH, required=True, description=description)
+            )
         if self.action in self.declared.guarded:
             found.append(
                 OpenApiParameter(
-                    "If-Match", str, OpenApiParameter.HEADER, description="The record's `ETag` must be this."
+                    "If-Match", TEXT, OpenApiParameter.HEADER, description="The record's `ETag` must be this."
                 )
             )
         return found
@@ -84,9 +115,8 @@ class EditorSchema(AutoSchema):
         success = 201 if self.action in self.declared.created else 200
         if self.action == "stream":
             return {(200, "text/event-stream"): str} | self._described_faults()
-        described: dict[Any, Any] = {
-            success: self.declared.answers.get(self.action) or OpenApiResponse({"type": "object"}, "Success.")
-        }
+        answer = self.declared.answers[self.action]
+        described: dict[Any, Any] = {success: OpenApiResponse(answer, str(answer.__doc__).strip())}
         if self.action in _TAGGED_READS:
             described[304] = OpenApiResponse(description="Not changed.")
         return described | self._described_faults()

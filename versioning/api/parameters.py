@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterable
-from typing import Any
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
 from urllib.parse import unquote_plus, unquote_to_bytes
 
 from django.http import QueryDict
@@ -16,14 +17,37 @@ from versioning.errors import Invalid, Issue
 from versioning.selectors import Selector, Status
 
 MAX_PER_PAGE = 1000
+MAX_PAGE = 999_999_999
+
+TEXT: dict[str, Any] = {"type": "string", "minLength": 1}
+JSON_OBJECT = {"type": "string", "contentMediaType": "application/json", "pattern": r"^\s*\{[\s\S]*\}\s*$"}
+JSON_OBJECT_IN_BASE64 = {
+    "type": "string",
+    "contentMediaType": "application/json",
+    "contentEncoding": "base64",
+    "pattern": "^e[w-z0-9+/]",  # how a brace begins
+}
 
 
-def query(name: str, description: str, *, type: Any = str, **schema: Any) -> OpenApiParameter:  # noqa: A002
-    """Declare a query parameter."""
-    return OpenApiParameter(name, type, OpenApiParameter.QUERY, description=description, **schema)
+def query(
+    name: str,
+    description: str,
+    *,
+    type: dict[str, Any] = TEXT,  # noqa: A002  as the library has it
+    enum: Sequence[str] | None = None,
+    required: bool = False,
+) -> OpenApiParameter:
+    """Declare a query parameter; `type` is its JSON Schema, whose lengths are checked too."""
+    schema = {"type": "string"} if enum else type
+    return OpenApiParameter(
+        name, schema, OpenApiParameter.QUERY, description=description, enum=enum, required=required
+    )
 
 
-CONTEXT = query("requestContext", "Values for templates and rules: a JSON object in base64.")
+CONTEXT = query(
+    "requestContext", "Values for templates and rules: a JSON object in base64.", type=JSON_OBJECT_IN_BASE64
+)
+UNUSED_CONTEXT = query("requestContext", "Taken everywhere; nothing depends on it here.")
 SELECTOR = (
     query(
         "status",
@@ -51,8 +75,12 @@ SOURCE = query("source", "Only versions kept there.", enum=["database", "git"])
 def paging(default_size: int, fields: Iterable[str]) -> tuple[OpenApiParameter, ...]:
     """Declare the parameters of a list that can be ordered by these fields."""
     return (
-        query("page", "From 0.", type=int),
-        query("perPage", f"Up to {MAX_PER_PAGE}, {default_size} when absent; 0 gives no items.", type=int),
+        query("page", "From 0.", type={"type": "integer", "minimum": 0, "maximum": MAX_PAGE}),
+        query(
+            "perPage",
+            f"Up to {MAX_PER_PAGE}, {default_size} when absent; 0 gives no items.",
+            type={"type": "integer", "minimum": 0, "maximum": MAX_PER_PAGE},
+        ),
         query("orderBy[field]", "What to order by.", enum=list(fields)),
         query("orderBy[direction]", "`DESC` when absent.", enum=["ASC", "DESC"]),
     )
@@ -85,8 +113,11 @@ def check(given: QueryDict, declared: Iterable[OpenApiParameter], *, raw: str = 
 def _fault(parameter: OpenApiParameter, value: str) -> str | None:
     if parameter.enum and value not in parameter.enum:
         return "must be one of " + ", ".join(repr(allowed) for allowed in parameter.enum)
-    if not value and parameter.name != "search":
+    schema = cast("Mapping[str, Any]", parameter.type)
+    if not value and schema.get("minLength", 1):
         return "must not be empty"
+    if len(value) > schema.get("maxLength", math.inf):
+        return f"must not be longer than {schema['maxLength']} characters"
     return "holds a NUL character" if "\x00" in value else None
 
 

@@ -146,7 +146,7 @@ class ResourceViewSet(EditorViewSet):
 
     def add_version(self, request: Request, id: str) -> Response:  # noqa: A002
         """Save a copy of what is published as a new draft."""
-        body = bodies.read(request, bodies.Message)
+        body = bodies.read(request, bodies.VersionCreate)
         return self._made_version(
             self.collection.snapshot(
                 id, message=body.get("changeMessage"), by=self.caller, expect=self._expected
@@ -175,7 +175,7 @@ class ResourceViewSet(EditorViewSet):
 
     def restore(self, request: Request, id: str, version: str) -> Response:  # noqa: A002
         """Save a copy of this version as a new draft."""
-        body = bodies.read(request, bodies.Message)
+        body = bodies.read(request, bodies.VersionCreate)
         message = body.get("changeMessage")
         return self._made_version(
             self.collection.restore(id, version, message=message, by=self.caller, expect=self._expected)

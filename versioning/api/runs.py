@@ -43,7 +43,7 @@ class RunViewSet(EditorViewSet):
 
     subject = "agent"
     content_negotiation_class = AnyAccept
-    query = {"generate": parameters.SELECTOR, "stream": parameters.SELECTOR}
+    query = dict.fromkeys(("generate", "stream"), (*parameters.SELECTOR, parameters.CONTEXT))
     bodies = {"generate": bodies.Run, "stream": bodies.Run}
     answers = {"generate": answers.RunAnswer}
 
@@ -89,7 +89,7 @@ def frame(event: dict[str, Any] | None) -> bytes:
     return b"data: " + json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"
 
 
-async def _checked(events: EventStream) -> None:
+async def _checked(events: EventStream[Any]) -> None:
     """Raise now what is wrong with the call, while there is still a status to answer with."""
     await events
 
@@ -103,7 +103,7 @@ def _frames(events: Any) -> Iterator[bytes]:
         events.close()
 
 
-async def _async_frames(events: EventStream) -> AsyncIterator[bytes]:
+async def _async_frames(events: EventStream[Any]) -> AsyncIterator[bytes]:
     try:
         async for event in events:
             yield frame(event)

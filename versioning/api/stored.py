@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from rest_framework.request import Request
 
-from versioning import fields, installed
+from versioning import installed
 from versioning.api import answers, bodies, parameters, wire
 from versioning.api.filters import AgentFilter, PromptBlockFilter
 from versioning.api.resources import RECORD_ORDERS, ResourceViewSet
@@ -14,8 +14,8 @@ from versioning.fields import Shape
 
 COMMON_BODIES: Mapping[str, type[Shape]] = {
     "clone": bodies.Clone,
-    "add_version": bodies.Message,
-    "restore": bodies.Message,
+    "add_version": bodies.VersionCreate,
+    "restore": bodies.VersionCreate,
     "set_label": bodies.SetLabel,
 }
 COMMON_ANSWERS: Mapping[str, type[Shape]] = {
@@ -42,7 +42,7 @@ class AgentViewSet(ResourceViewSet):
     bodies = {
         "create": bodies.AgentCreate,
         "update": bodies.AgentUpdate,
-        "export": fields.AgentFields,
+        "export": bodies.AgentToExport,
         **COMMON_BODIES,
     }
     answers = {
@@ -82,7 +82,7 @@ class PromptBlockViewSet(ResourceViewSet):
     bodies = {
         "create": bodies.PromptBlockCreate,
         "update": bodies.PromptBlockUpdate,
-        "export": fields.PromptBlockFields,
+        "export": bodies.PromptBlockToExport,
         **COMMON_BODIES,
     }
     answers = {

@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from django.urls import URLPattern, path, re_path
-from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerView
 
-from versioning.api import health
+from versioning.api import document, health
 from versioning.api.agents import PreviewViewSet, ServedAgentViewSet
 from versioning.api.resources import ResourceViewSet
 from versioning.api.runs import RunViewSet
@@ -52,8 +51,8 @@ urlpatterns = [
     re_path(rf"^agents/{ID}/generate\Z", RunViewSet.as_view({"post": "generate"})),
     re_path(rf"^agents/{ID}/stream\Z", RunViewSet.as_view({"post": "stream"})),
     re_path(rf"^agents/{ID}\Z", ServedAgentViewSet.as_view({"get": "retrieve"})),
-    path("schema", SpectacularJSONAPIView.as_view(), name="schema"),
-    path("docs", SpectacularSwaggerView.as_view(url_name="schema"), name="docs"),
+    path("schema", document.schema, name="schema"),
+    path("docs", document.docs, name="docs"),
     path("healthz", health.alive),
     path("readyz", health.ready),
 ]

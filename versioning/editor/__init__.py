@@ -29,7 +29,7 @@ from versioning import grants
 from versioning.editor.agents import Agents
 from versioning.editor.collection import Collection
 from versioning.editor.file_agents import FileAgents
-from versioning.editor.prompts import Prompts
+from versioning.editor.prompts import Prompts, UsedBlock
 from versioning.editor.reading import Who, caller_of
 from versioning.editor.workspaces import Workspaces
 from versioning.kept import Kept
@@ -40,7 +40,7 @@ from versioning.selectors import Selector
 from versioning.served import ResolvedAgent
 from versioning.sources.overrides import OverrideSource
 
-__all__ = ["Agents", "Collection", "Editor", "Prompts", "Workspaces"]
+__all__ = ["Agents", "Collection", "Editor", "Prompts", "UsedBlock", "Workspaces"]
 
 
 _OVERHEAD: Final = 1024  # bytes of the objects around what is kept

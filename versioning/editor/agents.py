@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from versioning import config
 from versioning.access import APPLICATION, Caller, Right
-from versioning.assembly import Candidate, all_assembled, assembled
+from versioning.assembly import Blocks, Candidate, all_assembled, assembled
 from versioning.config import Config, ConfigSchema
 from versioning.dependents import Dependents, dependents_of
 from versioning.editor.collection import Collection
@@ -26,7 +27,7 @@ from versioning.models.versioned import VersionedQuerySet
 from versioning.overrides import CodeAgent, applied, code_config, laid_over, refused
 from versioning.registry import Registry
 from versioning.resolution import Resolved, select
-from versioning.selectors import PUBLISHED, Selector, Status
+from versioning.selectors import DRAFT, PUBLISHED, Selector, Status
 from versioning.served import ResolvedAgent
 
 
@@ -56,6 +57,29 @@ class Agents(Collection[Agent]):
         """
         by = caller_of(by)
         candidate = self._candidate(agent_id, selector, by, as_part=as_part)
+        return assembled(candidate, context or {}, by)
+
+    def preview(
+        self,
+        agent_id: str,
+        selector: Selector = DRAFT,
+        *,
+        context: Mapping[str, Any] | None = None,
+        drafts_of_blocks: bool = False,
+        by: Who = APPLICATION,
+    ) -> ResolvedAgent:
+        """Return what a version of an agent would be served as if it were published now.
+
+        Referenced prompt blocks are the published ones; those that the caller may not read, or that
+        are not published, are left out and reported. With `drafts_of_blocks` they are the latest
+        ones that the caller may read. Raises `NotFound` and `Forbidden` as `serve` does.
+        """
+        by = caller_of(by)
+        candidate = self._candidate(agent_id, selector, by, as_part=False)
+        if drafts_of_blocks:
+            candidate = replace(candidate, policy=Blocks.DRAFTS)
+        elif candidate.policy is Blocks.DRAFTS:
+            candidate = replace(candidate, policy=Blocks.READABLE)
         return assembled(candidate, context or {}, by)
 
     def serve_all(

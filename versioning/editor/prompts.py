@@ -3,23 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
-from versioning.access import APPLICATION, Caller
+from versioning.access import APPLICATION, Caller, Right
 from versioning.assembly import Blocks, context_notices, find_blocks
+from versioning.config import Config
 from versioning.context_schema import SCHEMA_FIELD
 from versioning.dependents import Dependents, dependents_of
 from versioning.editor.agents import Agents
 from versioning.editor.collection import Collection
 from versioning.editor.reading import Who, caller_of
-from versioning.instructions import BlockReport, assemble
+from versioning.instructions import BlockReport, assemble, referenced_blocks
 from versioning.models import PromptBlock, PromptBlockLabel, PromptBlockVersion
 from versioning.models.basis import Basis
 from versioning.models.versioned import VersionedQuerySet
 from versioning.registry import Registry
 from versioning.selectors import Status
 from versioning.served import Notice
+
+# To say where a block stands takes the numbers of its versions, and none of their text.
+_TEXTS: Final = [
+    f"{version}__{column}"
+    for version in ("active_version", "latest_version")
+    for column in ("config_json", "search_text")
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class UsedBlock:
+    """A prompt block that an agent refers to: what is live of it, and what waits to be published."""
+
+    id: str
+    name: str
+    live: int | None
+    """The number of the published version; None while none is published."""
+    draft: int | None
+    """The number of a newer version that is not published; None without one that the caller may read."""
 
 
 class Prompts(Collection[PromptBlock]):
@@ -49,15 +69,18 @@ class Prompts(Collection[PromptBlock]):
         blocks: Sequence[Mapping[str, Any]],
         context: Mapping[str, Any] | None = None,
         *,
+        drafts: bool = True,
         by: Who = APPLICATION,
     ) -> tuple[str, list[BlockReport]]:
         """Return the text that instruction blocks make in the context, and what became of each.
 
         A referenced block is its draft, the published one for who may read no more, and missing
-        for strangers. Raises `Invalid` for a text that would be too long.
+        for strangers. Without `drafts` it is the published one for everybody who may read it: the
+        text that an agent would get that is published with these blocks now. Raises `Invalid` for
+        a text that would be too long.
         """
         wanted = {block["id"] for block in blocks if block["type"] == "prompt_block_ref"}
-        found = find_blocks(wanted, Blocks.DRAFTS, caller_of(by))
+        found = find_blocks(wanted, Blocks.DRAFTS if drafts else Blocks.READABLE, caller_of(by))
         return assemble(blocks, context or {}, {block_id: block.text for block_id, block in found.items()})
 
     def context_notices(
@@ -73,3 +96,26 @@ class Prompts(Collection[PromptBlock]):
             for version in with_schema.order_by("resource_id")
             for notice in context_notices(version.config.get(SCHEMA_FIELD), context or {})
         ]
+
+    def used_in(self, config: Config, *, by: Who = APPLICATION) -> list[UsedBlock]:
+        """Return the prompt blocks that instructions refer to, in their order, each once.
+
+        Those that the caller may not read are left out; one query.
+        """
+        by = caller_of(by)
+        wanted = list(dict.fromkeys(target for _, target in referenced_blocks(config)))
+        rows = self.list(by=by).filter(pk__in=wanted).defer(*_TEXTS) if wanted else ()
+        found = {block.pk: block for block in rows}
+        return [_used(found[block_id], by) for block_id in wanted if block_id in found]
+
+
+def _used(block: PromptBlock, by: Caller) -> UsedBlock:
+    shows_draft = block.has_draft and by.may(Right.READ_DRAFTS, block.workspace_id)
+    live, draft = block.active_version, block.latest_version if shows_draft else None
+    named = draft or live
+    return UsedBlock(
+        id=block.pk,
+        name=named.name if named else block.pk,
+        live=live.number if live else None,
+        draft=draft.number if draft else None,
+    )

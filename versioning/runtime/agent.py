@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import Any, Literal, Protocol, Unpack
+from typing import Any, Literal, Protocol, Unpack, overload
 
 from versioning import ids
 from versioning.overrides import Ownership
@@ -52,7 +52,7 @@ class Host(Protocol):
         default: Selector | None,
         heartbeat: float | None,
         **options: Unpack[Options],
-    ) -> EventStream:
+    ) -> EventStream[Event | None]:
         """Run the agent and yield what happens."""
 
 
@@ -88,9 +88,17 @@ class Runnable(ABC):
         """Run the agent on the caller's event loop and return its answer."""
         return await self.framework.agenerate(self.id, messages, default=self._default, **options)
 
+    @overload
+    def stream(
+        self, messages: Any, *, heartbeat: None = None, **options: Unpack[Options]
+    ) -> Generator[Event]: ...
+    @overload
+    def stream(
+        self, messages: Any, *, heartbeat: float, **options: Unpack[Options]
+    ) -> Generator[Event | None]: ...
     def stream(
         self, messages: Any, *, heartbeat: float | None = None, **options: Unpack[Options]
-    ) -> Generator[Event | None]:
+    ) -> Generator[Event] | Generator[Event | None]:
         """Return a generator of events; closing it stops the model call.
 
         What is wrong with the call itself is raised here and not by the first `next()`. With
@@ -98,9 +106,17 @@ class Runnable(ABC):
         """
         return self.framework.stream(self.id, messages, default=self._default, heartbeat=heartbeat, **options)
 
+    @overload
+    def astream(
+        self, messages: Any, *, heartbeat: None = None, **options: Unpack[Options]
+    ) -> EventStream[Event]: ...
+    @overload
+    def astream(
+        self, messages: Any, *, heartbeat: float, **options: Unpack[Options]
+    ) -> EventStream[Event | None]: ...
     def astream(
         self, messages: Any, *, heartbeat: float | None = None, **options: Unpack[Options]
-    ) -> EventStream:
+    ) -> EventStream[Event] | EventStream[Event | None]:
         """Return the events to iterate over; `await` it first to have the call checked before."""
         return self.framework.astream(
             self.id, messages, default=self._default, heartbeat=heartbeat, **options

@@ -23,6 +23,8 @@ class Options(TypedDict, total=False):
     max_steps: int | None
     model_settings: Mapping[str, Any] | None
     instructions: str | None
+    published_sub_agents: bool
+    """Whether sub-agents run as if the called version were published: see `planning.plan`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +38,7 @@ class Call:
     options: RunOptions
     selector: Selector | None
     default: Selector | None
+    published_sub_agents: bool = False
 
     @classmethod
     def parse(
@@ -50,6 +53,7 @@ class Call:
         max_steps: int | None = None,
         model_settings: Mapping[str, Any] | None = None,
         instructions: str | None = None,
+        published_sub_agents: bool = False,
     ) -> Call:
         """Return the call; raises `Invalid` naming what is wrong with it, in the caller's words."""
         return cls(
@@ -61,6 +65,7 @@ class Call:
             ),
             selector=selector,
             default=default,
+            published_sub_agents=published_sub_agents,
         )
 
 

@@ -166,7 +166,7 @@ class Framework:
         default: Selector | None = PUBLISHED,
         heartbeat: float | None = None,
         **options: Unpack[Options],
-    ) -> EventStream:
+    ) -> EventStream[Event | None]:
         """Return the events of a run by id; see `Runnable.astream`."""
 
         async def prepare() -> Producer:
@@ -186,7 +186,12 @@ class Framework:
 
     def _prepare(self, call: Call, providers: Providers) -> Prepared:
         found = plan(
-            self._catalogue, call.agent_id, call.context, selector=call.selector, default=call.default
+            self._catalogue,
+            call.agent_id,
+            call.context,
+            selector=call.selector,
+            default=call.default,
+            published_sub_agents=call.published_sub_agents,
         )
         refuse_context(found)
         return self._workshop.prepare(call, found, providers)

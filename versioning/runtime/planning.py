@@ -62,16 +62,21 @@ def plan(
     *,
     selector: Selector | None = None,
     default: Selector | None = None,
+    published_sub_agents: bool = False,
 ) -> Plan:
     """Return the plan of a request to the agent.
 
     The agent's own version comes from its entry in the context's versions, from `self` or from
-    `selector`, else from `default`; None stands for the agent as its code says. Raises `Invalid`
+    `selector`, else from `default`; None stands for the agent as its code says.
+
+    With `published_sub_agents` a draft delegates as it would once it is published: a sub-agent that
+    nothing selects and that has no published version is not available, where the run of a draft
+    otherwise takes the latest version for a caller who may read drafts. Raises `Invalid`
     when it is selected twice, `NotFound` when it cannot be resolved, `Forbidden` for a version of it
     that the caller may not read, `VersionUnresolved` in place of a fallback when `strict` is asked for.
     """
     choice = own_choice(agent_id, context, selector)
-    planner = _Planner(catalogue, context)
+    planner = _Planner(catalogue, context, published_only=published_sub_agents)
     root = planner.called(agent_id, choice, default)
     planner.explore(root)
     return Plan(
@@ -96,7 +101,10 @@ class _Planner:
     part of the one agent does not run for another that merely names it too.
     """
 
-    def __init__(self, catalogue: Catalogue, context: RequestContext) -> None:
+    def __init__(
+        self, catalogue: Catalogue, context: RequestContext, *, published_only: bool = False
+    ) -> None:
+        self._published_only = published_only
         self.agents: dict[str, ResolvedAgent] = {}
         self.delegations: dict[str, frozenset[str]] = {}
         self._catalogue = catalogue
@@ -177,7 +185,8 @@ class _Planner:
                 return part
         served = self._look_up(agent_id, self._published_choice)
         # What a published agent runs is never the latest version in place of a published one.
-        return served if served is None or not place.is_live or _is_published(served) else None
+        published_only = place.is_live or self._published_only
+        return served if served is None or not published_only or _is_published(served) else None
 
     def _admits(self, served: ResolvedAgent, place: _Place) -> bool:
         """Say whether the agent at this place may run a sub-agent, in whatever version."""

@@ -1,32 +1,21 @@
-"""Models by provider and name: echo, and whatever the agent library knows by environment variables."""
+"""Models by provider and name: echo, and those of the agent library that `known_providers` names."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from threading import Lock
 from typing import Any
 
-from pydantic_ai.exceptions import UserError
 from pydantic_ai.models import Model, infer_model
 from pydantic_ai.providers import Provider, infer_provider
 
 from versioning.runtime.echo import echo_model
 from versioning.runtime.errors import NoModel, ProviderUnavailable
+from versioning.runtime.known_providers import KNOWN_PROVIDERS
 from versioning.runtime.redaction import redacted
 
 _ECHO = echo_model()
-
-# Where a provider's variable is not its own name with _API_KEY behind it.
-_VARIABLES = {
-    "azure": "AZURE_OPENAI_API_KEY",
-    "bedrock": "AWS_ACCESS_KEY_ID",
-    "cohere": "CO_API_KEY",
-    "google-cloud": "GOOGLE_APPLICATION_CREDENTIALS",
-    "huggingface": "HF_TOKEN",
-}
-_FAMILIES = re.compile(r"^(openai|google|azure)-(chat|responses|decisions)$")
 
 
 class Providers:
@@ -47,10 +36,9 @@ class Providers:
         provider = str(model["provider"])
         if provider == "echo":
             return _ECHO
+        _check(provider)
         try:
             return infer_model(f"{_kind(provider)}:{model['name']}", provider_factory=self._provider)
-        except ProviderUnavailable:
-            raise
         except Exception as fault:  # whatever a provider's own library makes of its configuration
             raise ProviderUnavailable(_reason(provider, fault)) from fault
 
@@ -63,9 +51,6 @@ class Providers:
         self._made.clear()
 
     def _provider(self, name: str) -> Provider[Any]:
-        variable = credential_variable(name)
-        if not os.environ.get(variable, "unset").strip():
-            raise ProviderUnavailable(f"The provider {name!r} has no credentials: {variable} is empty.")
         # A changed key or address takes effect at once, so the environment is part of the name.
         key = (name, hash(frozenset(os.environ.items())))
         with self._lock:
@@ -74,10 +59,26 @@ class Providers:
             return self._made[key]
 
 
-def credential_variable(provider: str) -> str:
-    """Return the environment variable that usually holds the provider's credentials."""
-    family = _FAMILIES.sub(r"\1", provider)
-    return _VARIABLES.get(family) or f"{re.sub(r'[^A-Za-z0-9]', '_', family).upper()}_API_KEY"
+def _check(provider: str) -> None:
+    """Raise `ProviderUnavailable` unless the provider is known, installed and configured.
+
+    Nothing of the provider's own library is loaded for that: some look for credentials on the network.
+    """
+    known = KNOWN_PROVIDERS.get(provider)
+    if known is None:
+        names = ", ".join(["echo", *KNOWN_PROVIDERS])
+        raise ProviderUnavailable(
+            f"The provider {provider!r} is unknown. There are {names}; for a server that is compatible with "
+            "OpenAI's name openai, and set the environment variable OPENAI_BASE_URL and, if it wants a key, "
+            "OPENAI_API_KEY."
+        )
+    if not known.is_installed:
+        raise ProviderUnavailable(
+            f"The provider {provider!r} is not installed: install pydantic-ai-slim[{known.extra}]. "
+            f"It also needs the environment: {known.variables}."
+        )
+    if known.missing is not None:
+        raise ProviderUnavailable(f"The provider {provider!r} has no credentials: {known.missing}.")
 
 
 def _kind(provider: str) -> str:
@@ -90,19 +91,5 @@ def _kind(provider: str) -> str:
 
 
 def _reason(provider: str, fault: Exception) -> str:
-    variable = credential_variable(provider)
-    if isinstance(fault, ImportError):
-        return (
-            f"The provider {provider!r} is not installed: {redacted(str(fault))} "
-            f"It also needs the environment variable {variable}."
-        )
-    named = re.findall(r"`([A-Z][A-Z0-9_]+)`", str(fault)) if isinstance(fault, UserError) else []
-    if named:
-        variables = " or ".join(named)
-        return f"The provider {provider!r} has no credentials: set the environment variable {variables}."
-    if isinstance(fault, ValueError) and "Unknown provider" in str(fault):
-        return (
-            f"The provider {provider!r} is unknown. There are echo, openai (set OPENAI_API_KEY), anthropic "
-            "(set ANTHROPIC_API_KEY), google (set GOOGLE_API_KEY) and the others of pydantic-ai."
-        )
-    return f"The provider {provider!r} cannot be used: {redacted(str(fault))} Look at {variable}."
+    variables = KNOWN_PROVIDERS[provider].variables
+    return f"The provider {provider!r} cannot be used: {redacted(str(fault))} Look at {variables}."

@@ -6,13 +6,17 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Generator
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar, cast
 
 from versioning.runtime.events import Emit, Event
 from versioning.runtime.loop import BackgroundLoop
 
 Producer = Callable[[Emit], Coroutine[Any, Any, None]]
 """Emits events until it is done; cancelling it stops the model call."""
+
+
+Yielded = TypeVar("Yielded", bound=Event | None)
+"""An event; or None too, where a heartbeat is asked for."""
 
 
 def consume(
@@ -41,7 +45,7 @@ def consume(
         future.cancel()
 
 
-class EventStream(AsyncIterator[Event | None]):
+class EventStream(AsyncIterator[Yielded], Generic[Yielded]):
     """Events to iterate over, on the loop that iterates.
 
     `await stream` checks the call and raises what is wrong with it, before the first event;
@@ -57,10 +61,10 @@ class EventStream(AsyncIterator[Event | None]):
     def __await__(self) -> Generator[Any, None, Self]:
         return self._checked().__await__()
 
-    async def __anext__(self) -> Event | None:
+    async def __anext__(self) -> Yielded:
         if self._closed:
             raise StopAsyncIteration
-        return await anext(await self._ready())
+        return cast("Yielded", await anext(await self._ready()))
 
     async def aclose(self) -> None:
         """Cancel the run, and return when nothing of it is left."""

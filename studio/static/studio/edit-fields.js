@@ -1,27 +1,63 @@
 // What the fields do while one types: modes, conditions, JSON that is checked when it is left.
 
-import { add } from "./edit-rows.js";
+import { add, rowsOf } from "./edit-rows.js";
 
 // A field that can be written in several ways shows the one that counts.
 
-function modeParts(field, mode) {
-  return field.querySelector(`[data-mode="${mode}"]`);
+const form = document.getElementById("edit-form");
+let converting = null;
+
+const partOf = (field, mode) => field.querySelector(`[data-mode="${mode}"]`);
+const radioOf = (field, mode) => field.querySelector(`input[type=radio][value="${mode}"]`);
+const controlsOf = (part) => [...(part?.querySelectorAll("[name]") ?? [])];
+const holds = (part) => JSON.stringify(controlsOf(part).map((one) => one.value));
+const isEmpty = (part) => controlsOf(part).every((one) => one.type === "hidden" || !one.value);
+
+// The server writes what stands in one mode in another; nothing that was typed may be left behind.
+async function written(field, before, mode) {
+  const asked = new URLSearchParams({ field: field.dataset.modes, from: before, to: mode });
+  const answer = await fetch(`${form.dataset.convert}?${asked}`, { method: "POST", body: new FormData(form) });
+  if (answer.redirected) throw new Error("You are not signed in any more. Sign in in another tab, and choose again.");
+  const isSentence = answer.headers.get("Content-Type")?.startsWith("text/plain");
+  if (answer.status === 400 && isSentence) throw new Error(await answer.text());
+  if (!answer.ok) throw new Error(`This could not be written in another way: the server answers ${answer.status}.`);
+  // The server has escaped whatever was typed; this is its own markup.
+  const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");
+  return parsed.querySelector(`[data-mode="${mode}"]`);
 }
 
-function carryOver(field, mode) {
-  const text = modeParts(field, "text")?.querySelector("textarea");
-  const list = modeParts(field, "blocks")?.querySelector("[data-list]");
-  if (!text || !list) return;
-  if (mode === "text" && !text.value) {
-    const contents = [...list.querySelectorAll(":scope > [data-row] > textarea")].map((one) => one.value);
-    text.value = contents.join("\n\n") || (text.dataset.beginsWith ?? "");
+async function changeMode(field, mode) {
+  const before = field.dataset.current;
+  const fault = field.querySelector("[data-mode-fault]");
+  fault.hidden = true;
+  try {
+    if (needsWriting(field, before, mode)) {
+      const part = await written(field, before, mode);
+      partOf(field, mode).replaceWith(part);
+      for (const row of part.querySelectorAll(".condition-parts")) showOperand(row.closest("[data-row]"));
+      field.dataset.wrote = JSON.stringify({ before, mode, holds: holds(part) });
+    }
+    showMode(field, mode);
+  } catch (refusal) {
+    fault.textContent = refusal instanceof TypeError ? "There is no connection to the server, so this stays as it is." : refusal.message;
+    fault.hidden = false;
+    const radio = radioOf(field, before);
+    radio.checked = true;
+    radio.focus();
   }
-  if (mode === "blocks" && !list.children.length) {
-    add(list, "text").querySelector("textarea").value = text.value || (text.dataset.beginsWith ?? "");
-  }
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+function needsWriting(field, before, mode) {
+  if (mode === "" || mode === before) return false;
+  if (before === "") return isEmpty(partOf(field, mode));
+  // Back to where it came from with nothing changed on the way: that is still there.
+  const wrote = JSON.parse(field.dataset.wrote ?? "{}");
+  return !(wrote.before === mode && wrote.mode === before && wrote.holds === holds(partOf(field, before)));
 }
 
 function showMode(field, mode) {
+  field.dataset.current = mode;
   for (const part of field.querySelectorAll("[data-mode]")) part.hidden = part.dataset.mode !== mode;
 }
 
@@ -58,7 +94,7 @@ function onGroup(target) {
   const inside = group.querySelector("[data-when-ruled]");
   inside.hidden = !target.value;
   const list = inside.querySelector("[data-list]");
-  if (target.value && !list.children.length) showOperand(add(list, "condition"));
+  if (target.value && !rowsOf(list).length) showOperand(add(list, "condition"));
 }
 
 // JSON is checked when it is left; what counts is the check of the server.
@@ -96,12 +132,20 @@ document.addEventListener("change", (event) => {
   const { target } = event;
   if (target.matches("[data-modes] input[type=radio]")) {
     const field = target.closest("[data-modes]");
-    carryOver(field, target.value);
-    showMode(field, target.value);
+    const mine = (converting ?? Promise.resolve()).then(() => changeMode(field, target.value));
+    converting = mine;
+    mine.then(() => { if (converting === mine) converting = null; });
   } else if (target.matches("[data-comparison], [data-type]")) onCondition(target);
   else if (target.matches("[data-operator]")) onGroup(target);
   else if (target.matches("li.condition")) for (const one of target.querySelectorAll("[data-comparison]")) onCondition(one);
 });
+// Who saves while a field is being written in another way, saves it with what stands in it then.
+document.addEventListener("submit", (event) => {
+  if (!converting || event.target !== form) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  converting.then(() => form.requestSubmit(event.submitter));
+}, true);
 document.addEventListener("focusout", (event) => {
   if (event.target.matches("[data-json]")) checkJson(event.target);
 });

@@ -1,10 +1,12 @@
 // Nobody loses what was typed: a question before leaving, Ctrl+S, and a word on what is not saved.
 
+import { typedInto } from "./unsaved.js";
+
 const form = document.getElementById("edit-form");
 const save = document.getElementById("save-draft");
 const SCROLLED = `scrolled:${location.pathname}`;
 
-const typed = () => new URLSearchParams(new FormData(form)).toString();
+const typed = () => JSON.stringify(typedInto(form));
 
 function setUp() {
   const state = document.querySelector("[data-saved-state]");
@@ -26,8 +28,10 @@ function setUp() {
       return;
     }
     leaving = true;
-    sessionStorage.setItem(SCROLLED, String(scrollY));
+    noteScrolled();
   });
+  // Signing out has asked already.
+  document.addEventListener("studio:signs-out", () => { leaving = true; });
   // Whoever comes back with the browser's button finds the guard on duty again.
   addEventListener("pageshow", () => { leaving = false; });
   // Enter in one of many fields is a slip, and would make a version.
@@ -41,9 +45,24 @@ function setUp() {
   });
 }
 
+function noteScrolled() {
+  try {
+    sessionStorage.setItem(SCROLLED, String(scrollY));
+  } catch { /* then the page is shown from its top */ }
+}
+
+function takeScrolled() {
+  try {
+    const scrolled = sessionStorage.getItem(SCROLLED);
+    sessionStorage.removeItem(SCROLLED);
+    return scrolled;
+  } catch {
+    return null;
+  }
+}
+
 function lookAtWhatMatters() {
-  const scrolled = sessionStorage.getItem(SCROLLED);
-  sessionStorage.removeItem(SCROLLED);
+  const scrolled = takeScrolled();
   const first = document.querySelector("[data-first-look]");
   if (first) {
     for (const fault of form.querySelectorAll(".fault, [aria-invalid=true]")) fault.closest("details")?.setAttribute("open", "");

@@ -6,7 +6,7 @@ let waiting;
 
 async function choices(of, text) {
   const answer = await fetch(`${form.dataset.choices}?${new URLSearchParams({ of, q: text })}`);
-  return answer.ok ? (await answer.json()).choices : [];
+  return answer.ok && !answer.redirected ? (await answer.json()).choices : [];
 }
 
 function tell(pick, found, text) {

@@ -10,6 +10,8 @@ async function preview() {
   result.setAttribute("aria-busy", "true");
   try {
     const answer = await fetch(asking.action, { method: "POST", body: typed });
+    // Whoever is not signed in any more is led to where one signs in.
+    if (answer.redirected) throw new Error("you are not signed in any more. Sign in in another tab, and try again.");
     if (!answer.ok) throw new Error(`The server answers ${answer.status}.`);
     // The server has escaped whatever was typed; this is its own markup.
     result.innerHTML = await answer.text();

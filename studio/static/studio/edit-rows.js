@@ -2,7 +2,7 @@
 //
 // A list says in data-list what the names of its controls begin with. What a new row holds stands in
 // a <template>, whose names begin with NEW. The server reads rows in the order of the page, so a row
-// keeps its names wherever it is moved.
+// keeps its names wherever it is moved. A row that was removed can be had back until the page is left.
 
 const NEW = /^NEW\b|(?<=^(?:in|fault|suggested)-)NEW\b/;
 let made = 0;
@@ -27,17 +27,42 @@ export function add(list, sort) {
   return row;
 }
 
-function remove(row) {
-  const list = row.parentElement;
-  const near = row.nextElementSibling ?? row.previousElementSibling;
-  const next = near?.querySelector("[data-remove]") ?? list.closest("[data-rows]").querySelector("[data-add]");
-  row.remove();
-  next.focus();
-  changed(list);
+export const rowsOf = (list) => [...list.children].filter((one) => one.matches("[data-row]"));
+const removed = new WeakMap();
+
+function announce(text) {
+  document.getElementById("announced").textContent = text;
+}
+
+function remove(row, button) {
+  const what = button.dataset.what;
+  const place = document.createElement("li");
+  place.className = "removed";
+  const told = `${what[0].toUpperCase()}${what.slice(1)} removed.`;
+  const undo = Object.assign(document.createElement("button"), { type: "button", className: "button button-small", textContent: "Undo" });
+  undo.dataset.undo = what;
+  undo.setAttribute("aria-label", `Undo: put the ${what} back`);
+  place.append(Object.assign(document.createElement("span"), { textContent: told }), " ", undo);
+  removed.set(place, row);
+  row.replaceWith(place);
+  undo.focus();
+  announce(told);
+  changed(place);
+}
+
+function putBack(button) {
+  const place = button.closest(".removed");
+  const row = removed.get(place);
+  place.replaceWith(row);
+  row.querySelector("[data-remove]").focus();
+  announce(`The ${button.dataset.undo} is back.`);
+  // It is as it was, so nothing has to suit anything anew.
+  row.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
 function move(row, by, button) {
-  const other = by < 0 ? row.previousElementSibling : row.nextElementSibling;
+  const rows = rowsOf(row.parentElement);
+  const other = rows[rows.indexOf(row) + by];
   if (!other) return;
   // The neighbour moves and not the row, so that the button under the pointer keeps the focus.
   if (by < 0) row.after(other);
@@ -47,7 +72,7 @@ function move(row, by, button) {
 }
 
 document.addEventListener("click", (event) => {
-  const button = event.target.closest("[data-add], [data-remove], [data-move]");
+  const button = event.target.closest("[data-add], [data-remove], [data-move], [data-undo]");
   if (!button) return;
   const row = button.closest("[data-row]");
   if (button.dataset.add) {
@@ -57,7 +82,9 @@ document.addEventListener("click", (event) => {
     changed(added);
   } else if (button.dataset.move) {
     move(row, Number(button.dataset.move), button);
+  } else if (button.dataset.undo) {
+    putBack(button);
   } else {
-    remove(row);
+    remove(row, button);
   }
 });

@@ -1,4 +1,20 @@
-// What every page does: menus close when one looks elsewhere.
+// What every page does: menus close when one looks elsewhere; copies of unsaved text go in time.
+
+import { everyKeyOfThePerson, remove, tidy } from "./unsaved.js";
+
+tidy();
+
+// Others may use this browser after somebody has signed out.
+document.querySelector("form[data-person]")?.addEventListener("submit", (event) => {
+  const copies = everyKeyOfThePerson();
+  const text = "This browser keeps text that you typed and did not save. Signing out throws it away. Sign out?";
+  if (copies.length && !confirm(text)) {
+    event.preventDefault();
+    return;
+  }
+  document.dispatchEvent(new Event("studio:signs-out"));
+  copies.forEach(remove);
+});
 
 function closeMenus(except) {
   for (const menu of document.querySelectorAll("details.menu[open]")) {

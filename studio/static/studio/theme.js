@@ -2,7 +2,20 @@
 (() => {
   const KEY = "studio-theme";
   const system = window.matchMedia("(prefers-color-scheme: dark)");
-  const chosen = () => localStorage.getItem(KEY) ?? "auto";
+  let now = "auto"; // where the browser remembers nothing, the choice lasts for a page
+  const chosen = () => {
+    try {
+      return localStorage.getItem(KEY) ?? "auto";
+    } catch {
+      return now;
+    }
+  };
+  const choose = (theme) => {
+    now = theme;
+    try {
+      localStorage.setItem(KEY, theme);
+    } catch { /* as above */ }
+  };
 
   function apply() {
     const theme = chosen();
@@ -21,7 +34,7 @@
       group.addEventListener("click", (event) => {
         const button = event.target.closest("[data-theme]");
         if (!button) return;
-        localStorage.setItem(KEY, button.dataset.theme);
+        choose(button.dataset.theme);
         apply();
       });
     }

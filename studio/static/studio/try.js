@@ -6,6 +6,8 @@ const context = document.getElementById("try-context");
 const stop = document.getElementById("try-stop");
 const columns = [...document.querySelectorAll("[data-stream]")].map((element) => ({
   address: element.dataset.stream,
+  agent: element.dataset.agent,
+  version: element.dataset.version,
   turns: element.querySelector(".turns"),
   history: [],
 }));
@@ -48,6 +50,9 @@ function tell(column, event, shown) {
   else if (event.type === "error") turn(column, "fault", payload.error);
   else if (event.type === "finish") {
     for (const warning of payload.warnings) turn(column, "note", warning.message);
+    if ((payload.resolvedVersions[column.agent] ?? "") !== column.version) {
+      turn(column, "note", "Somebody saved or published in the meantime: this is the answer of another version. Load the page again to see which.");
+    }
   }
 }
 

@@ -1,0 +1,45 @@
+"""The prompt blocks that an agent refers to, in the words of the page: "draft 3, live 1"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from studio.kinds import PROMPT_BLOCK
+from versioning import installed
+from versioning.access import Caller
+from versioning.config import Config
+from versioning.editor import UsedBlock
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockOnPage:
+    """A prompt block with a link to it, and the numbers of what is live and of what is not yet."""
+
+    id: str
+    name: str
+    address: str
+    live: int | None
+    draft: int | None
+
+    @classmethod
+    def of(cls, block: UsedBlock) -> BlockOnPage:
+        """Return the block as a page shows it."""
+        address = PROMPT_BLOCK.address("change", block.id)
+        return cls(id=block.id, name=block.name, address=address, live=block.live, draft=block.draft)
+
+    @property
+    def numbers(self) -> str:
+        """Where the block stands: `draft 3, live 1`."""
+        if self.live is None:
+            return "not live" if self.draft is None else f"draft {self.draft}, not live"
+        return f"live {self.live}" if self.draft is None else f"draft {self.draft}, live {self.live}"
+
+
+def blocks_on_page(config: Config, caller: Caller) -> list[BlockOnPage]:
+    """Return the prompt blocks that a configuration refers to and that the caller may read."""
+    return [BlockOnPage.of(block) for block in installed.editor().prompt.used_in(config, by=caller)]
+
+
+def unpublished(blocks: list[BlockOnPage]) -> list[BlockOnPage]:
+    """Return the blocks that have changes which nobody is served yet."""
+    return [block for block in blocks if block.draft is not None]

@@ -1,0 +1,222 @@
+"""Nothing typed is lost: copies that the browser keeps, and rows that come back."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import NARROW, Enter, sign_in
+from tests.browser.test_editing import ApiOf, draft, edit, made, save, text_of
+from tests.browser.test_pages import MISPLACED, serious_faults
+from tests.support.api import AGENTS
+from tests.support.studio_cast import PASSWORD
+
+__all__ = ["made"]
+
+COPIES = "() => Object.keys(localStorage).filter((key) => key.startsWith('unsaved/')).length"
+
+
+AGED = """() => {
+  for (const key of Object.keys(localStorage).filter((key) => key.startsWith("unsaved/"))) {
+    const copy = JSON.parse(localStorage.getItem(key));
+    localStorage.setItem(key, JSON.stringify({...copy, at: copy.at - 15 * 24 * 60 * 60 * 1000}));
+  }
+}"""
+
+
+def copies(page: Page, number: int) -> None:
+    """Wait until the browser keeps so many copies."""
+    for _ in range(50):
+        if page.evaluate(COPIES) == number:
+            return
+        page.wait_for_timeout(100)
+    assert page.evaluate(COPIES) == number
+
+
+def leave(page: Page, path: str = "") -> None:
+    """Go elsewhere, although something is not saved."""
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.goto(path)
+
+
+def offer(page: Page) -> Any:
+    return page.locator("#unsaved .notice")
+
+
+def test_text_survives_a_session_that_ends_while_it_is_typed(enter: Enter, api_of: ApiOf, made: str) -> None:
+    page = edit(enter, "edgar", made, width=NARROW)
+    page.get_by_role("radio", name="Blocks").check()
+    page.get_by_role("button", name="Add text with conditions").click()
+    block = page.locator(".block").nth(1)
+    block.get_by_label("Text", exact=True).fill("Be generous.")
+    block.get_by_label("Name in the context").fill("tier")
+    block.get_by_label("Value", exact=True).fill("gold")
+    page.context.clear_cookies()
+    page.get_by_role("button", name="Save draft").click()
+    page.get_by_role("link", name="Open the page again").click()
+    page.get_by_label("Username").fill("edgar")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    expect(offer(page)).to_contain_text(re.compile(r"Unsaved text of \d\d:\d\d\."))
+    assert page.evaluate(MISPLACED) + serious_faults(page) == []
+    page.get_by_role("button", name="Restore the text of").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Your text is back in the form.")).to_be_visible()
+    expect(page.locator(".block").nth(1).get_by_label("Value", exact=True)).to_have_value("gold")
+    copies(page, 1)
+    save(page)
+    copies(page, 0)
+    assert draft(api_of, made)["instructions"][1]["content"] == "Be generous."
+    expect(offer(page)).to_have_count(0)
+
+
+def test_a_copy_is_offered_over_what_was_saved_since_and_can_be_discarded(
+    enter: Enter, api_of: ApiOf, made: str
+) -> None:
+    page = edit(enter, "edgar", made)
+    text_of(page).fill("Typed by Edgar.")
+    copies(page, 1)
+    leave(page)
+    api_of("paula").patch(AGENTS.url(made), {"description": "Paula's"})
+    page.goto(f"versioning/agent/{made}/change/")
+    expect(offer(page)).to_contain_text("Version 2 was saved since you began")
+    page.get_by_role("button", name="Restore the text of").click()
+    expect(page.get_by_role("alert")).to_contain_text("paula saved version 2")
+    expect(text_of(page)).to_have_value("Typed by Edgar.")
+    expect(page.get_by_role("textbox", name="Description", exact=True)).to_have_value("Paula's")
+    copies(page, 1)
+    leave(page, f"versioning/agent/{made}/change/")
+    page.get_by_role("button", name="Discard the text of").click()
+    expect(offer(page)).to_have_count(0)
+    copies(page, 0)
+
+
+def test_two_tabs_keep_a_copy_each_and_offer_neither_while_it_is_open(enter: Enter, made: str) -> None:
+    first = edit(enter, "edgar", made)
+    text_of(first).fill("In the first tab.")
+    copies(first, 1)
+    second = first.context.new_page()
+    second.goto(f"versioning/agent/{made}/change/")
+    text_of(second).fill("In the second tab.")
+    copies(second, 2)
+    expect(offer(second)).to_have_count(0)
+    first.close()
+    leave(second, f"versioning/agent/{made}/change/")
+    expect(offer(second)).to_have_count(2)
+    second.evaluate(AGED)
+    second.reload()
+    copies(second, 0)
+
+
+def test_a_new_one_is_kept_until_it_is_saved(enter: Enter) -> None:
+    page = enter("edgar", "versioning/agent/add/")
+    page.get_by_label("Name", exact=True).fill("Kept agent")
+    page.get_by_label("Instructions").fill("Typed words.")
+    copies(page, 1)
+    page.goto("versioning/agent/add/")
+    page.get_by_role("button", name="Restore the text of").click()
+    expect(page.get_by_label("Instructions")).to_have_value("Typed words.")
+    page.get_by_role("button", name="Save draft").click()
+    expect(page.get_by_text("is saved as a draft.")).to_be_visible()
+    copies(page, 0)
+
+
+def test_nobody_else_sees_a_copy_and_signing_out_removes_it(enter: Enter, made: str) -> None:
+    page = edit(enter, "edgar", made)
+    text_of(page).fill("Edgar's own.")
+    copies(page, 1)
+    page.context.clear_cookies()
+    leave(page, "login/")
+    sign_in(page, "paula")
+    page.goto(f"versioning/agent/{made}/change/")
+    expect(text_of(page)).to_have_value("Write well.")
+    page.wait_for_timeout(400)
+    expect(offer(page)).to_have_count(0)
+    page.context.clear_cookies()
+    sign_in(page, "edgar")
+    page.locator(".bar-user > summary").click()
+    asked = []
+    page.once("dialog", lambda dialog: (asked.append(dialog.message), dialog.accept()))
+    page.get_by_role("button", name="Sign out").click()
+    page.goto("login/")
+    assert "text that you typed and did not save" in asked[0]
+    copies(page, 0)
+
+
+@pytest.mark.parametrize("fault", ["full", "off"])
+def test_without_room_for_copies_everything_else_works(enter: Enter, made: str, fault: str) -> None:
+    page = enter("edgar")
+    page.add_init_script(
+        """Storage.prototype.setItem = () => { throw new DOMException("full", "QuotaExceededError"); };"""
+        if fault == "full"
+        else """for (const name of ["localStorage", "sessionStorage"]) {
+          Object.defineProperty(window, name, {get() { throw new DOMException("off", "SecurityError"); }});
+        }"""
+    )
+    page.goto(f"versioning/agent/{made}/change/")
+    text_of(page).fill("Typed all the same.")
+    page.wait_for_timeout(400)
+    save(page)
+
+
+def test_blocks_become_one_text_and_come_back(enter: Enter, api_of: ApiOf, made: str) -> None:
+    page = edit(enter, "edgar", made)
+    ways = {name: page.get_by_role("radio", name=name) for name in ("One text", "Blocks")}
+    ways["Blocks"].check()
+    page.get_by_role("button", name="Add text", exact=True).click()
+    page.locator(".block").nth(1).get_by_label("Text", exact=True).fill("Second block.")
+    ways["One text"].check()
+    expect(text_of(page)).to_have_value("Write well.\n\nSecond block.")
+    ways["Blocks"].check()
+    expect(page.locator(".block")).to_have_count(2)  # as they were
+    ways["One text"].check()
+    text_of(page).fill("Write anew.")
+    ways["Blocks"].check()
+    expect(page.locator(".block")).to_have_count(1)
+    expect(page.locator(".block").get_by_label("Text", exact=True)).to_have_value("Write anew.")
+    page.get_by_role("button", name="Add prompt block").click()
+    page.locator(".block").nth(1).get_by_role("combobox", name="Prompt block").fill("some/block")
+    ways["One text"].click()
+    refused = page.get_by_role("alert")
+    expect(refused).to_contain_text("cannot be written as one text: block 2 refers to a prompt block")
+    expect(ways["Blocks"]).to_be_checked()
+    expect(page.locator(".block")).to_have_count(2)
+    assert page.evaluate(MISPLACED) + serious_faults(page) == []
+
+
+def test_saving_at_once_saves_what_the_field_is_becoming(enter: Enter, api_of: ApiOf, made: str) -> None:
+    page = edit(enter, "edgar", made)
+    text_of(page).fill("Typed just now.")
+    page.get_by_role("radio", name="Blocks").check()
+    page.keyboard.press("Control+s")
+    expect(page.get_by_text("is saved as a draft.")).to_be_visible()
+    assert draft(api_of, made)["instructions"] == [{"type": "text", "content": "Typed just now."}]
+
+
+def test_what_was_removed_is_put_back_with_the_keyboard(enter: Enter, api_of: ApiOf, made: str) -> None:
+    page = edit(enter, "edgar", made, width=NARROW)
+    page.get_by_role("radio", name="Blocks").check()
+    page.get_by_role("button", name="Add text with conditions").click()
+    block = page.locator(".block").nth(1)
+    block.get_by_label("Text", exact=True).fill("Be generous.")
+    block.get_by_label("Name in the context").fill("tier")
+    block.get_by_label("Value", exact=True).fill("gold")
+    page.get_by_role("button", name="Add tool").click()
+    page.get_by_label("Tool", exact=True).fill("search")
+    for what in ("condition", "block", "tool"):
+        page.get_by_role("button", name=f"Remove this {what}").last.focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("#announced")).to_have_text(f"{what.capitalize()} removed.")
+        expect(page.get_by_role("button", name=f"Undo: put the {what} back")).to_be_focused()
+        assert page.evaluate(MISPLACED) + serious_faults(page) == []
+        page.keyboard.press("Enter")
+        expect(page.locator("#announced")).to_have_text(f"The {what} is back.")
+        expect(page.get_by_role("button", name=f"Remove this {what}").last).to_be_focused()
+    save(page)
+    saved = draft(api_of, made)
+    condition = {"field": "tier", "operator": "equals", "value": "gold"}
+    assert saved["instructions"][1]["rules"]["conditions"] == [condition]
+    assert saved["tools"] == {"search": {}}

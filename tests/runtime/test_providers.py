@@ -1,0 +1,133 @@
+"""Which providers of models run: those of the table, each with its variables, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pydantic_ai.providers
+import pytest
+from pydantic_ai.models import KnownModelName
+
+from tests.support.service import ROOT
+from versioning.runtime import Agent, Framework, ProviderUnavailable
+from versioning.runtime.known_providers import KNOWN_PROVIDERS
+from versioning.runtime.providers import Providers
+
+# Names that mean a model or a way to it, and no provider that a module is called after.
+OTHERS = {
+    "test",
+    "function",
+    "mcp-sampling",
+    "outlines",
+    "gateway/openai",
+    "acme",
+    "openai-decisions",
+    "Openai",
+}
+LIBRARY = {
+    *(path.stem.replace("_", "-") for path in Path(pydantic_ai.providers.__path__[0]).glob("[a-z]*.py")),
+    *(str(name).partition(":")[0] for name in KnownModelName.__value__.__args__),
+    *OTHERS,
+}
+ALTERNATIVES = [
+    (name, variables) for name, known in KNOWN_PROVIDERS.items() for variables in known.alternatives
+]
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_configured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No provider's variable is set, and no file of a home directory has credentials."""
+    for name in os.environ:
+        if re.search(r"KEY|TOKEN|CREDENTIAL|BASE_URL|ENDPOINT|^AWS_|^GOOGLE_|^SNOWFLAKE_", name):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+
+@pytest.fixture
+def offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever looks a host up or connects to it fails the test, even where it would go on without."""
+
+    def refused(*arguments: Any) -> Any:
+        raise BaseException(f"the network was asked: {arguments}")  # noqa: TRY002  nobody handles this one
+
+    monkeypatch.setattr("socket.getaddrinfo", refused)
+    monkeypatch.setattr("socket.socket.connect", refused)
+
+
+def refusal(provider: str) -> str:
+    """Return why an agent of this provider does not run."""
+    agent = Agent(id="a", name="A", instructions="text", model={"provider": provider, "name": "m"})
+    Framework(agents=[agent])
+    with pytest.raises(ProviderUnavailable) as refused:
+        agent.generate("hello")
+    return str(refused.value)
+
+
+def configure(monkeypatch: pytest.MonkeyPatch, variables: tuple[str, ...]) -> None:
+    for name in variables:
+        is_address = name.endswith(("_URL", "_ENDPOINT"))
+        monkeypatch.setenv(name, "http://127.0.0.1:9/v1" if is_address else "some-value")
+
+
+@pytest.mark.usefixtures("offline")
+@pytest.mark.parametrize("provider", sorted({*LIBRARY, *KNOWN_PROVIDERS}))
+def test_no_provider_runs_without_configuration(provider: str) -> None:
+    reason = refusal(provider)
+    known = KNOWN_PROVIDERS.get(provider)
+    if known is None:
+        assert f"The provider '{provider}' is unknown" in reason and "OPENAI_BASE_URL" in reason
+    else:
+        assert all(name in reason for variables in known.alternatives for name in variables)
+
+
+@pytest.mark.usefixtures("offline")
+@pytest.mark.parametrize(("provider", "variables"), ALTERNATIVES, ids=repr)
+def test_a_provider_with_its_variables_is_there_or_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, provider: str, variables: tuple[str, ...]
+) -> None:
+    configure(monkeypatch, variables)
+    if KNOWN_PROVIDERS[provider].is_installed:
+        model = Providers().model("a", {"provider": provider, "name": "openai/m"})
+        assert model.model_name == "openai/m"
+    else:
+        assert f"pydantic-ai-slim[{KNOWN_PROVIDERS[provider].extra}]" in refusal(provider)
+
+
+@pytest.mark.usefixtures("offline")
+@pytest.mark.parametrize(
+    ("provider", "variables"), [each for each in ALTERNATIVES if len(each[1]) > 1], ids=repr
+)
+def test_a_part_of_what_a_provider_needs_is_not_enough(
+    monkeypatch: pytest.MonkeyPatch, provider: str, variables: tuple[str, ...]
+) -> None:
+    for missing in variables:
+        configure(monkeypatch, variables)
+        monkeypatch.delenv(missing)
+        assert missing in refusal(provider)
+
+
+@pytest.mark.parametrize(("provider", "variables"), ALTERNATIVES, ids=repr)
+def test_an_empty_variable_is_not_set(
+    monkeypatch: pytest.MonkeyPatch, provider: str, variables: tuple[str, ...]
+) -> None:
+    configure(monkeypatch, variables)
+    monkeypatch.setenv(variables[0], " ")
+    assert variables[0] in refusal(provider)
+
+
+def test_the_documentation_has_the_table() -> None:
+    page = (ROOT / "docs/runtime.md").read_text()
+    rows = re.findall(r"^\| (`[a-z].*?) \| (.*?) \| (.*?) \|$", page, re.MULTILINE)
+    documented = {
+        name: (re.findall(r"`([A-Z_]+)`", needs), extra.strip("`"))
+        for names, needs, extra in rows
+        for name in re.findall(r"`([a-z-]+)`", names)
+        if name in KNOWN_PROVIDERS
+    }
+    assert documented == {
+        name: ([one for variables in known.alternatives for one in variables], known.extra)
+        for name, known in KNOWN_PROVIDERS.items()
+    }

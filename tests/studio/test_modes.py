@@ -1,0 +1,152 @@
+"""A field written in another way: all that was typed comes along, or nothing changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS
+from tests.support.configurations import FOR_GOLD
+from tests.support.forms import Person
+from tests.support.people import person
+from tests.support.served import reference, text
+from tests.support.window import page_of
+from versioning.access import Role
+from versioning.errors import Invalid
+from versioning.instructions import as_one_text, assemble
+
+
+def converted(person: Person, typed: dict[str, str], agent_id: str = "writer", **query: str) -> Any:
+    address = page_of(AGENTS, "convert", agent_id)
+    query = {"field": "instructions", "from": "blocks", "to": "text", **query}
+    return person.client.post(address, typed, query_params=query)
+
+
+def blocks(*typed: dict[str, str]) -> dict[str, str]:
+    return {
+        f"instructions.blocks.{place}.{name}": value
+        for place, block in enumerate(typed)
+        for name, value in block.items()
+    } | {"instructions.as": "text"}
+
+
+def block(content: str, **more: str) -> dict[str, str]:
+    return {"type": "text", "content": content, **more}
+
+
+@pytest.fixture
+def edgar(cast: Cast) -> Person:
+    AGENTS.make(cast.alice, "writer")
+    return Person("edgar")
+
+
+@given(st.lists(st.text("ab \n{", max_size=12), max_size=5))
+def test_one_text_says_what_the_blocks_said(contents: list[str]) -> None:
+    given_blocks = [text(content) for content in contents]
+    assert as_one_text(given_blocks) == assemble(given_blocks, {}, {})[0]
+
+
+@pytest.mark.parametrize(
+    ("block", "reason"),
+    [
+        (reference("tone"), "block 2 refers to a prompt block"),
+        ({"type": "prompt_block", "content": "x", "rules": FOR_GOLD}, "block 2 has conditions"),
+        (text("Dear {{ name || 'guest' }}"), "block 2 is filled in from the context"),
+    ],
+)
+def test_what_only_blocks_can_say_is_refused_as_one_text(block: dict[str, Any], reason: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        as_one_text([text("a"), block])
+    assert [issue.message for issue in refused.value.issues] == [reason]
+
+
+def test_all_blocks_become_one_text(edgar: Person) -> None:
+    typed = blocks(block("First <b>."), block(" \r\n"), block("Second.\r\nLine."))
+    answer = converted(edgar, edgar.form(AGENTS) | typed)
+    assert answer.status_code == 200
+    assert ">\nFirst &lt;b&gt;.\n\nSecond.\nLine.</textarea>" in answer.content.decode()
+
+
+def test_a_refusal_names_every_block_and_says_that_nothing_changed(edgar: Person) -> None:
+    typed = blocks(block("a"), {"type": "prompt_block_ref", "id": "tone"}, block("{{ name }}"))
+    answer = converted(edgar, edgar.form(AGENTS) | typed)
+    assert answer.status_code == 400
+    assert answer.content.decode() == (
+        "This cannot be written as one text: block 2 refers to a prompt block; "
+        "block 3 is filled in from the context. Nothing was changed."
+    )
+
+
+def test_one_text_becomes_a_block(edgar: Person) -> None:
+    typed = edgar.form(AGENTS) | {"instructions.text": "Typed\r\ntext."}
+    page = converted(edgar, typed, **{"from": "text", "to": "blocks"}).content.decode()
+    assert ">\nTyped\nText." not in page and ">\nTyped\ntext.</textarea>" in page
+    assert page.count('<li class="block"') == 1
+
+
+def test_typed_rows_come_along_into_json_and_back(edgar: Person) -> None:
+    rows = {
+        "tools.offered.n1.key": "search",
+        "tools.offered.n1.description": "Look it up",
+        "tools.offered.n1.rules.operator": "AND",
+        "tools.offered.n1.rules.conditions.n2.kind": "rule",
+        "tools.offered.n1.rules.conditions.n2.field": "tier",
+        "tools.offered.n1.rules.conditions.n2.operator": "equals",
+        "tools.offered.n1.rules.conditions.n2.type": "text",
+        "tools.offered.n1.rules.conditions.n2.value": "gold",
+    }
+    tools = {"field": "tools", "from": "controls", "to": "json"}
+    page = converted(edgar, edgar.form(AGENTS) | rows, **tools).content.decode()
+    assert "&quot;search&quot;" in page and "&quot;gold&quot;" in page
+    typed = {"tools.json": '{"search": {"rules": null}, "find": {"description": "Find it"}}'}
+    tools |= {"from": "json", "to": "controls"}
+    page = converted(edgar, edgar.form(AGENTS) | typed, **tools).content.decode()
+    assert 'value="find"' in page and 'value="Find it"' in page and 'value="search"' in page
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "reason"),
+    [
+        ("model", '[{"value": {"provider": "echo", "name": "echo"}}]', "can only be written as JSON"),
+        ("tools", '[{"value": {"search": {}}}]', "can only be written as JSON"),
+        ("tools", "{", "is not valid JSON"),
+        ("agents", "5", "must be"),
+        ("model", '{"provider": 5}', "must be text"),
+        ("agents", '{"a": 5}', "must be"),
+    ],
+)
+def test_json_that_fields_cannot_hold_stays_json(edgar: Person, field: str, typed: str, reason: str) -> None:
+    query = {"field": field, "from": "json", "to": "controls"}
+    answer = converted(edgar, edgar.form(AGENTS) | {f"{field}.json": typed}, **query)
+    assert answer.status_code == 400 and reason in answer.content.decode()
+
+
+def test_what_cannot_be_read_stays_where_it_is(edgar: Person) -> None:
+    rows = {"tools.offered.n1.key": "", "tools.offered.n1.description": "of what?"}
+    query = {"field": "tools", "from": "controls", "to": "json"}
+    answer = converted(edgar, edgar.form(AGENTS) | rows, **query)
+    assert answer.status_code == 400 and "needs a name" in answer.content.decode()
+
+
+def test_an_override_begins_with_what_the_code_says(db: None, settings: Any) -> None:
+    settings.EDITOR_FRAMEWORK = "tests.support.code.framework"
+    person("ada", default=Role.EDITOR)
+    ada = Person("ada")
+    for mode in ("text", "blocks"):
+        page = converted(ada, {}, "answers", **{"from": "", "to": mode}).content.decode()
+        assert ">\ncode</textarea>" in page
+    locked = {"field": "model", "from": "controls", "to": "json"}
+    assert converted(ada, {}, "answers", **locked).status_code == 404
+
+
+def test_only_who_may_save_and_only_what_has_modes(cast: Cast, edgar: Person) -> None:
+    typed = edgar.form(AGENTS)
+    AGENTS.publish(cast.alice, "writer", cast.alice.get(AGENTS.url("writer")).body["latestVersionId"])
+    assert converted(Person("vera"), typed).status_code == 403
+    assert converted(Person("charlie"), typed).status_code == 404
+    for odd in ({"field": "name"}, {"field": ""}, {"to": "nonsense"}, {"to": "controls"}):
+        assert converted(edgar, typed, **odd).status_code == 404

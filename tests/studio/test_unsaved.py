@@ -1,0 +1,147 @@
+"""What the server has to do with text that was typed and not saved; the browser keeps the copies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from studio.unsaved import COOKIE
+from tests.conftest import Cast
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.calls import make_history
+from tests.support.forms import Person, controls
+from tests.support.window import KINDS, Window, page_of
+
+
+def of_the_form(answer: Any) -> dict[str, str]:
+    return controls(answer.content.decode(), "edit-form")
+
+
+def test_text_comes_back_into_the_form_and_nothing_is_saved(cast: Cast, kind: Kind) -> None:
+    make_history(kind, cast.alice)
+    edgar = Person("edgar")
+    typed = edgar.form(kind) | {"description": "typed", "requestContextSchema": "{", "then": "restore"}
+    before = cast.alice.get(kind.url("writer"), status="draft").tag
+    answer = edgar.post(kind, typed)
+    assert answer.status_code == 200 and b"Your text is back in the form" in answer.content
+    back = of_the_form(answer)
+    assert (back["description"], back["requestContextSchema"]) == ("typed", "{")
+    assert cast.alice.get(kind.url("writer"), status="draft").tag == before
+    assert edgar.post(kind, back | {"requestContextSchema": ""}).status_code == 302
+    assert cast.alice.get(kind.url("writer"), status="draft").body["description"] == "typed"
+
+
+def test_rows_and_conditions_come_back(cast: Cast) -> None:
+    AGENTS.make(cast.alice, "writer")
+    edgar = Person("edgar")
+    rows = {
+        "instructions.as": "blocks",
+        "instructions.blocks.n1.type": "prompt_block",
+        "instructions.blocks.n1.content": "typed words",
+        "instructions.blocks.n1.rules.operator": "OR",
+        "instructions.blocks.n1.rules.conditions.n2.kind": "rule",
+        "instructions.blocks.n1.rules.conditions.n2.field": "tier",
+        "instructions.blocks.n1.rules.conditions.n2.operator": "equals",
+        "instructions.blocks.n1.rules.conditions.n2.type": "text",
+        "instructions.blocks.n1.rules.conditions.n2.value": "gold",
+        "tools.offered.n3.key": "search",
+        "tools.offered.n3.description": "Look it up",
+        "tools.offered.n3.rules.operator": "",
+    }
+    back = of_the_form(edgar.post(AGENTS, edgar.form(AGENTS) | rows | {"then": "restore"}))
+    assert rows.items() <= back.items()
+
+
+def test_text_comes_back_on_top_of_what_was_saved_since_also_where_it_cannot_be_read(
+    cast: Cast, kind: Kind
+) -> None:
+    make_history(kind, cast.alice)
+    edgar = Person("edgar")
+    typed = edgar.form(kind) | {"description": "typed", "requestContextSchema": "{", "then": "restore"}
+    cast.paula.patch(kind.url("writer"), {"name": "Paula's"})
+    answer = edgar.post(kind, typed)
+    page = answer.content.decode()
+    assert answer.status_code == 200
+    assert "Your text is back in the form" in page and "saved version 5" in page
+    back = of_the_form(answer)
+    assert (back["name"], back["description"], back["requestContextSchema"]) == ("Paula's", "typed", "{")
+    assert edgar.post(kind, back | {"requestContextSchema": ""}).status_code == 302
+    saved = cast.alice.get(kind.url("writer"), status="draft").body
+    assert (saved["name"], saved["description"]) == ("Paula's", "typed")
+
+
+def test_a_new_one_comes_back_and_is_not_made(cast: Cast, kind: Kind) -> None:
+    add = KINDS[kind].address("add")
+    typed = {"name": "New", "id": "fresh", "workspace": "acme", "text": "typed words"}
+    seen = Window.of("edgar").post(add, **typed, then="restore")
+    assert seen.status == 200 and "Your text is back in the form" in seen.text
+    assert "typed words" in seen.markup and seen.field("id") == "fresh"
+    assert cast.alice.get(kind.url("fresh"), status="draft").status == 404
+
+
+def test_only_who_may_save_gets_a_form_back(cast: Cast, kind: Kind) -> None:
+    make_history(kind, cast.alice)
+    typed = Person("edgar").form(kind) | {"then": "restore"}
+    assert Person("vera").post(kind, typed).status_code == 403
+    assert Person("charlie").post(kind, typed).status_code == 404
+
+
+def test_what_was_saved_names_its_copy_and_nothing_else_does(cast: Cast, kind: Kind) -> None:
+    make_history(kind, cast.alice)
+    edgar = Person("edgar")
+    assert COOKIE not in edgar.save(kind, name=" ", copy="aaa").cookies
+    assert COOKIE not in edgar.save(kind, name="x", copy="aaa", then="restore").cookies
+    assert COOKIE not in edgar.save(kind, name="x", copy="aaa", tag="old").cookies
+    assert edgar.save(kind, name="Renamed", copy="aaa").cookies[COOKIE].value == "aaa"
+    # Nobody has looked at it yet, and a second tab saves.
+    cookie = edgar.save(kind, name="Again", copy="bbb", then="publish").cookies[COOKIE]
+    assert (cookie.value, cookie["path"], cookie["samesite"]) == ("aaa.bbb", "/studio/", "Lax")
+    assert edgar.save(kind, copy="ccc").cookies[COOKIE].value == "aaa.bbb.ccc"
+    made = edgar.client.post(
+        KINDS[kind].address("add"), {"name": "New", "text": "x", "workspace": "acme", "copy": "ddd"}
+    )
+    assert made.cookies[COOKIE].value == "aaa.bbb.ccc.ddd"
+
+
+@pytest.mark.parametrize("copy", ["", "a b", "a;b", 'a"b', "x" * 41, "Ä"])
+def test_what_is_no_id_of_a_copy_makes_no_cookie(cast: Cast, copy: str) -> None:
+    AGENTS.make(cast.alice, "writer")
+    assert COOKIE not in Person("edgar").save(AGENTS, name="Renamed", copy=copy).cookies
+
+
+def test_a_form_that_outlived_its_session_leads_back_to_its_page_after_signing_in(
+    cast: Cast, kind: Kind
+) -> None:
+    kind.make(cast.alice, "writer")
+    edgar = Person("edgar")
+    typed = edgar.form(kind)
+    edgar.client.logout()
+    answer = edgar.post(kind, typed)
+    assert answer.status_code == 302
+    assert answer.headers["Location"] == f"/studio/login/?next={page_of(kind, 'change')}"
+
+
+@pytest.mark.parametrize(
+    ("referer", "leads_back"),
+    [
+        ("http://testserver/studio/versioning/agent/writer/change/?x=1", True),
+        ("http://testserver/api/docs", False),
+        ("https://elsewhere.example/studio/", False),
+        ("http://testserver//elsewhere.example/studio/", False),
+        ("javascript:alert(1)", False),
+        ("", False),
+    ],
+)
+def test_a_page_that_is_too_old_leads_back_to_where_the_form_was(
+    cast: Cast, referer: str, leads_back: bool
+) -> None:
+    PROMPT_BLOCKS.make(cast.alice, "writer")
+    client = Client(enforce_csrf_checks=True, headers={"Referer": referer})
+    client.cookies = Window.of("edgar").client.cookies
+    answer = client.post(page_of(AGENTS, "change"), {"name": "x"})
+    page = answer.content.decode()
+    assert answer.status_code == 403 and "too old" in page
+    assert ("Open the page again" in page) is leads_back
+    assert ('href="/studio/versioning/agent/writer/change/?x=1"' in page) is leads_back

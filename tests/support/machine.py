@@ -1,0 +1,58 @@
+"""What of the machine reaches the tests, and every program that they start: what is named here, nothing else.
+
+Who runs the tests may have a Git identity, a proxy, a PostgreSQL, an API key of a model or settings of an
+editor of their own. None of it may make a test pass, or fail. pytest loads this before Django reads the
+settings: `-p tests.support.machine` in pyproject.toml.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+
+import pytest
+
+_LET_THROUGH = {
+    "DATABASE_URL",  # on which database the tests run: `make test-postgres` says so
+    "LD_LIBRARY_PATH",  # some Pythons do not start without it
+    "PATH",
+    "TERM",  # whether pytest may use colours
+    "TMPDIR",
+}
+_LET_THROUGH_BY_PREFIX = ("PYTEST_", "PYTHON")
+_SET = {
+    "LC_ALL": "C.UTF-8",
+    "SECRET_KEY": "test",
+    "GIT_CONFIG_NOSYSTEM": "1",
+}
+_UMASK = 0o022
+
+
+def environment(given: Mapping[str, str], home: str) -> dict[str, str]:
+    """Return what is left of the environment of a machine, with another, empty home."""
+    left = {
+        name: value
+        for name, value in given.items()
+        if name in _LET_THROUGH or name.startswith(_LET_THROUGH_BY_PREFIX)
+    }
+    left.pop("PYTHONWARNINGS", None)  # pytest has filters of its own; the programs are warned as everywhere
+    return {**left, **_SET, "HOME": home}
+
+
+def _isolate() -> str:
+    home = tempfile.mkdtemp(prefix="editor-tests-home-")
+    left = environment(os.environ, home)
+    os.environ.clear()
+    os.environ.update(left)
+    os.umask(_UMASK)
+    return home
+
+
+_HOME = _isolate()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove the home that was made for the tests."""
+    shutil.rmtree(_HOME, ignore_errors=True)

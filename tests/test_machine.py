@@ -1,0 +1,74 @@
+"""Whose machine it is makes no difference: nothing of its settings and identities reaches a test."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from tests.support.service import ROOT
+
+OF_SOMEBODY = {
+    "ALL_PROXY": "http://127.0.0.1:9",
+    "EDITOR_API_PREFIX": "/elsewhere",
+    "EDITOR_URL": "http://127.0.0.1:9",
+    "GIT_AUTHOR_NAME": "Somebody",
+    "GIT_DIR": "/nowhere",
+    "LC_ALL": "C",
+    "OPENAI_API_KEY": "sk-somebody",
+    "PGSERVICE": "somebody",
+    "SECRET_KEY": "",
+    "XDG_CONFIG_HOME": "/nowhere",
+}
+"""What people have in their environment, and what would change how a test ends."""
+
+
+@pytest.mark.parametrize("name", sorted(OF_SOMEBODY.keys() - {"LC_ALL", "SECRET_KEY"}))
+def test_a_variable_of_the_machine_reaches_no_test(name: str) -> None:
+    assert name not in os.environ
+
+
+def test_settings_are_those_of_the_documentation() -> None:
+    assert (settings.EDITOR_API_PREFIX, settings.SECRET_KEY) == ("api", "test")
+
+
+def test_nobody_has_an_identity_or_settings_of_git() -> None:
+    done = subprocess.run(["git", "config", "--list", "--global"], capture_output=True, check=False)
+    assert done.stdout == b""
+
+
+def test_the_home_is_nobodys() -> None:
+    assert not [path for path in Path.home().iterdir() if path.name in {".gitconfig", ".npmrc", ".curlrc"}]
+
+
+def test_files_can_be_read_by_others_as_everywhere(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o644
+
+
+def test_all_of_this_holds_on_a_machine_that_has_much_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / ".gitconfig").write_text("[user]\n\tname = Somebody\n[commit]\n\tgpgsign = true\n")
+    pytest_again = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-k",
+        "not much",
+        __file__,
+    ]
+    done = subprocess.run(
+        ["sh", "-c", 'umask 077; exec "$@"', "sh", *pytest_again],
+        cwd=ROOT,
+        env={**os.environ, **OF_SOMEBODY, "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,103 @@
+"""The OpenAPI document as it is served: made once, in the form that is asked for, to anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
+
+import pytest
+import yaml
+from django.test import Client
+from drf_spectacular.generators import SchemaGenerator
+
+from tests.support.api import Answer, Api
+from tests.support.unchanged import is_refusal
+from versioning.api import document
+from versioning.api.document import MadeOnce
+
+THREADS = 40
+SERVED = ("/schema", "/docs")
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """What is made from now on, in a process that has made nothing yet."""
+    found: list[str] = []
+    get_schema = SchemaGenerator.get_schema
+
+    def noted(self: SchemaGenerator, *arguments: Any, **named: Any) -> Any:
+        found.append("schema")
+        return get_schema(self, *arguments, **named)
+
+    monkeypatch.setattr(SchemaGenerator, "get_schema", noted)
+    monkeypatch.setattr(document, "_described", MadeOnce())
+    monkeypatch.setattr(document, "_texts", MadeOnce())
+    return found
+
+
+def fetch(path: str, **headers: str) -> Answer:
+    """Ask as nobody does: without a key, and in a test that may not use the database."""
+    return Api("").request("GET", path, **headers)
+
+
+def test_many_who_ask_at_once_have_the_document_made_once(made: list[str]) -> None:
+    together = Barrier(THREADS)
+
+    def ask(_: int) -> bytes:
+        client = Client()
+        together.wait()
+        return client.get("/api/schema").content
+
+    with ThreadPoolExecutor(THREADS) as threads:
+        contents = set(threads.map(ask, range(THREADS)))
+    assert made == ["schema"] and len(contents) == 1
+
+
+def test_no_header_or_parameter_has_the_document_made_again(made: list[str]) -> None:
+    fetch("/schema")
+    for accept in ("application/json", "application/yaml", "*/*"):
+        fetch("/schema", accept=accept, authorization="Bearer ek_unknown", cookie="sessionid=unknown")
+        fetch("/schema?lang=de&version=2&format=yaml", accept=accept, host="localhost")
+    assert made == ["schema"]
+
+
+@pytest.mark.parametrize("path", SERVED)
+def test_who_has_it_already_is_told_so(path: str) -> None:
+    first = fetch(path)
+    again = fetch(path, if_none_match=f'"other", W/{first.tag}')
+    assert (first.status, again.status, again.tag, again.body) == (200, 304, first.tag, None)
+    assert fetch(path, if_none_match='"other"').status == 200
+
+
+@pytest.mark.parametrize("path", SERVED)
+def test_credentials_that_do_not_hold_keep_nobody_from_it(path: str) -> None:
+    assert fetch(path, authorization="Bearer ek_unknown").status == 200
+
+
+@pytest.mark.parametrize(
+    ("accept", "media_type"),
+    [
+        ("*/*", "application/vnd.oai.openapi+json"),
+        ("application/json", "application/json"),
+        ("application/json;q=0.5, application/yaml;q=0.9", "application/yaml"),
+        ("application/vnd.oai.openapi", "application/vnd.oai.openapi"),
+        ("text/html, application/json;q=0.9", "application/json"),
+    ],
+)
+def test_the_document_comes_in_the_form_that_is_asked_for(accept: str, media_type: str) -> None:
+    response = Client().get("/api/schema", HTTP_ACCEPT=accept)
+    assert response.headers["Content-Type"].partition(";")[0] == media_type
+    assert response.headers["Vary"] == "Accept"
+    described = yaml.safe_load(response.content)  # of which JSON is a part
+    assert described == document.document()
+
+
+def test_forms_of_the_document_have_tags_of_their_own() -> None:
+    tags = {fetch("/schema", accept=f"application/{form}").tag for form in ("json", "yaml")}
+    assert len(tags) == 2
+
+
+def test_a_form_that_the_document_does_not_have_is_refused() -> None:
+    assert is_refusal(fetch("/schema", accept="text/csv"), 406, "not_acceptable")

@@ -1,0 +1,103 @@
+"""How the shapes of bodies and answers become the components of the OpenAPI document.
+
+What is written for generators of clients follows from one rule each: a shape is called by its own
+name, which no other may have; a member that may be missing is just not required, without a default
+and without a title; null stands only where null is a value.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+from drf_spectacular.drainage import set_override
+from drf_spectacular.extensions import OpenApiSerializerExtension
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import ResolvedComponent
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core.core_schema import DictSchema, ModelSchema, NullableSchema, WithDefaultSchema
+
+_ADDRESS = "#/components/schemas/{model}"
+
+
+class PlainJsonSchema(GenerateJsonSchema):
+    """JSON Schema as generators of clients understand it best."""
+
+    def default_schema(self, schema: WithDefaultSchema) -> JsonSchemaValue:
+        """Leave the default out: here it only marks an absence, and generators would require the member."""
+        return self.generate_inner(schema["schema"])
+
+    def nullable_schema(self, schema: NullableSchema) -> JsonSchemaValue:
+        """Say null beside a plain type in one word rather than as a union."""
+        inner = self.generate_inner(schema["schema"])
+        if isinstance(inner.get("type"), str) and not inner.keys() & {"enum", "const"}:
+            return {**inner, "type": [inner["type"], "null"]}
+        return self.get_union_of_schemas([inner, {"type": "null"}])
+
+    def dict_schema(self, schema: DictSchema) -> JsonSchemaValue:
+        """Say what the keys are in their own place, where the values have one type for all keys."""
+        described = {
+            "type": "object",
+            "additionalProperties": self.generate_inner(schema["values_schema"]) or True,
+        }
+        keys = self.generate_inner(schema["keys_schema"])
+        limits = {name: value for name, value in keys.items() if name != "type"}
+        return {**described, "propertyNames": limits} if limits else described
+
+    def model_schema(self, schema: ModelSchema) -> JsonSchemaValue:
+        """Leave the title out, which would be the name again."""
+        described = super().model_schema(schema)
+        described.pop("title", None)
+        return described
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """Give members no titles, which would be their names again."""
+        return False
+
+
+class ShapeExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
+    """Describes the classes of `bodies` and `answers`, in place of the library's own way."""
+
+    target_class = BaseModel
+    match_subclasses = True
+    priority = 1
+
+    def get_name(self, auto_schema: AutoSchema, direction: str) -> str:
+        """Return the name of the component: that of the class."""
+        set_override(self.target, "suppress_collision_warning", True)  # noqa: FBT003  here it is an error
+        name = str(self.target.__name__)
+        _check(auto_schema, name, _described(self.target)[name])
+        return name
+
+    def map_serializer(self, auto_schema: AutoSchema, direction: str) -> JsonSchemaValue:
+        """Return the schema of the class, and register those that it refers to."""
+        components = _described(self.target)
+        for name, schema in components.items():
+            _check(auto_schema, name, schema)
+            auto_schema.registry.register_on_missing(_component(name, schema))
+        return components[self.target.__name__]
+
+
+@cache
+def _described(shape: type[BaseModel]) -> dict[str, JsonSchemaValue]:
+    """Return the schemas of a class and of everything that it refers to, by name."""
+    schema = shape.model_json_schema(
+        ref_template=_ADDRESS, schema_generator=PlainJsonSchema, mode="validation"
+    )
+    return {**schema.pop("$defs", {}), shape.__name__: schema}
+
+
+def _check(auto_schema: AutoSchema, name: str, schema: JsonSchemaValue) -> None:
+    """Raise `ImproperlyConfigured` for two shapes of one name: generated code could use but one."""
+    component = _component(name, schema)
+    known = auto_schema.registry[component].schema if component in auto_schema.registry else None
+    if "__" in name or (known is not None and known != schema):
+        raise ImproperlyConfigured(f"Two shapes of the API are called {name}: give one another name.")
+
+
+def _component(name: str, schema: JsonSchemaValue) -> ResolvedComponent:
+    return ResolvedComponent(  # type: ignore[no-untyped-call]
+        name=name, type=ResolvedComponent.SCHEMA, object=name, schema=schema
+    )

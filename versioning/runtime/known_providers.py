@@ -1,0 +1,123 @@
+"""The providers of models that an agent may name, and what each of them needs: one line each.
+
+Only these run. The agent library knows more names, some of which send prompts to a public address
+without any credentials, sign in by other means, or look for credentials on the network.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from types import MappingProxyType
+
+# The extra of the agent library → the package that is there once it is installed.
+_PACKAGES = {
+    "anthropic": "anthropic",
+    "bedrock": "boto3",
+    "cohere": "cohere",
+    "google": "google.genai",
+    "groq": "groq",
+    "huggingface": "huggingface_hub",
+    "mistral": "mistralai",
+    "openai": "openai",
+    "xai": "xai_sdk",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class KnownProvider:
+    """A provider, by its environment variables and by the extra of the agent library that it needs."""
+
+    alternatives: tuple[tuple[str, ...], ...]
+    """Sets of variables, of which one has to be set as a whole."""
+    extra: str = "openai"
+
+    @property
+    def variables(self) -> str:
+        """What has to be set, in words: `A and B, or C`."""
+        return ", or ".join(" and ".join(names) for names in self.alternatives)
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether the package is there that speaks to the provider."""
+        try:
+            return find_spec(_PACKAGES[self.extra]) is not None
+        except ModuleNotFoundError:  # not even the package that it would be part of
+            return False
+
+    @property
+    def missing(self) -> str | None:
+        """What is wrong with the environment, in words; None when everything is set.
+
+        An empty variable counts as a mistake even where another alternative is complete: some
+        libraries would take it for the key.
+        """
+        names = dict.fromkeys(name for alternative in self.alternatives for name in alternative)
+        empty = [name for name in names if not os.environ.get(name, "unset").strip()]
+        if empty:
+            return f"{' and '.join(empty)} is empty"
+        if any(all(name in os.environ for name in alternative) for alternative in self.alternatives):
+            return None
+        plural = "s" if len(self.alternatives[0]) > 1 else ""
+        return f"set the environment variable{plural} {self.variables}"
+
+
+def _key(*names: str, extra: str = "openai") -> KnownProvider:
+    return KnownProvider(tuple((name,) for name in names), extra)
+
+
+_AZURE = KnownProvider((("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT"),))
+_OPENAI = _key("OPENAI_API_KEY", "OPENAI_BASE_URL")
+
+KNOWN_PROVIDERS: Mapping[str, KnownProvider] = MappingProxyType(
+    {
+        "alibaba": _key("ALIBABA_API_KEY", "DASHSCOPE_API_KEY"),
+        "anthropic": _key("ANTHROPIC_API_KEY", extra="anthropic"),
+        "azure": _AZURE,
+        "azure-responses": _AZURE,
+        "bedrock": KnownProvider(
+            (
+                ("AWS_BEARER_TOKEN_BEDROCK", "AWS_DEFAULT_REGION"),
+                ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"),
+            ),
+            extra="bedrock",
+        ),
+        "cerebras": _key("CEREBRAS_API_KEY"),
+        "cohere": _key("CO_API_KEY", extra="cohere"),
+        "crusoe": _key("CRUSOE_API_KEY"),
+        "deepseek": _key("DEEPSEEK_API_KEY"),
+        "fireworks": _key("FIREWORKS_API_KEY"),
+        "google": _key("GOOGLE_API_KEY", "GEMINI_API_KEY", extra="google"),
+        "google-cloud": KnownProvider(
+            (
+                ("GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CLOUD_PROJECT"),
+                ("GOOGLE_API_KEY",),
+                ("GEMINI_API_KEY",),
+            ),
+            extra="google",
+        ),
+        "groq": _key("GROQ_API_KEY", extra="groq"),
+        "heroku": _key("HEROKU_INFERENCE_KEY"),
+        "huggingface": _key("HF_TOKEN", extra="huggingface"),
+        "meta": _key("META_API_KEY"),
+        "mistral": _key("MISTRAL_API_KEY", extra="mistral"),
+        "moonshotai": _key("MOONSHOTAI_API_KEY"),
+        "nebius": _key("NEBIUS_API_KEY"),
+        "ollama": _key("OLLAMA_BASE_URL"),
+        "openai": _OPENAI,
+        "openai-chat": _OPENAI,
+        "openai-responses": _OPENAI,
+        "openrouter": _key("OPENROUTER_API_KEY"),
+        "ovhcloud": _key("OVHCLOUD_API_KEY"),
+        "sambanova": _key("SAMBANOVA_API_KEY"),
+        "snowflake": KnownProvider((("SNOWFLAKE_ACCOUNT", "SNOWFLAKE_TOKEN"),)),
+        "together": _key("TOGETHER_API_KEY"),
+        "vercel": _key("VERCEL_AI_GATEWAY_API_KEY", "VERCEL_OIDC_TOKEN"),
+        "vllm": _key("VLLM_BASE_URL"),
+        "xai": _key("XAI_API_KEY", extra="xai"),
+        "zai": _key("ZAI_API_KEY"),
+    }
+)
+"""By name; `echo` is built in and needs nothing."""
