@@ -14,9 +14,11 @@ from django.http import HttpRequest, HttpResponse
 
 from studio.days import DayField, beginning_of, end_of
 from studio.kinds import KINDS
+from studio.rows import code_agents
 from studio.workspaces import AdministrationPage, WorkspacePage
 from versioning.access import Caller
 from versioning.models import Action, AuditEntry
+from versioning.snapshots import reference_to_id
 
 PER_PAGE: Final = 50
 MAX_TEXT: Final = 200
@@ -108,7 +110,7 @@ class Line:
     address: str
     """Where its target is; empty for what is not there any more, and for people and keys."""
     versions: tuple[str, ...]
-    """What became of which version, such as `version 3 → version 4`."""
+    """What became of which version, such as `version 3 → Git 2f7341a`."""
     detail: str
 
 
@@ -161,7 +163,7 @@ def lines_of(entries: Sequence[AuditEntry], caller: Caller) -> list[Line]:
             words=_words_of(entry),
             address=addresses.get(entry.target, ""),
             versions=tuple(
-                numbers.get(version_id, version_id[:11])
+                numbers.get(version_id, reference_to_id(version_id))
                 for version_id in (entry.from_version, entry.to_version)
                 if version_id
             ),
@@ -188,8 +190,10 @@ def _addresses_of(entries: Sequence[AuditEntry], caller: Caller) -> dict[str, st
     for kind in KINDS:
         prefix = f"{kind.model.kind} "
         ids = {entry.target.removeprefix(prefix) for entry in entries if entry.target.startswith(prefix)}
-        rows = kind.model.objects.readable_by(caller).filter(pk__in=ids).values_list("pk", flat=True)
-        found |= {f"{prefix}{pk}": kind.address("history", pk) for pk in rows}
+        rows = kind.collection.list(by=caller).filter(pk__in=ids).values_list("pk", flat=True)
+        # An agent that code defines has a history whether or not there is an override in a row.
+        readable = {*rows, *(ids & code_agents(kind, caller).keys())}
+        found |= {f"{prefix}{pk}": kind.address("history", pk) for pk in readable}
     return found
 
 

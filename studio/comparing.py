@@ -11,13 +11,13 @@ from django.http import HttpRequest, HttpResponse
 from studio.compared import FieldDifference, differences, field_difference, unchanged_titles
 from studio.pages import ResourcePage
 from studio.room import Room
-from studio.timeline import Timeline, entry_of, labels_of, previous_of, title_of
+from studio.timeline import Timeline, entry_of, labels_of, previous_of
 from versioning.access import Right
 from versioning.config import Config
 from versioning.errors import NotFound
 from versioning.models import VersionedResource
 from versioning.selectors import State
-from versioning.snapshots import Snapshot
+from versioning.snapshots import Snapshot, subject_of, title_of
 
 IN_CODE: Final = "code"
 """What stands in the address for the agent as its code defines it."""
@@ -125,5 +125,5 @@ class ComparePage(Comparing):
         for version in versions:
             entry = entry_of(resource, version, labels.get(version.version_id, ()), None)
             state = "" if entry.state is State.HISTORICAL else entry.state.value
-            about: list[Any] = [state, *entry.labels, version.change_message[:60]]
+            about: list[Any] = [state, *entry.labels, subject_of(version.change_message)[:60]]
             yield version.version_id, " · ".join([entry.title, *filter(None, about)])

@@ -18,7 +18,7 @@ from versioning.dependents import Dependents
 from versioning.errors import EditConflict, Invalid, NotFound
 from versioning.models import VersionedResource, Visibility
 from versioning.selectors import Status
-from versioning.snapshots import Snapshot
+from versioning.snapshots import Snapshot, reference_to, subject_of, title_of
 
 SHOWN_DEPENDENTS: Final = 50
 
@@ -143,7 +143,7 @@ class UnpublishPage(ConfirmPage):
         if self.code_agent is not None:
             return ["The agent is served as its code says again. Every version stays in the history."]
         return [
-            f"Version {self.record.active.number} is not served any more.",
+            f"{title_of(self.record.active)} is not served any more.",
             "Applications that ask for what is published find nothing.",
             "Every version stays in the history and can be published again.",
         ]
@@ -170,7 +170,7 @@ class DeletePage(ConfirmPage):
         if self.code_agent is not None:
             sentences.append("The agent itself stays, as its code says.")
         elif self.record.active is not None:
-            sentences.append(f"Version {self.record.active.number} is live at the moment.")
+            sentences.append(f"{title_of(self.record.active)} is live at the moment.")
         return sentences
 
     def act(self, expect: set[str]) -> HttpResponseRedirect:
@@ -240,7 +240,7 @@ class DiscardPage(ConfirmPage):
         if not newer:
             # An older version was published again: what came after it is history, not a draft of it.
             raise NotFound(
-                f"Nothing was saved since version {resource.active.number} was published. "
+                f"Nothing was saved since {reference_to(resource.active)} was published. "
                 "Versions that are newer than it can be deleted in the history."
             )
         return newer
@@ -248,8 +248,8 @@ class DiscardPage(ConfirmPage):
     def sentences(self) -> list[str]:
         """Say which versions go, and what is the newest then."""
         named = [
-            f"Version {draft.number}, saved by {draft.author_name or 'the application'}: "
-            f"{draft.change_message}"
+            f"{title_of(draft)}, saved by {draft.author_name or 'the application'}: "
+            f"{subject_of(draft.change_message)}"
             for draft in self.drafts[:SHOWN_DEPENDENTS]
         ]
         more = len(self.drafts) - len(named)

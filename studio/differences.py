@@ -355,7 +355,7 @@ def _changed_members(
 
 def _changed_items(before: list[Any], after: list[Any], room: Room, path: tuple[str, ...]) -> list[Change]:
     """Return the changes of a list: items that are equal are found again wherever they stand."""
-    old, new = [canonical.dump(item) for item in before], [canonical.dump(item) for item in after]
+    old, new = [canonical.comparable(item) for item in before], [canonical.comparable(item) for item in after]
     gone, come = set(range(len(old))), set(range(len(new)))
     # Where it is told, what became of the item, and its places before and after.
     found: list[tuple[int, Fate, int, int]] = []

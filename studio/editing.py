@@ -17,12 +17,11 @@ from studio.forms.inputs import Input
 from studio.forms.words import OPERANDS, OPERATORS, PROVIDERS, titles
 from studio.pages import ResourcePage
 from studio.room import MOST_MESSAGES, Room, first_of
-from studio.timeline import title_of
 from versioning.access import Right
 from versioning.config import Config, ConfigSchema
 from versioning.errors import EditConflict, IdTaken, Invalid, NotFound
 from versioning.resolution import Resolved
-from versioning.snapshots import Snapshot
+from versioning.snapshots import Snapshot, title_of
 
 
 def controls_of(sent: QueryDict) -> Input:
@@ -133,10 +132,10 @@ class EditPage(Editable):
             messages.warning(self.request, warning)
         is_new = self.base is None or saved.version.version_id != self.base.version_id
         if goes_on:
-            told = f"Version {saved.version.number} is saved as a draft." if is_new else ""
+            told = f"{title_of(saved.version)} is saved as a draft." if is_new else ""
             return self.go(f"{self.address('publish')}?version={saved.version.version_id}", told)
         if is_new:
-            return self.back("change", f"Version {saved.version.number} is saved as a draft.")
+            return self.back("change", f"{title_of(saved.version)} is saved as a draft.")
         if self.resource is not None and saved.resource.tag != self.resource.tag:
             return self.back("change", "Saved. The text is as it was, so there is no new version.")
         return self.back("change", "Nothing was changed, so nothing was saved.", level=messages.INFO)

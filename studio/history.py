@@ -16,13 +16,13 @@ from studio.compared import shown
 from studio.forms.words import in_reading_order, titles, words_of
 from studio.pages import ResourcePage
 from studio.room import Room
-from studio.timeline import PER_PAGE, Entry, Timeline, entry_of, labels_of, previous_of, title_of
+from studio.timeline import PER_PAGE, Entry, Timeline, entry_of, labels_of, previous_of
 from versioning import ids
 from versioning.access import Right
 from versioning.errors import EditConflict, Invalid, NotFound
 from versioning.models import VersionedResource
 from versioning.selectors import State
-from versioning.snapshots import Snapshot
+from versioning.snapshots import Snapshot, reference_to, title_of
 
 OFFERED_LABELS: Final = 100
 SEEN_TOO_LATE: Final = (
@@ -223,9 +223,9 @@ class LabelsPage(VersionPage):
         fault = ids.label_fault(name)
         if fault is not None:
             raise Invalid.field("name", fault)
-        before = self.found().labels.filter(name=name).values_list("version__number", flat=True).first()
+        before = self.found().labels.select_related("version").filter(name=name).first()
         self.collection.label(self.resource_id, name, version_id, by=self.caller, expect=self.expected)
-        came_from = "" if before is None else f" It was at version {before} before."
+        came_from = "" if before is None else f" It was at {reference_to(before.version)} before."
         return f"The label {name} is set.{came_from}"
 
     def remove(self, name: str) -> str:

@@ -18,6 +18,7 @@ from versioning.access import Caller, Right
 from versioning.models import Version, VersionedResource
 from versioning.models.versioned import within
 from versioning.search import MAX_LENGTH
+from versioning.snapshots import subject_of
 
 SHOWN: Final = 8
 FOUND: Final = 20
@@ -100,7 +101,7 @@ def needing(kind: StudioKind, caller: Caller) -> Iterator[Entry]:
                 row=row,
                 at=row.shown.created_at,
                 by=row.shown.author_name,
-                message=row.shown.change_message,
+                message=subject_of(row.shown.change_message),
             )
 
 
@@ -126,7 +127,11 @@ def edited_by(kind: StudioKind, caller: Caller) -> Iterator[Entry]:
     for resource, row in _with_rows(kind, resources, caller):
         version = newest[resource.pk]
         yield Entry(
-            kind=kind, row=row, at=version.created_at, by=caller.username, message=version.change_message
+            kind=kind,
+            row=row,
+            at=version.created_at,
+            by=caller.username,
+            message=subject_of(version.change_message),
         )
 
 

@@ -127,7 +127,7 @@ def narrowed(resources: Resources, wanted: Wanted, caller: Caller) -> QuerySet[A
 
 def rows_of(kind: StudioKind, resources: Iterable[VersionedResource], caller: Caller) -> list[Row]:
     """Return a row for each resource, with the labels that the caller may read."""
-    code = code_agents(kind, caller)
+    code, home = code_agents(kind, caller), installed.editor().code.workspace_id
     by_id = {resource.pk: resource for resource in resources}
     labels: dict[str, list[str]] = defaultdict(list)
     found = kind.collection.label_model.objects.filter(resource_id__in=by_id)
@@ -137,7 +137,9 @@ def rows_of(kind: StudioKind, resources: Iterable[VersionedResource], caller: Ca
             labels[resource_id].append(name)
     return [
         Row(
-            summary=summary_of(resource, code.get(resource.pk), caller),
+            summary=summary_of(
+                resource, code.get(resource.pk) if resource.workspace_id == home else None, caller
+            ),
             address=kind.address("change", resource.pk),
             labels=labels[resource.pk],
             shown=resource.latest if _reads_drafts(caller, resource) else resource.active,

@@ -11,10 +11,9 @@ from django.db.models import Q, QuerySet
 from versioning.api.paging import placed
 from versioning.models import VersionedResource
 from versioning.selectors import State
-from versioning.snapshots import Snapshot
+from versioning.snapshots import Snapshot, title_of
 
 PER_PAGE: Final = 25
-SHORT_COMMIT: Final = 7
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,14 +35,6 @@ class Entry:
     def is_live(self) -> bool:
         """Whether this one is published."""
         return self.state is State.PUBLISHED
-
-
-def title_of(version: Snapshot) -> str:
-    """Return what a version is called: by its number, by its commit, or as the file that it is."""
-    if version.source == "git":
-        commit = version.version_id.removeprefix("git-")
-        return f"Git {commit[:SHORT_COMMIT]}"
-    return "File" if version.source == "file" else f"Version {version.number}"
 
 
 @dataclass

@@ -52,7 +52,12 @@ NOT_JSON = {
 DIFFERENT = [
     (1, True),
     (0, False),
-    (1, 1.0),
+    (1.0, True),
+    (1, 1.5),
+    (2**53 + 1, float(2**53)),
+    (10**23, 1e23),
+    (0.1, 0.10000000000000002),
+    ("1", "1.0"),
     (0, ""),
     (None, False),
     ("1", 1),
@@ -60,10 +65,21 @@ DIFFERENT = [
     ([1, 2], [2, 1]),
     ({"a": None}, {}),
     ({"a": {"b": 1}}, {"a": {"b": True}}),
-    ([[1]], [[1.0]]),
+    ([["1.0", 1]], [["1", 1]]),
     ("\u00fc", "u\u0308"),
     ("a", "A"),
     ("a", "a "),
+]
+
+# Each pair is the same number, however it is written.
+SAME = [
+    (1, 1.0),
+    (0, -0.0),
+    (100, 1e2),
+    (2**53, float(2**53)),
+    (int(1e300), 1e300),
+    ([[1]], [[1.0]]),
+    ({"a": {"b": 3}}, {"a": {"b": 3.0}}),
 ]
 
 
@@ -181,6 +197,13 @@ def test_the_digest_is_the_sha_256_of_the_canonical_text() -> None:
 def test_values_that_only_look_alike_are_not_the_same(left: object, right: object) -> None:
     assert not canonical.same(left, right)
     assert canonical.digest(left) != canonical.digest(right)
+
+
+@pytest.mark.parametrize(("left", "right"), SAME, ids=str)
+def test_numbers_are_the_same_by_value_and_stay_as_they_are_written(left: Any, right: Any) -> None:
+    assert canonical.same(left, right)
+    assert canonical.digest(left) == canonical.digest(right)
+    assert canonical.dump(left) != canonical.dump(right)
 
 
 @given(json_values)

@@ -54,6 +54,11 @@ def override(api: Api, agent_id: str = "answers", **body: Any) -> dict[str, Any]
     return dict(answer.body)
 
 
+def named(api: Api) -> set[str]:
+    """Return which dependents of `answers` are named."""
+    return {found["id"] for found in api.get(f"{URL}/dependents").body["dependents"]}
+
+
 def everybody_reads(team: Cast, agent_id: str) -> set[str]:
     return {served(api, agent_id)["instructions"] for api in (team.alice, team.vera, team.charlie, team.root)}
 
@@ -69,11 +74,37 @@ def test_without_an_override_there_are_no_versions_and_no_record(team: Cast) -> 
         "perPage": 20,
         "hasMore": False,
     }
-    assert team.edgar.get(URL).status == team.edgar.get(f"{URL}/dependents").status == 404
+    assert team.edgar.get(URL).status == 404
     assert team.edgar.get(AGENTS.path, status="all").body["total"] == 0
-    assert team.alice.patch(URL, {"instructions": "override"}).status == 404
     assert team.alice.delete(URL).status == team.alice.post(f"{URL}/unpublish").status == 404
     assert team.vera.get(f"{URL}/versions").code == team.charlie.get(f"{URL}/versions").code == "forbidden"
+
+
+def test_the_dependents_of_an_agent_do_not_depend_on_an_override(team: Cast) -> None:
+    published_agent(team.alice, "stored-lead", "x", workspaceId="acme", agents={"answers": {}})
+    for make in (lambda: None, lambda: override(team.alice)):
+        make()
+        assert named(team.edgar) == {"leads-answers", "stored-lead", "hidden"}
+        assert named(team.charlie) == {"leads-answers"}
+        assert team.charlie.get(f"{URL}/dependents").body["hiddenCount"] == 2
+
+
+def test_an_edit_makes_the_first_draft_of_an_override(team: Cast) -> None:
+    saved = team.edgar.patch(URL, {"instructions": "first", "changeMessage": "Try"})
+    assert (saved.status, saved.body["status"], saved.body["hasDraft"]) == (200, "draft", True)
+    assert saved.body["resolvedVersionId"] == saved.body["latestVersionId"]
+    (version,) = AGENTS.versions(team.edgar, "answers")
+    assert (version["versionNumber"], version["changeMessage"]) == (1, "Try")
+    assert everybody_reads(team, "answers") == {"code"}
+    assert served(team.edgar, "answers", status="draft")["instructions"] == "first"
+    assert team.edgar.patch(URL, {"instructions": "second"}).body["instructions"] == "second"
+
+
+@pytest.mark.parametrize(("who", "status"), [("vera", 403), ("charlie", 403), ("edgar", 403)])
+def test_a_first_edit_needs_the_rights_of_any_other(team: Cast, who: str, status: int) -> None:
+    body = {"instructions": "mine", "autoPublish": True}
+    assert getattr(team, who).patch(URL, body).status == status
+    assert team.edgar.get(URL).status == 404
 
 
 def test_the_served_agents_are_those_of_the_code_and_those_that_are_stored(team: Cast) -> None:
@@ -124,7 +155,6 @@ def test_the_code_alone_decides_who_reads_an_override(
     opposite = "private" if before == "framework" else "public"
     assert team.alice.patch(URL, {"visibility": opposite}).fields == ["visibility"]
     settings.EDITOR_FRAMEWORK = f"tests.support.code.{after}"
-    installed.editor().agent.sync_visibility()  # as every start of the service does
     found = {team.charlie.get(path).status for path in (URL, "/agents/answers")}
     assert found == {404 if after == "private" else 200}
     listed = team.charlie.get("/agents").body.get("answers", {})

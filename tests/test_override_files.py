@@ -6,6 +6,7 @@ import json
 import logging
 from typing import Any
 
+import django_filters
 import pytest
 
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api
@@ -14,6 +15,7 @@ from tests.support.people import key_of, person
 from tests.support.served import published_block, reference, served
 from versioning import installed
 from versioning.access import Role
+from versioning.api.filters import AgentFilter
 from versioning.models import AgentVersion, AuditEntry, Workspace
 
 URL = AGENTS.url("answers")
@@ -166,6 +168,15 @@ def test_a_file_in_another_form_is_the_same_version(admin: Api, folder: Folder) 
     version_id = made(admin, instructions="one", tools={"a": {}}, autoPublish=True)["activeVersionId"]
     folder.put(b'\n{"tools":  {"a": {}},\r\n "instructions":"\\u006fne"}')
     assert record(admin)["activeVersionId"] == version_id
+
+
+def test_a_file_that_writes_a_number_in_another_way_is_the_same_version(admin: Api, folder: Folder) -> None:
+    version_id = made(admin, mcpClients={"a": {"retries": 1.0}}, autoPublish=True)["activeVersionId"]
+    assert '"retries": 1.0' in folder.text()
+    folder.put({"mcpClients": {"a": {"retries": 1}}})
+    assert record(admin)["activeVersionId"] == version_id
+    folder.put({"mcpClients": {"a": {"retries": True}}})
+    assert record(admin)["activeVersionId"].startswith("file-")
 
 
 def test_a_file_that_goes_back_is_the_older_version(admin: Api, folder: Folder) -> None:
@@ -366,26 +377,26 @@ def test_lists_hold_overrides_in_their_place(admin: Api, folder: Folder) -> None
     assert [agent["id"] for agent in ascending] == whole[::-1]
 
 
-@pytest.mark.parametrize(
-    ("query", "kept"),
-    [
-        ({"status": "published"}, True),
-        ({"status": "draft"}, False),
-        ({"status": "all"}, True),
-        ({"search": "BY HAND"}, True),
-        ({"search": "answers"}, True),
-        ({"search": "elsewhere"}, False),
-        ({"visibility": "public"}, True),
-        ({"visibility": "private"}, False),
-        ({"workspaceId": "default"}, True),
-        ({"workspaceId": "other"}, False),
-        ({"hasDraft": "false"}, True),
-        ({"hasDraft": "true"}, False),
-        ({"metadata": "{}"}, True),
-        ({"metadata": '{"team": "red"}'}, False),
-        ({"authorId": "ada"}, False),
-    ],
-)
+FILTERS: list[tuple[dict[str, str], bool]] = [
+    ({"status": "published"}, True),
+    ({"status": "draft"}, False),
+    ({"status": "all"}, True),
+    ({"search": "BY HAND"}, True),
+    ({"search": "answers"}, True),
+    ({"search": "elsewhere"}, False),
+    ({"visibility": "public"}, True),
+    ({"visibility": "private"}, False),
+    ({"workspaceId": "default"}, True),
+    ({"workspaceId": "other"}, False),
+    ({"hasDraft": "false"}, True),
+    ({"hasDraft": "true"}, False),
+    ({"metadata": "{}"}, True),
+    ({"metadata": '{"team": "red"}'}, False),
+    ({"authorId": "ada"}, False),
+]
+
+
+@pytest.mark.parametrize(("query", "kept"), FILTERS)
 def test_filters_hold_for_files(admin: Api, by_hand: Folder, query: dict[str, str], kept: bool) -> None:
     agents = admin.get(AGENTS.path, **query).body["agents"]
     assert [agent["id"] for agent in agents] == (["answers"] if kept else [])
@@ -394,6 +405,12 @@ def test_filters_hold_for_files(admin: Api, by_hand: Folder, query: dict[str, st
 def test_a_search_that_is_too_long_is_refused_beside_files_too(admin: Api, by_hand: Folder) -> None:
     answer = admin.get(AGENTS.path, search="x" * 201)
     assert (answer.status, answer.fields) == (400, ["search"])
+
+
+def test_every_filter_is_one_that_files_can_be_asked() -> None:
+    assert {name for query, _ in FILTERS for name in query} == set(AgentFilter.base_filters)
+    with pytest.raises(TypeError, match="extra must be a RecordFilter"):
+        type("Unasked", (AgentFilter,), {"extra": django_filters.CharFilter()})
 
 
 def test_search_finds_a_draft_beside_a_file(admin: Api, by_hand: Folder) -> None:

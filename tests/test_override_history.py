@@ -146,7 +146,7 @@ def test_a_commit_can_be_read_selected_and_compared(admin: Api, history: list[st
 def test_restoring_a_commit_makes_a_draft(admin: Api, repo: Repository, history: list[str]) -> None:
     restored = version(admin, history[0], "restore", method="POST")
     assert (restored.status, restored.body["instructions"], restored.body["state"]) == (201, "one", "draft")
-    assert restored.body["changeMessage"] == "Restored from version 1"
+    assert restored.body["changeMessage"] == f"Restored from Git {history[0][4:11]}"
     assert repo.config() == {"instructions": "three"}
     assert served(admin, "answers")["instructions"] == "three"
     entry = AuditEntry.objects.get(action="restore")
@@ -158,6 +158,7 @@ def test_activating_a_commit_gives_the_file_its_configuration(
 ) -> None:
     answer = version(admin, history[0], "activate", method="POST")
     assert (answer.status, answer.body["activeVersionId"]) == (200, history[0])
+    assert answer.body["message"] == f"Git {history[0][4:11]} is published."
     assert repo.text() == '{\n  "instructions": "one"\n}\n'
     assert record(admin)["activeVersionId"] == history[0]
     assert not AgentVersion.objects.exists()
@@ -203,7 +204,6 @@ def test_history_outlives_the_file(admin: Api, repo: Repository, history: list[s
     assert served(admin, "answers")["instructions"] == "code"
     assert served(admin, "answers", status="draft")["instructions"] == "code"
     assert admin.get(URL).status == 404
-    assert admin.patch(URL, {"instructions": "x"}).status == 404
     assert admin.post(f"{URL}/unpublish").status == 404
     assert admin.delete(URL).status == 404
     assert admin.get(AGENTS.path, status="all").body["total"] == 0
@@ -287,3 +287,13 @@ def test_the_computed_labels_name_the_commit(admin: Api, history: list[str]) -> 
 def test_a_clone_of_a_commit_is_a_stored_agent(admin: Api, history: list[str]) -> None:
     answer = admin.post(f"{URL}/clone?versionId={history[0]}", {"newId": "copy"})
     assert (answer.status, answer.body["instructions"], answer.body["name"]) == (201, "one", "Answers")
+
+
+def test_an_edit_of_a_removed_override_makes_the_first_draft(
+    admin: Api, repo: Repository, history: list[str]
+) -> None:
+    repo.path().unlink()
+    saved = admin.patch(URL, {"instructions": "anew"})
+    assert (saved.status, saved.body["status"], saved.body["instructions"]) == (200, "draft", "anew")
+    assert not repo.path().exists()
+    assert ids(admin) == [saved.body["latestVersionId"], *history[::-1]]

@@ -111,7 +111,7 @@ def test_a_required_field_cannot_be_cleared(alice: Api, kind: Kind, field: str) 
     assert alice.get(kind.url("writer")).body["latestVersionId"] == made["latestVersionId"]
 
 
-SAME_IN_PYTHON = [(1, True), (0, False), (1, 1.0), ({"b": 1}, {"b": True}), ([0], [False]), ("1", 1)]
+SAME_IN_PYTHON = [(1, True), (0, False), (1, 1.5), ({"b": 1}, {"b": True}), ([0], [False]), ("1", 1)]
 
 
 @pytest.mark.parametrize(("before", "after"), SAME_IN_PYTHON, ids=str)
@@ -121,6 +121,17 @@ def test_values_of_another_type_are_a_difference(alice: Api, kind: Kind, before:
     assert type(body["requestContextSchema"]["a"]) is type(after)
     assert str(body["requestContextSchema"]) == str({"a": after})
     assert kind.versions(alice)[0]["versionNumber"] == 2
+
+
+def test_another_way_to_write_a_number_is_no_difference(alice: Api, kind: Kind) -> None:
+    kind.make(alice, requestContextSchema={"maximum": 1}, metadata={"rank": 2})
+    saved = patch(alice, kind, {"requestContextSchema": {"maximum": 1.0}, "metadata": {"rank": 2.0}})
+    assert len(kind.versions(alice)) == 1
+    assert str(saved.body["requestContextSchema"]) == str({"maximum": 1})
+    changed = patch(alice, kind, {"requestContextSchema": {"maximum": 1.0}, "description": "more"}).body
+    assert kind.versions(alice)[0]["changedFields"] == ["description"]
+    assert str(changed["requestContextSchema"]) == str({"maximum": 1.0})
+    assert '"maximum": 1.0' in alice.post(kind.url("writer", "export?status=draft")).body["content"]
 
 
 def test_another_order_of_keys_is_no_difference(alice: Api, kind: Kind) -> None:

@@ -13,7 +13,8 @@ from uuid import UUID
 from versioning.access import Caller, Right
 from versioning.conditions import choose, holds
 from versioning.config import Config
-from versioning.errors import Invalid
+from versioning.context_schema import SCHEMA_FIELD, UnusableSchema, refusals
+from versioning.errors import Invalid, NoInstructions
 from versioning.evaluation import Evaluation
 from versioning.grants import granted
 from versioning.instructions import BlockReport, BlockText, assemble, referenced_blocks
@@ -21,7 +22,7 @@ from versioning.models import Agent, BlockReference, PromptBlock, PromptBlockVer
 from versioning.overrides import IN_CODE, CodeAgent, laid_over
 from versioning.resolution import Resolved
 from versioning.selectors import Selector, Status
-from versioning.served import Notice, ResolvedAgent
+from versioning.served import CONTEXT_INVALID, Notice, ResolvedAgent
 
 logger = logging.getLogger(__name__)
 
@@ -233,12 +234,15 @@ def _is_own(candidate: Candidate, caller: Caller) -> bool:
 
 def _build(candidate: Candidate, evaluation: Evaluation, texts: Texts) -> ResolvedAgent:
     config = candidate.config
+    if "instructions" not in config:
+        raise NoInstructions(candidate.id)
     instructions, reports = assemble(config["instructions"], evaluation, texts)
     absent = (report for report in reports if report.reason in {"missing", "unpublished"})
     return ResolvedAgent(
         id=candidate.id,
         uuid=candidate.uuid,
-        name=config["name"],
+        # What is left of an override whose agent the code does not define any more need not have one.
+        name=config.get("name", candidate.id),
         description=config.get("description"),
         instructions=instructions,
         tools=_offered("tools", config, evaluation),
@@ -252,7 +256,10 @@ def _build(candidate: Candidate, evaluation: Evaluation, texts: Texts) -> Resolv
         active_version_id=candidate.active_version_id,
         selector=candidate.selector,
         fallback=candidate.fallback,
-        warnings=tuple(_left_out(report) for report in absent),
+        warnings=(
+            *(_left_out(report) for report in absent),
+            *context_notices(config.get(SCHEMA_FIELD), evaluation.context),
+        ),
         blocks=tuple(reports),
     )
 
@@ -270,6 +277,16 @@ def _offered(field: str, config: Config, evaluation: Evaluation) -> dict[str, An
         for key, usage in chosen.items()
         if holds(usage.get("rules"), evaluation)
     }
+
+
+def context_notices(schema: Any, context: Mapping[str, Any]) -> list[Notice]:
+    """Return what a `requestContextSchema` has against a context; nothing without a schema."""
+    if schema is None:
+        return []
+    try:
+        return [Notice(CONTEXT_INVALID, issue.message, issue.field) for issue in refusals(schema, context)]
+    except UnusableSchema as fault:
+        return [Notice("request_context_unchecked", f"The schema cannot be used: {fault}.", SCHEMA_FIELD)]
 
 
 def _left_out(report: BlockReport) -> Notice:

@@ -2,7 +2,7 @@
 
 The same configuration gives the same text whatever the order of its keys, so that text and its
 digest decide whether anything changed (`{"a": 1} == {"a": True}` in Python, but not here), make
-the export, and make the entity tags.
+the export, and make the entity tags. Numbers are compared by value, and kept as they were given.
 """
 
 from __future__ import annotations
@@ -10,12 +10,15 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from versioning.errors import Invalid
 
 MAX_DEPTH = 64
+# How Python writes every float that is a whole number: 1.0, 1e+22, 1.5e+300.
+_MAY_BE_WHOLE = re.compile(r"[0-9](?:\.0|e)")
 _MAX_BITS = 14_000  # about 4 200 digits: Python refuses to print more than 4 300
 # Made once: `json.dumps` makes a new one for every value, and lists are compared item by item.
 _COMPACT = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -86,9 +89,20 @@ def file_text(value: Any) -> str:
     return dump(value, indent=2) + "\n"
 
 
+def comparable(value: Any) -> str:
+    """Return a text that two values share when they are equal, numbers by value: `1` is `1.0`, not `true`.
+
+    It is the canonical text but for whole numbers that are written with a fraction or an exponent.
+    """
+    text = dump(value)
+    if _MAY_BE_WHOLE.search(text) is None:
+        return text
+    return dump(json.loads(text, parse_float=_number))
+
+
 def digest(value: Any) -> str:
-    """Return the SHA-256 of the canonical text, 64 hexadecimal digits."""
-    return hashlib.sha256(dump(value).encode()).hexdigest()
+    """Return the SHA-256 of the comparable text, 64 hexadecimal digits: equal values have equal digests."""
+    return hashlib.sha256(comparable(value).encode()).hexdigest()
 
 
 def sorted_by_key(value: Any) -> Any:
@@ -97,8 +111,8 @@ def sorted_by_key(value: Any) -> Any:
 
 
 def same(left: Any, right: Any) -> bool:
-    """Say whether two JSON values are the same value of the same type, at every level."""
-    return dump(left) == dump(right)
+    """Say whether two JSON values are equal at every level: of the same type, numbers by value."""
+    return comparable(left) == comparable(right)
 
 
 def is_utf8(text: bytes) -> bool:
@@ -108,6 +122,12 @@ def is_utf8(text: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def _number(text: str) -> int | float:
+    # Exact: a float is one number, which an integer can be, too, or the neighbour of.
+    number = float(text)
+    return int(number) if number.is_integer() else number
 
 
 def _refuse_constant(name: str) -> Any:

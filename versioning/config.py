@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from versioning import canonical, fields
+from versioning.context_schema import SCHEMA_FIELD, schema_fault
 from versioning.errors import Invalid, Issue
 
 Config = dict[str, Any]
@@ -44,11 +45,26 @@ class ConfigSchema:
             canonical.check(changes)
         except ValueError as fault:
             raise Invalid.field("body", str(fault)) from None
-        clearable = set(self.names) - self._required
-        merged = {**current, **changes}
-        config = {key: value for key, value in merged.items() if value is not None or key not in clearable}
+        config = self.merged(current, changes)
+        raise_for_faults(self.whole, config)
+        schema = changes.get(SCHEMA_FIELD)
+        # One that was saved before there was this check keeps nobody from saving something else.
+        schema_issue = None if schema is None else schema_fault(schema)
+        if schema_issue is not None:
+            raise Invalid([schema_issue])
+        return config
+
+    def read(self, value: Mapping[str, Any]) -> Config:
+        """Return a configuration that is kept somewhere already; raises `Invalid` for its shape."""
+        config = self.merged({}, value)
         raise_for_faults(self.whole, config)
         return config
+
+    def merged(self, current: Config, changes: Mapping[str, Any]) -> Config:
+        """Return the configuration with changes laid over it, without checking the result."""
+        clearable = set(self.names) - self._required
+        merged = {**current, **changes}
+        return {key: value for key, value in merged.items() if value is not None or key not in clearable}
 
     def changed(self, before: Config, after: Config) -> list[str]:
         """Return the names of the fields in which two configurations differ."""

@@ -51,7 +51,8 @@ def dependents_of(
     if isinstance(target, Agent):
         agents = agents.exclude(pk=target.pk).exclude(pk__in=code.agents)
     agents = agents.exclude(pk__in=[agent.pk for agent in beside])
-    readable = agents.readable_by(caller) if status is Status.PUBLISHED else agents.drafts_readable_by(caller)
+    drafts = status is not Status.PUBLISHED
+    readable = agents.drafts_readable_by(caller) if drafts else agents.readable_by(caller, code)
     in_code = _code_dependents(target, code)
     named = dict(readable.values_list("id", f"{pointer}__name"))
     named |= dict.fromkeys(in_code & code.readable_by(caller).keys(), "")
@@ -60,7 +61,7 @@ def dependents_of(
         named |= dict.fromkeys(overriding & code.readable_by(caller).keys(), "")
     named |= {agent_id: agent.name for agent_id, agent in code.agents.items() if agent_id in named}
     hidden = 0
-    if isinstance(target, Agent) and target.visibility == Visibility.PUBLIC:
+    if isinstance(target, Agent) and target.visibility_by(code) == Visibility.PUBLIC:
         hidden = agents.count() + len(in_code) - len(named)
     return Dependents(readable=sorted(named.items()), hidden_count=hidden)
 
@@ -127,7 +128,7 @@ def _sub_agent_warnings(agent_id: str, config: Config, caller: Caller, code: Reg
     if not references:
         return ()
     wanted = {target for _, target in references}
-    stored = Agent.objects.readable_by(caller).filter(pk__in=wanted).values_list("pk", flat=True)
+    stored = Agent.objects.readable_by(caller, code).filter(pk__in=wanted).values_list("pk", flat=True)
     known = set(stored) | (wanted & code.readable_by(caller).keys())
     looping = _leading_back_to(agent_id, known, caller, code)
     notices = []
@@ -161,7 +162,7 @@ def _leading_back_to(agent_id: str, starts: set[str], caller: Caller, code: Regi
 
 def _sub_agents_of(sources: set[str], caller: Caller, code: Registry) -> list[tuple[str, str]]:
     agents = Agent.objects.filter(pk__in=sources).exclude(pk__in=code.agents)
-    published = agents.readable_by(caller).values("active_version_id")
+    published = agents.readable_by(caller, code).values("active_version_id")
     latest = agents.drafts_readable_by(caller).values("latest_version_id")
     references = SubAgentReference.objects.filter(Q(version_id__in=published) | Q(version_id__in=latest))
     in_code = [

@@ -71,6 +71,18 @@ class NotFound(VersioningError):
         super().__init__(message, code=code)
 
 
+class NoInstructions(NotFound):
+    """An agent that leaves its instructions to the editor has none, because none are published."""
+
+    code = "no_instructions"
+
+    def __init__(self, agent_id: str) -> None:
+        super().__init__(
+            f"The agent {agent_id!r} has no instructions: its code leaves them to the editor, "
+            "and none are published."
+        )
+
+
 class Unauthorized(VersioningError):
     """Nobody is signed in, or the credentials do not hold."""
 

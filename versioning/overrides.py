@@ -71,8 +71,8 @@ class CodeAgent(Protocol):
         """What it is for."""
 
     @property
-    def instructions(self) -> str | list[dict[str, Any]]:
-        """Text, or blocks."""
+    def instructions(self) -> str | list[dict[str, Any]] | None:
+        """Text, or blocks; None where the code leaves them to the editor."""
 
     @property
     def model(self) -> Mapping[str, Any] | None:

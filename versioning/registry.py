@@ -28,6 +28,14 @@ class Registry:
         """Return the agent that code defines under this id, or None."""
         return self.agents.get(agent_id)
 
+    def overridden_by(self, resource_id: str, workspace_id: str) -> CodeAgent | None:
+        """Return the agent whose override a record of this id in this workspace is.
+
+        None for every other record: what was stored elsewhere before the code took its id is no
+        override, and stays what it was.
+        """
+        return self.get(resource_id) if workspace_id == self.workspace_id else None
+
     def readable_by(self, caller: Caller) -> dict[str, CodeAgent]:
         """Return the code-defined agents that the caller may read and run, by id."""
         member = caller.may(Right.READ, self.workspace_id)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from versioning.instructions import BlockReport
 from versioning.selectors import Selector, Status
+
+CONTEXT_INVALID: Final = "request_context_invalid"
+"""The code of the notices, and of the error, about a context that `requestContextSchema` refuses."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,12 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
+
+SHORT_COMMIT: Final = 7
+SHORT_ID: Final = 11
+_IN_GIT: Final = "git-"
+_IN_FILE: Final = "file-"
 
 
 class Snapshot(Protocol):
@@ -29,7 +34,7 @@ class Snapshot(Protocol):
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of the canonical text of `config`."""
+        """What configurations share that are equal (`canonical.digest`)."""
 
     @property
     def changed_fields(self) -> list[str]:
@@ -81,3 +86,39 @@ class Standing:
         if self.file is not None and self.file.version_id == version_id:
             return self.active
         return next((one for one in self.outside if one.version_id == version_id), None)
+
+
+def title_of(version: Snapshot) -> str:
+    """Return what people are shown as the name of a version: `Version 3`, `Git 2f7341a` or `File`.
+
+    A commit is never called by its number: the database counts its versions from 1, too.
+    """
+    if version.source == "database":
+        return f"Version {version.number}"
+    return _title_outside_rows(version.version_id)
+
+
+def reference_to(version: Snapshot) -> str:
+    """Return how a sentence calls a version: `version 3`, `Git 2f7341a` or `the override file`."""
+    if version.source == "database":
+        return f"version {version.number}"
+    return reference_to_id(version.version_id)
+
+
+def reference_to_id(version_id: str) -> str:
+    """Return how a sentence calls a version of which no more than the id is known."""
+    if version_id.startswith(_IN_FILE):
+        return "the override file"
+    return _title_outside_rows(version_id) if version_id.startswith(_IN_GIT) else version_id[:SHORT_ID]
+
+
+def subject_of(message: str) -> str:
+    """Return the first paragraph of a message as one line, which is what Git calls its subject."""
+    first = message.strip().partition("\n\n")[0]
+    return " ".join(first.split("\n"))
+
+
+def _title_outside_rows(version_id: str) -> str:
+    if version_id.startswith(_IN_GIT):
+        return f"Git {version_id.removeprefix(_IN_GIT)[:SHORT_COMMIT]}"
+    return "File"

@@ -9,7 +9,12 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from versioning.snapshots import reference_to, subject_of, title_of
+
 register = template.Library()
+register.filter(title_of)
+register.filter(reference_to)
+register.filter(subject_of)
 
 MINUTE, HOUR, DAY = 60, 60 * 60, 24 * 60 * 60
 

@@ -522,7 +522,7 @@ STRANGE = {
     "bytes that are no text": (b"\xc3 <a> 60 +0000", b"\xff S", ("\ufffd", "\ufffd S", MINUTE)),
     "no subject": (ANN, b"", ("Ann Author", "", NOON)),
     "nothing but lines": (ANN, b"\n\n\n", ("Ann Author", "", NOON)),
-    "a subject of two lines": (ANN, b"a\nb\n\nc", ("Ann Author", "a b", NOON)),
+    "a subject of two lines and a body": (ANN, b"a\nb\n\nc", ("Ann Author", "a\nb\n\nc", NOON)),
     "a NUL": (ANN, b"a\0b", ("Ann Author", "a", NOON)),
     "a log's own words": (ANN, b":100644 100644 a b M", ("Ann Author", ":100644 100644 a b M", NOON)),
 }

@@ -11,7 +11,7 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Api
 from tests.support.override_files import Repository, define, repository
 from tests.support.people import key_of, person
 from tests.support.served import published_block, reference
-from tests.support.studio import Visitor, page_of, tag_on, words_of
+from tests.support.studio import Visitor, page_of, tag_on, words_of, workspace_page
 from versioning.access import Role
 
 HOME = "/studio/"
@@ -76,6 +76,37 @@ def test_the_timeline_holds_commits_and_drafts(api: Api, repo: Repository) -> No
     assert titles == ["Version 1", *(f"Git {commit[4:11]}" for commit in commits(api))]
     words = words_of(answer)
     assert "Say second words" in words and "Ann Author" in words
+
+
+def test_a_commit_is_never_called_by_a_number_that_a_version_has_too(api: Api, repo: Repository) -> None:
+    ada, newest = Visitor("ada"), f"Git {commits(api)[0][4:11]}"
+    draft = AGENTS.save(api, "answers", "draft")["resolvedVersionId"]
+    told = [words_of(ada.get(page(name))) for name in ("change", "history", "publish", "compare", "try")]
+    assert all(newest in words and "Version 1" in words for words in told)
+    assert not any("Version 2" in words or "ersion 0" in words for words in told)
+    api.post(AGENTS.url("answers", "versions", commits(api)[1], "restore"))
+    api.post(AGENTS.url("answers", "versions", draft, "activate"))
+    api.post(AGENTS.url("answers", "versions", commits(api)[1], "activate"))
+    audit = words_of(ada.get(workspace_page("audit", "default")))
+    older = f"Git {commits(api)[1][4:11]}"
+    assert f"{older} → version 2" in audit and f"version 1 → {older}" in audit
+    assert "git-" not in audit
+
+
+def test_a_line_has_the_subject_of_a_commit_and_its_page_the_whole_message(
+    api: Api, repo: Repository
+) -> None:
+    repo.put({"instructions": "third words"})
+    commit = repo.commit("Say it shorter\n\nBecause nobody reads it.\n\nReviewed-by: Rita\n\n")
+    (version,) = [one for one in AGENTS.versions(api, "answers") if one["id"] == commit]
+    assert version["changeMessage"] == "Say it shorter\n\nBecause nobody reads it.\n\nReviewed-by: Rita"
+    ada = Visitor("ada")
+    for address in (page("history"), HOME, page("compare"), page("publish")):
+        words = words_of(ada.get(address))
+        assert "nobody reads" not in words, address
+    assert "Say it shorter" in words_of(ada.get(page("history")))
+    words = words_of(ada.get(page(f"versions/{commit}")))
+    assert "Say it shorter Because nobody reads it. Reviewed-by: Rita" in words
 
 
 def test_a_commit_offers_no_edit_and_no_deletion(api: Api, repo: Repository) -> None:

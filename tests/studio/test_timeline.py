@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from studio.timeline import Timeline, previous_of, title_of
+from studio.timeline import Timeline, previous_of
 from tests.conftest import Cast
 from tests.support.api import AGENTS
 from versioning.models import Agent
-from versioning.snapshots import Standing
+from versioning.snapshots import Standing, title_of
 
 NOW = timezone.now()
 

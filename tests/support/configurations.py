@@ -82,6 +82,9 @@ json_values = st.recursive(
     max_leaves=8,
 )
 json_objects = st.dictionaries(texts, json_values, max_size=4)
+context_schemas = st.fixed_dictionaries(
+    {}, optional={"title": texts, "default": json_values, "x-own": json_values}
+)
 resource_ids = st.from_regex(r"[a-z0-9]{1,8}(/[a-z0-9]{1,8})?", fullmatch=True).filter(
     lambda resource_id: RESERVED_SEGMENTS.isdisjoint(resource_id.split("/"))
 )
@@ -147,12 +150,12 @@ agent_configs = st.fixed_dictionaries(
         "workflows": _conditional(_usages),
         "scorers": _conditional(_scorers),
         **dict.fromkeys(KEPT_FIELDS, _kept),
-        "requestContextSchema": json_objects,
+        "requestContextSchema": context_schemas,
     },
 )
 block_configs = st.fixed_dictionaries(
     {"name": words, "content": texts},
-    optional={"description": texts, "rules": rule_groups, "requestContextSchema": json_objects},
+    optional={"description": texts, "rules": rule_groups, "requestContextSchema": context_schemas},
 )
 
 

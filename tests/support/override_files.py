@@ -24,10 +24,10 @@ def look_up(question: str) -> str:
     return f"nothing about {question}"
 
 
-def define(settings: Any, root: Path, **about: Any) -> Framework:
-    """Define `answers` and its lead in code, with overrides as files in a folder."""
+def define(settings: Any, root: Path, *, source: str = "code", **about: Any) -> Framework:
+    """Define `answers` and its lead in code, with overrides as files in a folder, or as rows."""
     global framework  # noqa: PLW0603  EDITOR_FRAMEWORK names it
-    settings.EDITOR_SOURCE = "code"
+    settings.EDITOR_SOURCE = source
     settings.EDITOR_CODE_PATH = str(root)
     settings.EDITOR_FRAMEWORK = f"{__name__}.framework"
     installed._load.cache_clear()
@@ -68,7 +68,7 @@ class Repository(Folder):
 
     top: Path
 
-    def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
         """Run a git command, as a developer with an identity and no settings of their own."""
         return subprocess.run(
             ["git", "-C", str(self.top), *arguments],
@@ -81,14 +81,15 @@ class Repository(Folder):
                 **{f"GIT_{who}_EMAIL": "ann@example.com" for who in ("AUTHOR", "COMMITTER")},
                 **environment,
             },
+            input=stdin,
             capture_output=True,
             text=True,
             check=False,
         )
 
-    def git(self, *arguments: str, **environment: str) -> str:
+    def git(self, *arguments: str, stdin: str = "", **environment: str) -> str:
         """Run a git command that succeeds and return what it prints."""
-        done = self.run(*arguments, **environment)
+        done = self.run(*arguments, stdin=stdin, **environment)
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 
@@ -100,6 +101,22 @@ class Repository(Folder):
             GIT_AUTHOR_DATE=at, GIT_COMMITTER_DATE=at,
         )  # fmt: skip
         return f"git-{self.git('rev-parse', 'HEAD')}"
+
+
+def long_history(repo: Repository, commits: int) -> None:
+    """Give a repository the oldest and the newest commit of the file, and many of another one between."""
+    path = f"service/editor/agents/{repo.path().name}"
+    who = "committer Ann Author <ann@example.com>"
+    stream = []
+    for number in range(commits):
+        is_end = number in {0, commits - 1}
+        name, text = (path, json.dumps({"instructions": f"{number}"})) if is_end else ("other", f"{number}")
+        stream.append(
+            f"commit refs/heads/main\n{who} {1767268800 + number} +0000\ndata 1\nx\n"
+            f"M 644 inline {name}\ndata {len(text)}\n{text}\n"
+        )
+    repo.git("fast-import", "--quiet", stdin="".join(stream))
+    repo.git("checkout", "--quiet", "--force", "main")
 
 
 def repository(top: Path, folder: str = "service/editor") -> Repository:

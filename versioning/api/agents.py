@@ -50,5 +50,8 @@ class PreviewViewSet(EditorViewSet):
     def preview(self, request: Request) -> Response:
         """Assemble blocks in a context; referenced blocks are the latest that the caller may read."""
         body = bodies.read(request, bodies.Preview)
-        text, reports = installed.editor().prompt.preview(body["blocks"], body.get("context"), by=self.caller)
-        return Response({"result": text, "blocks": [wire.block_report(report) for report in reports]})
+        prompts, context = installed.editor().prompt, body.get("context")
+        text, reports = prompts.preview(body["blocks"], context, by=self.caller)
+        answer = {"result": text, "blocks": [wire.block_report(report) for report in reports]}
+        warnings = [wire.notice(found) for found in prompts.context_notices(reports, context)]
+        return Response({**answer, "warnings": warnings} if warnings else answer)

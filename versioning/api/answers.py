@@ -276,6 +276,10 @@ class PreviewAnswer(Answer):
 
     result: str
     blocks: list[BlockShown]
+    warnings: Annotated[
+        list[NoticeAnswer],
+        Field(description="What the `requestContextSchema` of a block has against the context."),
+    ] = []
 
 
 class BlockUsed(Answer):

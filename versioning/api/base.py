@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -19,10 +20,13 @@ from versioning.access import Caller, Right
 from versioning.api import parameters
 from versioning.api.keeping import made_of
 from versioning.fields import Shape
-from versioning.models import VersionedResource
+from versioning.models import Agent, VersionedResource, Visibility
 from versioning.models.basis import Basis
+from versioning.registry import Registry
 
 _LESS = "-published"
+# What a tag says beyond the state of the resource, which alone `If-Match` is about.
+_ADDED = re.compile(rf"(-({'|'.join(Visibility.values)}))?({_LESS})?$")
 
 Parameters = tuple[OpenApiParameter, ...]
 
@@ -89,14 +93,16 @@ def content_tag(data: Any) -> str:
     return hashlib.sha256(canonical.dump(data).encode()).hexdigest()[:32]
 
 
-def record_tag(resource: VersionedResource, caller: Caller) -> str:
+def record_tag(resource: VersionedResource, caller: Caller, code: Registry) -> str:
     """Return the tag of a record, one for all selectors.
 
     Who may not read drafts sees less of the same record, hence another tag: a reader who becomes
-    an editor must not be told that nothing changed.
+    an editor must not be told that nothing changed. Of an override the code says the visibility,
+    and another release of it may say another one.
     """
     drafts = caller.may(Right.READ_DRAFTS, resource.workspace_id)
-    return resource.tag if drafts else resource.tag + _LESS
+    agent = code.overridden_by(resource.pk, resource.workspace_id) if isinstance(resource, Agent) else None
+    return resource.tag + (f"-{agent.visibility}" if agent else "") + ("" if drafts else _LESS)
 
 
 def expected_tags(request: Request) -> frozenset[str] | None:
@@ -104,7 +110,7 @@ def expected_tags(request: Request) -> frozenset[str] | None:
     given = request.headers.get("If-Match")
     if given is None:
         return None
-    return frozenset(tag.strip('"').removesuffix(_LESS) for tag in _given_tags(given))
+    return frozenset(_ADDED.sub("", tag.strip('"')) for tag in _given_tags(given))
 
 
 def _given_tags(header: str) -> list[str]:

@@ -27,6 +27,7 @@ STATUS: dict[type[errors.VersioningError], int] = {
     errors.Unauthorized: 401,
     errors.Forbidden: 403,
     errors.NotFound: 404,
+    errors.NoInstructions: 422,
     errors.IdTaken: 409,
     errors.InUse: 409,
     errors.EditConflict: 412,

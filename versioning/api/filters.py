@@ -12,19 +12,24 @@ from django.db.models.fields.json import KeyTransform
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
-from versioning import canonical
+from versioning import canonical, installed
 from versioning.access import Caller, Right
 from versioning.api.parameters import JSON_OBJECT, TEXT, query
 from versioning.errors import Invalid, Issue
 from versioning.models import Agent, PromptBlock, VersionedResource, Visibility
+from versioning.models.agents import is_visible
 from versioning.models.versioned import within
+from versioning.registry import Registry
 from versioning.search import MAX_LENGTH, matching, occurs
 
 _METADATA_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 MAX_METADATA_KEYS = 100
 _STATUS = [("published", "published"), ("draft", "draft"), ("all", "all")]
 _YES_NO = [("true", "true"), ("false", "false")]
-_TYPES: dict[str, dict[str, Any]] = {"metadata": JSON_OBJECT, "search": {"type": "string", "minLength": 0}}
+_TYPES: dict[str, dict[str, Any]] = {
+    "metadata": JSON_OBJECT,
+    "search": {"type": "string", "minLength": 0, "maxLength": MAX_LENGTH},
+}
 
 Rows = QuerySet[Any, Any]
 
@@ -51,17 +56,77 @@ class JsonType(Func):
         return self.as_sql(compiler, connection, template=template, **context)
 
 
-class ResourceFilter(django_filters.FilterSet):
-    """What both kinds can be narrowed by."""
+class RecordFilter:
+    """A filter that narrows rows, and says of a record at hand whether it would be among them.
 
-    status = django_filters.ChoiceFilter(choices=_STATUS, method="by_status")
-    authorId = django_filters.CharFilter(field_name="author__username")
-    workspaceId = django_filters.CharFilter(field_name="workspace_id")
-    metadata = django_filters.CharFilter(method="by_metadata")
-    search = django_filters.CharFilter(method="by_search")
-    hasDraft = django_filters.ChoiceFilter(choices=_YES_NO, method="by_draft")
+    The override of a code-defined agent can live in a file, and then no row says how it stands.
+    `keeps` gets such a record, the value that is asked for, and the filter set.
+    """
+
+    def __init__(self, *args: Any, keeps: Callable[[Any, str, ResourceFilter], bool], **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.keeps = keeps
+
+
+class TextFilter(RecordFilter, django_filters.CharFilter):
+    """One that takes any text."""
+
+
+class WordFilter(RecordFilter, django_filters.ChoiceFilter):
+    """One that takes one of a few words."""
+
+
+def _has_status(record: VersionedResource, value: str, _given: ResourceFilter) -> bool:
+    return value == "all" or (record.active is None) == (value == "draft")
+
+
+def _has_author(record: VersionedResource, value: str, _given: ResourceFilter) -> bool:
+    return record.author is not None and record.author.get_username() == value
+
+
+def _is_in_workspace(record: VersionedResource, value: str, _given: ResourceFilter) -> bool:
+    return record.workspace_id == value
+
+
+def _has_metadata(record: VersionedResource, value: str, _given: ResourceFilter) -> bool:
+    held = record.metadata
+    wanted = _wanted_metadata("metadata", value)
+    return all(key in held and canonical.same(held[key], member) for key, member in wanted.items())
+
+
+def _has_text(record: VersionedResource, value: str, given: ResourceFilter) -> bool:
+    drafts = given.caller.may(Right.READ_DRAFTS, record.workspace_id)
+    shown = [record.active, record.latest if drafts else None]
+    return any(occurs(value, record.pk, one.config) for one in shown if one is not None)
+
+
+def _has_draft(record: VersionedResource, value: str, given: ResourceFilter) -> bool:
+    drafts = given.caller.may(Right.READ_DRAFTS, record.workspace_id)
+    return drafts and record.has_draft == (value == "true")
+
+
+def _has_visibility(record: VersionedResource, value: str, given: ResourceFilter) -> bool:
+    return isinstance(record, Agent) and record.visibility_by(given.code) == value
+
+
+class ResourceFilter(django_filters.FilterSet):
+    """What both kinds can be narrowed by; every filter is a `RecordFilter`."""
+
+    status = WordFilter(choices=_STATUS, method="by_status", keeps=_has_status)
+    authorId = TextFilter(field_name="author__username", keeps=_has_author)
+    workspaceId = TextFilter(field_name="workspace_id", keeps=_is_in_workspace)
+    metadata = TextFilter(method="by_metadata", keeps=_has_metadata)
+    search = TextFilter(method="by_search", keeps=_has_text)
+    hasDraft = WordFilter(choices=_YES_NO, method="by_draft", keeps=_has_draft)
 
     default_status = "all"
+
+    def __init_subclass__(cls) -> None:
+        """Refuse a filter that could not be asked about an override file."""
+        super().__init_subclass__()
+        for name, declared in cls.declared_filters.items():
+            if not isinstance(declared, RecordFilter):
+                raise TypeError(f"{cls.__name__}.{name} must be a RecordFilter")
 
     @classmethod
     def parameters(cls) -> tuple[OpenApiParameter, ...]:
@@ -97,17 +162,23 @@ class ResourceFilter(django_filters.FilterSet):
     def keeps(self, resource: VersionedResource) -> bool:
         """Say whether a record of which no row decides passes the filters, which are valid by now.
 
-        Each of these is the condition of the same name below, for a record at hand.
+        Each filter says it itself.
         """
         given = {name: value for name, value in self.form.cleaned_data.items() if value not in {None, ""}}
         given.setdefault("status", self.default_status)
-        return all(_KEEPS[name](resource, value, self.caller) for name, value in given.items())
+        filters = cast("dict[str, RecordFilter]", self.filters)
+        return all(filters[name].keeps(resource, value, self) for name, value in given.items())
 
     @property
     def caller(self) -> Caller:
         """Who is asking."""
         caller: Caller = cast("Request", self.request).auth  # type: ignore[assignment]
         return caller
+
+    @property
+    def code(self) -> Registry:
+        """The agents that code defines: of their overrides it says who may read them."""
+        return installed.editor().code
 
     def by_status(self, rows: Rows, _name: str, value: str) -> Rows:
         """Keep those with an active version, those without, or all."""
@@ -145,9 +216,13 @@ class PromptBlockFilter(ResourceFilter):
 class AgentFilter(ResourceFilter):
     """Agents; the published ones when nobody says."""
 
-    visibility = django_filters.ChoiceFilter(choices=Visibility.choices)
+    visibility = WordFilter(choices=Visibility.choices, method="by_visibility", keeps=_has_visibility)
 
     default_status = "published"
+
+    def by_visibility(self, rows: Rows, _name: str, value: str) -> Rows:
+        """Keep the private ones, or the public ones."""
+        return rows.filter(is_visible(value, self.code))
 
     class Meta:
         model = Agent
@@ -165,34 +240,6 @@ def _wanted_metadata(name: str, value: str) -> dict[str, Any]:
         if not _METADATA_KEY.fullmatch(key):
             raise Invalid.field(f"{name}.{key}", "must begin with a letter or _, then letters, digits, _")
     return wanted
-
-
-def _has_metadata(resource: VersionedResource, value: str, _caller: Caller) -> bool:
-    held = resource.metadata
-    wanted = _wanted_metadata("metadata", value)
-    return all(key in held and canonical.same(held[key], member) for key, member in wanted.items())
-
-
-def _has_text(resource: VersionedResource, value: str, caller: Caller) -> bool:
-    drafts = caller.may(Right.READ_DRAFTS, resource.workspace_id)
-    shown = [resource.active, resource.latest if drafts else None]
-    return any(occurs(value, resource.pk, one.config) for one in shown if one is not None)
-
-
-def _has_draft(resource: VersionedResource, value: str, caller: Caller) -> bool:
-    drafts = caller.may(Right.READ_DRAFTS, resource.workspace_id)
-    return drafts and resource.has_draft == (value == "true")
-
-
-_KEEPS: dict[str, Callable[[Any, str, Caller], bool]] = {
-    "status": lambda found, value, _: value == "all" or (found.active is None) == (value == "draft"),
-    "authorId": lambda found, value, _: found.author is not None and found.author.get_username() == value,
-    "workspaceId": lambda found, value, _: found.workspace_id == value,
-    "visibility": lambda found, value, _: found.visibility == value,
-    "metadata": _has_metadata,
-    "search": _has_text,
-    "hasDraft": _has_draft,
-}
 
 
 def _type_names(value: Any) -> list[str]:

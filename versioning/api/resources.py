@@ -19,6 +19,7 @@ from versioning.fields import Shape
 from versioning.models import VersionedResource
 from versioning.resolution import Resolved
 from versioning.selectors import Status
+from versioning.snapshots import Snapshot
 
 RECORD_ORDERS = {"createdAt": "created_at", "updatedAt": "updated_at"}
 VERSION_ORDERS = {"versionNumber": "number", "createdAt": "created_at"}
@@ -81,14 +82,15 @@ class ResourceViewSet(EditorViewSet):
         """Read a record with the fields of the version that the selector names."""
         self.made_of(self.collection.basis(id))
         found = self.collection.get(id, parameters.selector(request.query_params), by=self.caller)
-        data = wire.record(found.resource, found.version, self.caller)
+        data = self._record(found.resource, found.version)
         return tagged(request, data, tag=self._tag(found.resource))
 
     def update(self, request: Request, id: str) -> Response:  # noqa: A002
         """Save an edit, as a draft unless `autoPublish` is true."""
         changes, record = bodies.split(bodies.read(request, self.update_body(id)))
         saved = self.collection.edit(id, changes, **record, by=self.caller, expect=self._expected)
-        return tagged(request, wire.saved(saved, self.caller), tag=self._tag(saved.resource))
+        data = wire.saved(saved, self.caller, self.collection.code)
+        return tagged(request, data, tag=self._tag(saved.resource))
 
     def destroy(self, request: Request, id: str) -> Response:  # noqa: A002
         """Delete a resource with its versions and labels."""
@@ -121,7 +123,7 @@ class ResourceViewSet(EditorViewSet):
         """Serve no version any more."""
         bodies.read(request, bodies.Nothing)
         found = self.collection.unpublish(id, by=self.caller, expect=self._expected)
-        data = wire.record(found.resource, found.version, self.caller)
+        data = self._record(found.resource, found.version)
         return tagged(request, data, tag=self._tag(found.resource))
 
     # Versions
@@ -220,10 +222,13 @@ class ResourceViewSet(EditorViewSet):
         return expected_tags(self.request)
 
     def _tag(self, resource: VersionedResource) -> str:
-        return record_tag(resource, self.caller)
+        return record_tag(resource, self.caller, self.collection.code)
 
     def _records(self, rows: Any) -> Any:
-        return [wire.record(row, row.active or row.latest, self.caller) for row in rows]
+        return [self._record(row, row.active or row.latest) for row in rows]
+
+    def _record(self, resource: VersionedResource, version: Snapshot) -> Any:
+        return wire.record(resource, version, self.caller, self.collection.code)
 
     def _versions(self, resource: VersionedResource | None, rows: Any) -> Any:
         if resource is None:
@@ -236,7 +241,7 @@ class ResourceViewSet(EditorViewSet):
 
     def _made(self, made: Resolved[Any]) -> Response:
         headers = {"Location": self._address(made.resource)}
-        data = wire.saved(made, self.caller)
+        data = wire.saved(made, self.caller, self.collection.code)
         return tagged(self.request, data, tag=self._tag(made.resource), status=201, headers=headers)
 
     def _made_version(self, made: Resolved[Any]) -> Response:

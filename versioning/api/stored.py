@@ -58,11 +58,15 @@ class AgentViewSet(ResourceViewSet):
     def create_body(self, request: Request) -> type[Shape]:
         """Return the shape of the body: for an agent that code defines, that of an override."""
         agent_id = str(bodies.as_object(request).get("id"))
-        return bodies.OverrideCreate if installed.editor().code.get(agent_id) else bodies.AgentCreate
+        return bodies.OverrideCreate if self._overrides(agent_id) else bodies.AgentCreate
 
     def update_body(self, resource_id: str) -> type[Shape]:
         """Return the shape of the body: for an agent that code defines, that of an override."""
-        return bodies.OverrideUpdate if installed.editor().code.get(resource_id) else bodies.AgentUpdate
+        return bodies.OverrideUpdate if self._overrides(resource_id) else bodies.AgentUpdate
+
+    def _overrides(self, agent_id: str) -> bool:
+        """Say whether code defines an agent with this id; to who may not read it nothing tells of it."""
+        return agent_id in installed.editor().code.readable_by(self.caller)
 
 
 class PromptBlockViewSet(ResourceViewSet):

@@ -12,11 +12,12 @@ from versioning.config import Config
 from versioning.dependents import Dependents
 from versioning.editor.reading import Difference, Label
 from versioning.instructions import BlockReport
-from versioning.models import VersionedResource
+from versioning.models import Agent, VersionedResource
+from versioning.registry import Registry
 from versioning.resolution import Resolved
 from versioning.selectors import Status
 from versioning.served import Notice, ResolvedAgent
-from versioning.snapshots import Snapshot
+from versioning.snapshots import Snapshot, title_of
 
 Wire = dict[str, Any]
 
@@ -57,8 +58,11 @@ def time(moment: datetime.datetime) -> str:
     return f"{moment.astimezone(datetime.UTC):%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
 
 
-def record(resource: VersionedResource, version: Snapshot, caller: Caller) -> Wire:
-    """Return a resource, flat, with the fields of one of its versions."""
+def record(resource: VersionedResource, version: Snapshot, caller: Caller, code: Registry) -> Wire:
+    """Return a resource, flat, with the fields of one of its versions.
+
+    `code` knows the agents that code defines: who may read an override is theirs to say.
+    """
     drafts = caller.may(Right.READ_DRAFTS, resource.workspace_id)
     answer = {
         "id": resource.pk,
@@ -74,14 +78,13 @@ def record(resource: VersionedResource, version: Snapshot, caller: Caller) -> Wi
         "updatedAt": time(resource.updated_at),
         **version.config,
     }
-    visibility = getattr(resource, "visibility", None)
-    return answer if visibility is None else {**answer, "visibility": visibility}
+    return {**answer, "visibility": resource.visibility_by(code)} if isinstance(resource, Agent) else answer
 
 
-def saved(resolved: Resolved[Any], caller: Caller) -> Wire:
+def saved(resolved: Resolved[Any], caller: Caller, code: Registry) -> Wire:
     """Return the record that a save answers with, and what the caller should know about it."""
     return {
-        **record(resolved.resource, resolved.version, caller),
+        **record(resolved.resource, resolved.version, caller, code),
         "warnings": [notice(warning) for warning in resolved.warnings],
     }
 
@@ -90,7 +93,7 @@ def activated(resolved: Resolved[Any]) -> Wire:
     """Return what publishing answers with."""
     return {
         "success": True,
-        "message": f"Version {resolved.version.number} is published.",
+        "message": f"{title_of(resolved.version)} is published.",
         "activeVersionId": resolved.version.version_id,
         "warnings": [notice(warning) for warning in resolved.warnings],
     }

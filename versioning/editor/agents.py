@@ -6,17 +6,17 @@ workspace of the code, holds what the code lets it change, and lies over the cod
 
 from __future__ import annotations
 
+from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from django.db.models import F
-
 from versioning import config
 from versioning.access import APPLICATION, Caller, Right
 from versioning.assembly import Blocks, Candidate, all_assembled, assembled
 from versioning.config import Config, ConfigSchema
+from versioning.dependents import Dependents, dependents_of
 from versioning.editor.collection import Collection
 from versioning.editor.reading import History, Who, caller_of
 from versioning.errors import Forbidden, IdTaken, Invalid, NotFound
@@ -103,6 +103,8 @@ class Agents(Collection[Agent]):
             row = overrides.get(agent_id)
             override = select(row, PUBLISHED, by) if row and row.active_id else None
             candidates.append(self._code_candidate(agent, PUBLISHED, row, override))
+        # One whose code leaves its instructions to the editor is none before some are published.
+        candidates = [candidate for candidate in candidates if "instructions" in candidate.config]
         candidates.sort(key=lambda candidate: candidate.id)
         return tuple(all_assembled(candidates, Evaluation(context or {}), by))
 
@@ -164,13 +166,67 @@ class Agents(Collection[Agent]):
                 return self.create(fields, id=resource_id, publish=publish, by=by, **first)
         return super().update(resource_id, fields, publish=publish, by=by, **more)
 
+    def create(
+        self,
+        fields: Mapping[str, Any] | None = None,
+        *,
+        id: str | None = None,  # noqa: A002  the wire name
+        by: Who = APPLICATION,
+        **more: Any,
+    ) -> Resolved[Agent]:
+        """Make a stored agent, or the override of one that code defines; see `Collection.create`.
+
+        An agent of the code that the caller may not read is nothing but an id that is taken.
+        """
+        by = caller_of(by)
+        if id is not None and id in self.code.agents and id not in self.code.readable_by(by):
+            self._refuse_taken_by_code(id, by, more.get("workspace"))
+        return super().create(fields, id=id, by=by, **more)
+
+    def edit(
+        self,
+        resource_id: str,
+        fields: Mapping[str, Any] | None = None,
+        *,
+        publish: bool = False,
+        by: Who = APPLICATION,
+        expect: AnyCollection[str] | None = None,
+        **more: Any,
+    ) -> Resolved[Agent]:
+        """Save an edit; the first one of an agent that is defined in code makes its override."""
+        by = caller_of(by)
+        if expect is None and self._is_as_code_says(resource_id, by):
+            # Somebody may make the override at this very moment; then this is the second edit.
+            with suppress(IdTaken):
+                return self.create(fields, id=resource_id, publish=publish, by=by, **more)
+        return super().edit(resource_id, fields, publish=publish, by=by, expect=expect, **more)
+
+    def _is_as_code_says(self, agent_id: str, by: Caller) -> bool:
+        """Say whether the caller may read an agent of the code, and there is no override of it."""
+        if agent_id not in self.code.readable_by(by):
+            return False
+        row = self._override_row(agent_id)
+        return row is None or row.gone
+
     def versions(self, resource_id: str, *, by: Who = APPLICATION) -> History[Agent]:
         """Return an agent with its versions; of a code-defined one without an override there are none."""
         by = caller_of(by)
-        if resource_id in self.code.readable_by(by) and self._override_row(resource_id) is None:
-            by.require(Right.READ_DRAFTS, self.code.workspace_id)
-            return History(resource=None, versions=AgentVersion.objects.none())
-        return super().versions(resource_id, by=by)
+        with suppress(NotFound):
+            return super().versions(resource_id, by=by)
+        if resource_id not in self.code.readable_by(by):
+            raise NotFound
+        by.require(Right.READ_DRAFTS, self.code.workspace_id)
+        return History(resource=None, versions=AgentVersion.objects.none())
+
+    def dependents(
+        self, resource_id: str, *, status: Status = Status.PUBLISHED, by: Who = APPLICATION
+    ) -> Dependents:
+        """Return the agents that refer directly to one which the caller may read, overridden or not."""
+        by = caller_of(by)
+        if resource_id not in self.code.readable_by(by):
+            return super().dependents(resource_id, status=status, by=by)
+        target = Agent(id=resource_id, workspace_id=self.code.workspace_id)
+        return dependents_of(target, self.code, status=status, caller=by)
 
     def export(
         self,
@@ -182,7 +238,7 @@ class Agents(Collection[Agent]):
     ) -> Config:
         """Return the configuration to write into a file; of a code-defined agent what is applied of it."""
         by = caller_of(by)
-        agent = self.code.get(resource_id)
+        agent = self._overridden_by(resource_id)
         if agent is None:
             return super().export(resource_id, fields, selector, by=by)
         if resource_id not in self.code.readable_by(by):
@@ -196,15 +252,24 @@ class Agents(Collection[Agent]):
 
     def schema_of(self, resource_id: str) -> ConfigSchema:
         """Return what the snapshots of this agent hold: an override requires nothing."""
-        return config.AGENT_OVERRIDE if self.code.get(resource_id) else super().schema_of(resource_id)
+        return config.AGENT_OVERRIDE if self._overridden_by(resource_id) else super().schema_of(resource_id)
 
-    def sync_visibility(self) -> None:
-        """Bring the overrides' visibility in line with the code, which alone decides it."""
-        for agent in self.code.agents.values():
-            overrides = self.all.filter(pk=agent.id, workspace_id=self.code.workspace_id)
-            overrides.exclude(visibility=agent.visibility).update(
-                visibility=agent.visibility, revision=F("revision") + 1
-            )
+    def _refuse_taken_by_code(self, agent_id: str, by: Caller, workspace: str | None) -> None:
+        """Raise `IdTaken`, after whatever else would have been refused of somebody who asks for any id."""
+        super()._workspace_of(agent_id, workspace, by)
+        raise IdTaken(f"The id {agent_id!r} is taken.")
+
+    def _readable_by(self, by: Caller) -> VersionedQuerySet[Agent]:
+        return Agent.objects.readable_by(by, self.code)
+
+    def _overridden_by(self, agent_id: str) -> CodeAgent | None:
+        """Return the agent of the code that a record of this id overrides, or would.
+
+        None for an agent that was stored elsewhere before the code took its id.
+        """
+        agent = self.code.get(agent_id)
+        elsewhere = self.all.filter(pk=agent_id).exclude(workspace_id=self.code.workspace_id)
+        return None if agent is None or elsewhere.exists() else agent
 
     def _override_row(self, agent_id: str) -> Agent | None:
         """Return the record of a code-defined agent's override; one elsewhere is none of it."""
@@ -242,11 +307,12 @@ class Agents(Collection[Agent]):
         agent = self.code.get(resource_id)
         if agent is None:
             return super()._visibility_of(resource_id, asked, workspace_id, by)
+        # The row says nothing of it: whoever asks, asks the code.
         _refuse_visibility(agent, asked)
-        return {"visibility": agent.visibility}
+        return {}
 
     def _set_visibility(self, resource: VersionedResource, visibility: str, by: Caller) -> None:
-        agent = self.code.get(resource.pk)
+        agent = self.code.overridden_by(resource.pk, resource.workspace_id)
         if agent is None:
             super()._set_visibility(resource, visibility, by)
         else:
@@ -260,13 +326,13 @@ class Agents(Collection[Agent]):
         return super()._whether_to_publish(resource_id, workspace_id, by, asked=asked)
 
     def _refuse(self, resource_id: str, changes: Mapping[str, Any]) -> None:
-        agent = self.code.get(resource_id)
+        agent = self._overridden_by(resource_id)
         issues = refused(agent, changes) if agent else []
         if issues:
             raise Invalid(issues, code="owned_by_code")
 
     def _whole(self, resolved: Resolved[Agent]) -> Config:
-        agent = self.code.get(resolved.resource.pk)
+        agent = self.code.overridden_by(resolved.resource.pk, resolved.resource.workspace_id)
         return laid_over(agent, resolved.version.config) if agent else super()._whole(resolved)
 
 

@@ -20,7 +20,7 @@ from versioning.access import APPLICATION, Caller, Right
 from versioning.editor.agents import Agents
 from versioning.editor.override_records import OverrideRecords
 from versioning.editor.reading import Who, caller_of
-from versioning.errors import IdTaken, NotFound
+from versioning.errors import IdTaken
 from versioning.models import Agent, Version, Workspace
 from versioning.models.basis import Basis
 from versioning.models.versioned import VersionedQuerySet
@@ -47,9 +47,10 @@ class FileAgents(Agents):
         """Whether rows say where every agent stands; of those that code defines, their files do."""
         return not self.code.agents
 
-    def list(self, *, by: Who = APPLICATION) -> VersionedQuerySet[Agent]:
-        """Return the stored agents; overrides are `beside` them, for their rows do not say what counts."""
-        return super().list(by=by).exclude(pk__in=self.code.agents, workspace=self.code.workspace_id)
+    def _readable_by(self, by: Caller) -> VersionedQuerySet[Agent]:
+        # Overrides are `beside` the stored agents, for their rows do not say what counts.
+        rows = super()._readable_by(by)
+        return rows.exclude(pk__in=self.code.agents, workspace=self.code.workspace_id)
 
     def beside(self, *, by: Who = APPLICATION) -> Sequence[Agent]:
         """Return the overrides that the caller may read, by id; one query, however many there are."""
@@ -68,10 +69,8 @@ class FileAgents(Agents):
 
     def _found(self, resource_id: str, by: Caller) -> Agent:
         override = self._override_row(resource_id) if self.code.get(resource_id) else None
-        if override is None:
+        if override is None or not self._is_readable(override, by):
             return super()._found(resource_id, by)
-        if not self._is_readable(override, by):
-            raise NotFound
         return override
 
     def _override_row(self, agent_id: str) -> Agent | None:
@@ -147,10 +146,10 @@ class FileAgents(Agents):
         agent = self.code.get(resource_id)
         row = self._locked_row(resource_id, for_deletion=for_deletion) if agent else None
         override = self.records.record(agent, row) if agent else None
-        if override is None:
+        if override is None or not self._is_readable(override, by):
             return super()._locked(resource_id, by, for_deletion=for_deletion)
-        if not self._is_readable(override, by):
-            raise NotFound
+        if not override.is_stored and self.all.filter(pk=resource_id).exists():
+            raise IdTaken(f"The id {resource_id!r} is taken by an agent of another workspace.")
         return override
 
     def _locked_row(self, agent_id: str, *, for_deletion: bool) -> Agent | None:

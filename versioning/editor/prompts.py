@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from versioning.access import APPLICATION, Caller, Right
-from versioning.assembly import Blocks, find_blocks
+from versioning.assembly import Blocks, context_notices, find_blocks
 from versioning.config import Config
+from versioning.context_schema import SCHEMA_FIELD
 from versioning.dependents import Dependents, dependents_of
 from versioning.editor.agents import Agents
 from versioning.editor.collection import Collection
 from versioning.editor.reading import Who, caller_of
 from versioning.evaluation import Evaluation
 from versioning.instructions import BlockReport, assemble, referenced_blocks
-from versioning.models import PromptBlock, PromptBlockLabel
+from versioning.models import PromptBlock, PromptBlockLabel, PromptBlockVersion
 from versioning.models.basis import Basis
+from versioning.models.versioned import VersionedQuerySet
 from versioning.registry import Registry
 from versioning.selectors import Status
+from versioning.served import Notice
 
 # To say where a block stands takes the numbers of its versions, and none of their text.
 _TEXTS: Final = [
@@ -46,6 +49,9 @@ class Prompts(Collection[PromptBlock]):
     def __init__(self, code: Registry, agents: Agents) -> None:
         super().__init__(PromptBlock, PromptBlockLabel, code, publishes_at_once=False)
         self._agents = agents
+
+    def _readable_by(self, by: Caller) -> VersionedQuerySet[PromptBlock]:
+        return PromptBlock.objects.readable_by(by)
 
     def dependents(
         self, resource_id: str, *, status: Status = Status.PUBLISHED, by: Who = APPLICATION
@@ -82,6 +88,20 @@ class Prompts(Collection[PromptBlock]):
         found = find_blocks(wanted, Blocks.DRAFTS if drafts else Blocks.READABLE, caller_of(by), evaluation)
         texts = {block_id: block.text for block_id, block in found.items()}
         return assemble(blocks, evaluation, texts, field=field)
+
+    def context_notices(
+        self, reports: Sequence[BlockReport], context: Mapping[str, Any] | None = None
+    ) -> list[Notice]:
+        """Return what the schemas of the blocks that a preview shows have against its context."""
+        shown = [report.version_id for report in reports if report.shown and report.version_id]
+        if not shown:
+            return []
+        with_schema = PromptBlockVersion.objects.filter(pk__in=shown, config_json__contains=SCHEMA_FIELD)
+        return [
+            replace(notice, message=f"Prompt block {version.resource_id!r}: {notice.message}")
+            for version in with_schema.order_by("resource_id")
+            for notice in context_notices(version.config.get(SCHEMA_FIELD), context or {})
+        ]
 
     def used_in(self, config: Config, *, by: Who = APPLICATION) -> list[UsedBlock]:
         """Return the prompt blocks that instructions refer to, in their order, each once.

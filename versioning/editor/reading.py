@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -91,7 +92,7 @@ Differences = list[Difference]
 Labels = list[Label]
 
 
-class Reading(Generic[R]):
+class Reading(ABC, Generic[R]):
     """What can be asked of a collection. Every answer holds only what the caller may read."""
 
     def __init__(self, model: type[R], label_model: type[VersionLabel], code: Registry) -> None:
@@ -267,7 +268,11 @@ class Reading(Generic[R]):
         )
 
     def _readable(self, by: Caller) -> VersionedQuerySet[R]:
-        return self.all.readable_by(by).select_related("author")
+        return self._readable_by(by).select_related("author")
+
+    @abstractmethod
+    def _readable_by(self, by: Caller) -> VersionedQuerySet[R]:
+        """Return the resources that the caller may read; each kind says which these are."""
 
     def _one(self, resources: VersionedQuerySet[R], resource_id: str) -> R:
         # An impossible id is refused here, before a database that cannot hold it gets to see it.

@@ -19,7 +19,7 @@ from versioning.models import Action, Agent, Version, VersionedResource, Visibil
 from versioning.models.versioned import EDIT_MESSAGE, INITIAL_MESSAGE
 from versioning.resolution import Resolved, find_version
 from versioning.selectors import DRAFT, PUBLISHED, Selector
-from versioning.snapshots import Snapshot
+from versioning.snapshots import Snapshot, reference_to
 
 R = TypeVar("R", bound=VersionedResource)
 Fields = Mapping[str, Any]
@@ -61,10 +61,11 @@ class Saving(Publishing[R]):
         changes = _merged(fields, named)
         resource_id = ids.slug(str(changes.get("name", ""))) if id is None else id
         config = self.schema_of(resource_id).edited({}, changes)
-        self._refuse(resource_id, changes)
         _check_id(resource_id, given=id)
-        self._refuse_taken(resource_id)
+        # What follows this is for who may save there: it tells of what exists.
         workspace_id = self._workspace_of(resource_id, workspace, by)
+        self._refuse(resource_id, changes)
+        self._refuse_taken(resource_id)
         record = {"metadata": _merged_metadata({}, metadata), "workspace_id": workspace_id}
         record |= self._visibility_of(resource_id, visibility, workspace_id, by)
         publish = self._whether_to_publish(resource_id, workspace_id, by, asked=publish)
@@ -219,7 +220,7 @@ class Saving(Publishing[R]):
 
     def _copy(self, resource: R, source: Snapshot, message: str | None, by: Caller) -> Version:
         changed = self.model.schema.changed(resource.latest.config, source.config)
-        default = f"Restored from version {source.number}"
+        default = f"Restored from {reference_to(source)}"
         return self._append(resource, source.config, changed, _message_or(default, message), by)
 
     def _append(self, resource: R, config: Config, changed: list[str], message: str, by: Caller) -> Version:

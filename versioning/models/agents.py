@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from django.db import models
 from django.db.models import Q
 
@@ -11,6 +13,7 @@ from versioning.models.constraints import OwnVersion
 from versioning.models.labels import VersionLabel
 from versioning.models.references import Reference
 from versioning.models.versioned import Version, VersionedQuerySet, VersionedResource
+from versioning.registry import Registry
 
 
 class Visibility(models.TextChoices):
@@ -18,6 +21,15 @@ class Visibility(models.TextChoices):
 
     PRIVATE = "private"
     PUBLIC = "public"
+
+
+def is_visible(visibility: str, code: Registry) -> Q:
+    """Return the condition that an agent has this visibility: by its row, or of an override by the code."""
+    if not code.agents:
+        return Q(visibility=visibility)
+    alike = [agent.id for agent in code.agents.values() if agent.visibility == visibility]
+    overrides = Q(workspace_id=code.workspace_id, pk__in=list(code.agents))
+    return (Q(visibility=visibility) & ~overrides) | Q(workspace_id=code.workspace_id, pk__in=alike)
 
 
 class AgentVersion(Version):
@@ -63,11 +75,15 @@ AgentVersion.reference_models = (SubAgentReference, BlockReference)
 
 
 class AgentQuerySet(VersionedQuerySet["Agent"]):
-    """Agents can be public, which prompt blocks cannot."""
+    """Agents can be public, which prompt blocks cannot.
 
-    def published_to(self, caller: Caller) -> Q:
-        """Return the condition under which the published version is the caller's to read."""
-        return super().published_to(caller) | Q(visibility=Visibility.PUBLIC)
+    Of an override the code says whether it is: whatever its row holds was right for the code of
+    another day. So whoever asks brings the agents that code defines at this moment.
+    """
+
+    def readable_by(self, caller: Caller, code: Registry) -> Self:
+        """Keep what the caller may read."""
+        return self.readable_where(caller, public=is_visible(Visibility.PUBLIC, code))
 
 
 class Agent(VersionedResource):
@@ -104,6 +120,11 @@ class Agent(VersionedResource):
             ),
             models.CheckConstraint(name="agent_id_not_empty", condition=~Q(id="")),
         ]
+
+    def visibility_by(self, code: Registry) -> str:
+        """Return who beyond the workspace may read it; of an override the code says so, and not the row."""
+        agent = code.overridden_by(self.pk, self.workspace_id)
+        return agent.visibility if agent is not None else self.visibility
 
 
 class AgentLabel(VersionLabel):

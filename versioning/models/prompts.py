@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from django.db import models
 from django.db.models import Q
 
 from versioning import config
+from versioning.access import Caller
 from versioning.models.constraints import OwnVersion
 from versioning.models.labels import VersionLabel
 from versioning.models.versioned import Version, VersionedQuerySet, VersionedResource
@@ -28,6 +31,10 @@ class PromptBlockVersion(Version):
 
 class PromptBlockQuerySet(VersionedQuerySet["PromptBlock"]):
     """Prompt blocks are read by the members of their workspace only."""
+
+    def readable_by(self, caller: Caller) -> Self:
+        """Keep what the caller may read."""
+        return self.readable_where(caller)
 
 
 class PromptBlock(VersionedResource):

@@ -50,20 +50,23 @@ def within(field: str, workspaces: frozenset[str] | None) -> Q:
 class VersionedQuerySet(models.QuerySet[R]):
     """The words in which resources are asked for; permission is one of them."""
 
-    def readable_by(self, caller: Caller) -> Self:
-        """Keep what the caller may read at all: drafts in own workspaces, else what is published."""
-        published = Q(active_version__isnull=False) & self.published_to(caller)
+    def readable_where(self, caller: Caller, public: Q | None = None) -> Self:
+        """Keep what the caller may read at all: drafts in own workspaces, else what is published.
+
+        `public` is the condition under which everybody may read what is published. Each kind has a
+        method `readable_by` that knows it; that is what to call.
+        """
         if caller.scope(Right.READ_DRAFTS) is None:
             return self.all()
+        published_to_caller = within("workspace_id", caller.scope(Right.READ))
+        if public is not None:
+            published_to_caller |= public
+        published = Q(active_version__isnull=False) & published_to_caller
         return self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)) | published)
 
     def drafts_readable_by(self, caller: Caller) -> Self:
         """Keep those of which the caller may read drafts and history."""
         return self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
-
-    def published_to(self, caller: Caller) -> Q:
-        """Return the condition under which the published version is the caller's to read."""
-        return within("workspace_id", caller.scope(Right.READ))
 
     def locked(self, *, for_deletion: bool = False) -> Self:
         """Lock the rows until the transaction ends, so that saves take their numbers in turn.

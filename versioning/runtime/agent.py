@@ -16,7 +16,7 @@ from versioning.runtime.events import Event
 from versioning.runtime.results import Result
 from versioning.runtime.streaming import EventStream
 from versioning.runtime.tools import Toolbox, toolbox
-from versioning.selectors import Selector
+from versioning.selectors import PUBLISHED, Selector
 from versioning.served import ResolvedAgent
 
 
@@ -129,13 +129,15 @@ class Agent(Runnable):
 
     `tools` are typed functions, `agents` other agents or the ids of stored ones. `editor` says
     what an override may change: None = instructions and tools, False = nothing,
-    `{"instructions": bool, "tools": bool | {"description": bool}}` = just these. Nothing changes
-    an agent once it is made. Raises `ValueError` for what can never work.
+    `{"instructions": bool, "tools": bool | {"description": bool}}` = just these. With
+    `{"instructions": True}` the code may leave them out; then it is `NoInstructions` to run the agent
+    until some are published. Nothing changes an agent once it is made. Raises `ValueError` for what
+    can never work.
     """
 
     id: str
     name: str
-    instructions: str | list[dict[str, Any]]
+    instructions: str | list[dict[str, Any]] | None = None
     description: str = ""
     model: Mapping[str, Any] | None = None
     tools: Iterable[Callable[..., Any]] = ()
@@ -184,7 +186,8 @@ class Agent(Runnable):
 
     @property
     def _default(self) -> Selector | None:
-        return None
+        # What the code leaves to the editor is there once it is published.
+        return PUBLISHED if self.instructions is None else None
 
     @property
     def is_registered(self) -> bool:
@@ -223,6 +226,15 @@ class SelectedAgent(Runnable, ResolvedAgent):
         return self.selector
 
 
+def _fault_of_instructions(agent: Agent) -> str | None:
+    if agent.instructions is None:
+        is_editors = isinstance(agent.editor, Mapping) and agent.editor.get("instructions") is True
+        return None if is_editors else 'the instructions are missing, without editor={"instructions": True}'
+    if not (agent.instructions.strip() if isinstance(agent.instructions, str) else agent.instructions):
+        return "the instructions must not be empty"
+    return None
+
+
 def _fault(agent: Agent) -> str | None:
     """Return why such an agent cannot be, or None when it can."""
     id_fault = ids.fault(agent.id)
@@ -230,8 +242,9 @@ def _fault(agent: Agent) -> str | None:
         return f"the id {id_fault}"
     if not agent.name.strip():
         return "the name must not be blank"
-    if not (agent.instructions.strip() if isinstance(agent.instructions, str) else agent.instructions):
-        return "the instructions must not be empty"
+    instructions_fault = _fault_of_instructions(agent)
+    if instructions_fault is not None:
+        return instructions_fault
     if agent.model is not None and not {"provider", "name"} <= agent.model.keys():
         return 'the model must be {"provider", "name", …}'
     if agent.visibility not in {"public", "private"}:

@@ -9,12 +9,13 @@ from types import MappingProxyType
 from typing import Any, Unpack
 
 from versioning.access import APPLICATION, Caller
+from versioning.errors import Invalid, Issue
 from versioning.runtime.agent import Agent, SelectedAgent
 from versioning.runtime.calls import Call, Options
 from versioning.runtime.delegation import REQUEST_LIMIT
 from versioning.runtime.events import Emit, Event
 from versioning.runtime.loop import background_loop
-from versioning.runtime.planning import Catalogue, plan
+from versioning.runtime.planning import Catalogue, Plan, plan
 from versioning.runtime.preparation import Prepared, Workshop
 from versioning.runtime.providers import Providers
 from versioning.runtime.results import Result
@@ -23,6 +24,7 @@ from versioning.runtime.store import AgentStore, CodeOnly
 from versioning.runtime.streaming import EventStream, Producer, consume
 from versioning.runtime.tools import toolbox
 from versioning.selectors import PUBLISHED, Selector, VersionsMap
+from versioning.served import CONTEXT_INVALID
 
 
 class Framework:
@@ -81,7 +83,8 @@ class Framework:
     ) -> Agent | SelectedAgent:
         """Return the agent: the registered object itself, or with a selector a copy at that version.
 
-        The registered object is never changed. An agent that is only stored is always such a copy,
+        Where the selector names no override there is nothing to be applied, and it is the registered
+        object again, which is never changed. An agent that is only stored is always such a copy,
         of the published version when nothing is selected. Raises `NotFound` for an unknown agent
         or version, `Forbidden` for one that `by` may not read, `Invalid` for two selectors.
         """
@@ -92,6 +95,8 @@ class Framework:
         served = self._catalogue.store.serve(
             agent_id, Selector.parse(selected), context=context or {}, by=by, as_part=False
         )
+        if agent_id in self._agents and served.resolved_version_id is None:
+            return self._agents[agent_id]
         return SelectedAgent.of(served, self)
 
     async def aget_agent_by_id(self, agent_id: str, **selector: Any) -> Agent | SelectedAgent:
@@ -188,7 +193,24 @@ class Framework:
             default=call.default,
             published_sub_agents=call.published_sub_agents,
         )
+        refuse_context(found)
         return self._workshop.prepare(call, found, providers)
+
+
+def refuse_context(found: Plan) -> None:
+    """Raise `Invalid` when an agent that takes part has a `requestContextSchema` that refuses the context."""
+    issues = [
+        Issue(notice.field or "requestContext", _of_agent(agent.id, notice.message, found))
+        for agent in found.agents.values()
+        for notice in agent.warnings
+        if notice.code == CONTEXT_INVALID
+    ]
+    if issues:
+        raise Invalid(issues, code=CONTEXT_INVALID)
+
+
+def _of_agent(agent_id: str, message: str, found: Plan) -> str:
+    return message if agent_id == found.root.id else f"{message} (for the sub-agent {agent_id!r})"
 
 
 def _by_id(agents: Iterable[Agent]) -> dict[str, Agent]:

@@ -208,7 +208,10 @@ class _Planner:
         in_code = served is not None and served.source == "code"
         instead = "it runs as its code says" if in_code else "its published version runs, if it has one"
         self._fall_back("version_unresolved", f"{message}; {instead}.", choice.place)
-        return as_code(self._catalogue.code[agent_id], self._evaluation) if in_code else served
+        if not in_code:
+            return served
+        agent = self._catalogue.code[agent_id]
+        return None if agent.instructions is None else as_code(agent, self._evaluation)
 
     def _look_up(self, agent_id: str, choice: Choice, *, as_part: bool = False) -> ResolvedAgent | None:
         """Return a version of a sub-agent, or None; each is asked for once in a request."""

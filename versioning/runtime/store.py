@@ -8,7 +8,7 @@ from uuid import UUID
 
 from versioning.access import Caller
 from versioning.conditions import choose
-from versioning.errors import NotFound
+from versioning.errors import NoInstructions, NotFound
 from versioning.evaluation import Evaluation
 from versioning.instructions import BlockReport, assemble
 from versioning.overrides import IN_CODE, CodeAgent, code_config
@@ -82,9 +82,11 @@ def as_code(
     """Return the agent exactly as its code says, whatever is stored for it.
 
     Blocks are rendered in the given context; references to stored prompt blocks are left out,
-    because their texts are not the code's.
+    because their texts are not the code's. Raises `NoInstructions` where the code has none.
     """
     config = code_config(agent)
+    if "instructions" not in config:
+        raise NoInstructions(agent.id)
     evaluation = Evaluation.of(context)
     instructions, reports = assemble(config["instructions"], evaluation, {})
     return ResolvedAgent(

@@ -6,11 +6,13 @@ fetched, every process has a time limit, and whatever goes wrong makes the histo
 
 from __future__ import annotations
 
+import atexit
 import datetime
 import os
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -21,7 +23,11 @@ from typing import IO, Final, cast
 from versioning.sources.files import MAX_BYTES
 
 TIME_LIMIT: Final = 5.0
-"""Seconds that one process may take."""
+"""Seconds that one process may take while somebody waits for it."""
+PATIENCE: Final = 24
+"""How many times as long one may take while nobody does: two minutes."""
+MAX_MESSAGE: Final = 64 * 1024
+"""The most characters of a commit's message that are kept."""
 
 # Each of these could otherwise start a program, ask the network, or wait for a pipe.
 _SETTINGS: Final = {
@@ -38,7 +44,7 @@ _SETTINGS: Final = {
     # A folder inside the working tree that looks like a bare repository is not one.
     "safe.bareRepository": "explicit",
 }
-_FORMAT = "--format=%x00%H%x00%P%x00%an%x00%at%x00%s"
+_FORMAT = "--format=%x00%H%x00%P%x00%an%x00%at%x00%B"
 _LOG = (
     "log", "--full-history", "--diff-merges=first-parent", "--no-renames", "--diff-filter=ADMT",
     "--raw", "--no-abbrev", "-z", _FORMAT,
@@ -51,16 +57,20 @@ _QUIET = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-show-signature",
 _REGULAR = (b"100644", b"100755")
 _LATEST_TIME = 253_402_300_799  # the last second that a datetime can hold
 
+_running: set[subprocess.Popen[bytes]] = set()
+
 
 class GitFault(Exception):
     """The `git` command gives no history: it is missing, or it refuses."""
 
+    def __init__(self, reason: str, printed: bytes = b"") -> None:
+        super().__init__(reason)
+        self.printed = printed
+        """What it had said by then."""
+
 
 class GitTooSlow(GitFault):
     """The `git` command took longer than it may."""
-
-    def __init__(self, command: str) -> None:
-        super().__init__(f"git {command} took longer than {TIME_LIMIT:g} seconds")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,9 +80,19 @@ class Commit:
     sha: str
     author_name: str
     authored_at: datetime.datetime
-    subject: str
+    message: str
+    """The whole of it, without white space at its ends."""
     content: bytes | None
     """What the file held, nothing when that is too large; None when it was gone, or something else."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class History:
+    """The commits that touched a file, newest first."""
+
+    commits: tuple[Commit, ...]
+    is_complete: bool
+    """Whether these are all that were asked for: there can be older ones when the time was over."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +103,7 @@ class _Touch:
     parents: tuple[str, ...]
     author_name: str
     authored_at: datetime.datetime
-    subject: str
+    message: str
     blob: str
     """The object that the file is after the commit."""
     is_file: bool
@@ -111,42 +131,60 @@ def head(folder: Path) -> str | None:
     return f"{commit} {cut.stat().st_mtime_ns if cut.is_file() else 0}"
 
 
-def history(path: Path, depth: int) -> tuple[Commit, ...]:
+def history(path: Path, depth: int, *, limit: float | None = None) -> History:
     """Return the newest `depth` commits that touched the file, renames followed, newest first.
 
-    A merge counts when the file differs from its first parent. Raises `GitFault`.
+    A merge counts when the file differs from its first parent. Once the time of `limit` seconds
+    (by default `TIME_LIMIT`) is over, what was found by then is returned. Raises `GitFault`.
     """
     folder = _nearest(path.parent)
-    touches = _followed(folder, os.path.relpath(path, folder), depth)
+    touches: list[_Touch] = []
+    is_complete = True
+    try:
+        for found in _followed(folder, os.path.relpath(path, folder), depth, limit or TIME_LIMIT):
+            touches += found
+    except GitTooSlow:
+        is_complete = False
     contents = _contents(folder, {touch.blob for touch in touches if touch.is_file})
-    return tuple(
+    commits = (
         Commit(
             sha=touch.sha,
             author_name=touch.author_name,
             authored_at=touch.authored_at,
-            subject=touch.subject,
+            message=touch.message,
             content=contents.get(touch.blob, b"") if touch.is_file else None,
         )
         for touch in touches
     )
+    return History(commits=tuple(commits), is_complete=is_complete)
 
 
-def _followed(folder: Path, path: str, depth: int) -> list[_Touch]:
-    """Return the newest commits that touched a file, newest first.
+def _followed(folder: Path, path: str, depth: int, limit: float) -> Iterator[list[_Touch]]:
+    """Yield the newest commits that touched a file, newest first, those under one name together.
 
     Not by `--follow`: to that, what a file resembles is what it was, also when it is still there.
+    Raises `GitTooSlow` after it has yielded what was found in time.
     """
-    found: list[_Touch] = []
+    until = time.monotonic() + limit
     starts: tuple[str, ...] = ("HEAD",)
-    while starts and len(found) < depth:
-        count = f"--max-count={depth - len(found)}"
-        touches = list(_touches(_run(folder, *_LOG, *_QUIET, count, *starts, "--", path)))
-        found += touches
+    while starts and depth > 0:
+        log = (*_LOG, *_QUIET, f"--max-count={depth}", *starts, "--", path)
+        try:
+            touches = list(_touches(_run(folder, *log, limit=until - time.monotonic())))
+        except GitTooSlow as fault:
+            yield list(_touches(_whole_tokens(fault.printed)))
+            raise
+        yield touches
+        depth -= len(touches)
         former = _former(folder, touches[-1]) if touches and touches[-1].is_new else None
         if former is None:
             break
         starts, path = touches[-1].parents, os.path.join(_top(folder), former)  # noqa: PTH118
-    return found
+
+
+def _whole_tokens(log: bytes) -> bytes:
+    """Return a log that was cut off without the piece at its end; what lacks more is no commit."""
+    return log[: log.rfind(b"\0") + 1]
 
 
 def _former(folder: Path, touch: _Touch) -> str | None:
@@ -163,7 +201,8 @@ def _top(folder: Path) -> str:
 def _touches(log: bytes) -> Iterator[_Touch]:
     """Read the log: an empty token, five of the commit, what it did to the file, one or two paths.
 
-    Everything is separated by NUL, which neither a name nor a subject nor a path can hold.
+    Everything is separated by NUL, which neither a name nor a message nor a path can hold. A commit
+    of which the end is missing is left out.
     """
     tokens = iter(log.split(b"\0"))
     for token in tokens:
@@ -171,18 +210,19 @@ def _touches(log: bytes) -> Iterator[_Touch]:
             continue
         fields = [next(tokens, b"") for _ in range(5)]
         change = next(tokens, b"").strip().lstrip(b":").split(b" ")
-        if len(change) != 5:  # noqa: PLR2004  two modes, two objects, what was done
+        path = os.fsdecode(next(tokens, b""))
+        if len(change) != 5 or not path:  # noqa: PLR2004  two modes, two objects, what was done
             continue
-        sha, parents, author_name, seconds, subject = (field.decode("utf-8", "replace") for field in fields)
+        sha, parents, author_name, seconds, message = (field.decode("utf-8", "replace") for field in fields)
         yield _Touch(
             sha=sha,
             parents=tuple(parents.split()),
             author_name=author_name,
             authored_at=_time(seconds),
-            subject=subject,
+            message=message[:MAX_MESSAGE].strip(),
             blob=change[3].decode(),
             is_file=change[1] in _REGULAR,
-            path=os.fsdecode(next(tokens, b"")),
+            path=path,
             is_new=change[4] == b"A",
         )
 
@@ -222,19 +262,21 @@ def _asked(ask: IO[bytes], answer: IO[bytes], question: str) -> tuple[bytes, byt
             raise GitFault("the objects cannot be read")
 
 
-def _run(folder: Path, *arguments: str) -> bytes:
+def _run(folder: Path, *arguments: str, limit: float | None = None) -> bytes:
     """Return what a git command prints; raises `GitFault` when it fails or takes too long."""
-    with _process(folder, *arguments) as process:
+    with _process(folder, *arguments, limit=limit) as process:
         printed, said = process.communicate()
         if process.returncode != 0:
-            raise GitFault(said.decode("utf-8", "replace").strip())
+            raise GitFault(said.decode("utf-8", "replace").strip(), printed)
         return printed
 
 
 @contextmanager
-def _process(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+def _process(folder: Path, *arguments: str, limit: float | None = None) -> Iterator[subprocess.Popen[bytes]]:
     """Give out a git process; when the time is over it is ended, with whatever it started."""
     too_slow = Event()
+    seconds = TIME_LIMIT if limit is None else max(limit, 0)
+    slowly = f"git {arguments[0]} took longer than {seconds:.3g} seconds"
 
     def stop() -> None:
         too_slow.set()
@@ -245,17 +287,28 @@ def _process(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]
             _command(folder, *arguments), env=_environment(folder), start_new_session=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         ) as process:  # fmt: skip
-            limit = Timer(TIME_LIMIT, stop)
-            limit.start()
+            timer = Timer(seconds, stop)
+            timer.start()
+            _running.add(process)
             try:
                 yield process
             finally:
-                limit.cancel()
+                timer.cancel()
                 _end(process)
+                _running.discard(process)
     except (GitFault, OSError) as fault:
-        raise GitTooSlow(arguments[0]) if too_slow.is_set() else GitFault(str(fault)) from fault
+        if too_slow.is_set():
+            raise GitTooSlow(slowly, getattr(fault, "printed", b"")) from fault
+        raise GitFault(str(fault)) from fault
     if too_slow.is_set():  # and yet there is an answer: of a child, or of what was ended half-way
-        raise GitTooSlow(arguments[0])
+        raise GitTooSlow(slowly)
+
+
+@atexit.register
+def _end_all() -> None:
+    """End what a thread still waits for: with the interpreter ends whoever would do it."""
+    for process in tuple(_running):
+        _end(process)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

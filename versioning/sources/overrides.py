@@ -4,29 +4,21 @@ from __future__ import annotations
 
 import datetime
 import logging
-import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from threading import Lock
-from typing import Any, Final
+from typing import Any
 
 from versioning import canonical
 from versioning.config import AGENT_OVERRIDE, Config
 from versioning.errors import Invalid
 from versioning.overrides import CodeAgent, applied, withheld
-from versioning.sources import git
 from versioning.sources.files import OverrideFiles, OverrideUnreadable, StoredFile
 from versioning.sources.git import Commit
+from versioning.sources.histories import Histories
 
 logger = logging.getLogger(__name__)
-
-_REMEMBERED: Final = 256
-"""How many files' histories are kept in memory."""
-_REST: Final = 60
-"""Seconds for which git is left alone after it was too slow, so that not every request waits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,17 +66,13 @@ class GitVersion:
 class OverrideSource:
     """The override files below one folder. Every answer is of this moment.
 
-    What is immutable is kept: a history under the commit that it ends in, a parsed file under its
-    content. `depth` says how many commits of a file are looked at.
+    A parsed file is kept under its content. `depth` says how many commits of a file are looked at.
     """
 
     def __init__(self, root: Path, depth: int) -> None:
         self.files = OverrideFiles(root)
-        self.depth = depth
-        self._histories: OrderedDict[tuple[str, Path], tuple[GitVersion, ...]] = OrderedDict()
+        self.histories = Histories(self.files.folder, depth, git_versions)
         self._parsed: dict[str, tuple[object, FileVersion | None]] = {}
-        self._rest_until = 0.0
-        self._lock = Lock()
 
     def current(self, agent: CodeAgent) -> FileVersion | None:
         """Return what the agent's file holds; None without a file, and for one that cannot count.
@@ -110,14 +98,7 @@ class OverrideSource:
 
         Git is asked once where it stands, for however many agents. No history is no error.
         """
-        try:
-            if time.monotonic() >= self._rest_until:
-                head = git.head(self.files.folder)
-                if head is not None:
-                    return partial(self._versions, head)
-        except git.GitTooSlow as fault:
-            self._rest(fault)
-        return lambda _agent: ()
+        return partial(self._versions, self.histories.at_head())
 
     def versions(self, agent: CodeAgent) -> Sequence[GitVersion]:
         """Return the versions that Git has of one agent's file, newest first."""
@@ -127,32 +108,13 @@ class OverrideSource:
         """Make the file hold what counts of a configuration; raises as `OverrideFiles.write`."""
         self.files.write(agent.id, file_content(agent, config))
 
-    def _versions(self, head: str, agent: CodeAgent) -> tuple[GitVersion, ...]:
+    def _versions(
+        self, history_of: Callable[[Path], tuple[GitVersion, ...]], agent: CodeAgent
+    ) -> tuple[GitVersion, ...]:
         try:
-            path = self.files.path(agent.id)
+            return history_of(self.files.path(agent.id))
         except Invalid:
             return ()
-        with self._lock:
-            if (head, path) in self._histories:
-                self._histories.move_to_end((head, path))
-                return self._histories[head, path]
-        try:
-            found = git_versions(git.history(path, self.depth))
-        except git.GitTooSlow as fault:
-            self._rest(fault)
-            return ()
-        except git.GitFault as fault:
-            logger.warning("no history of %s: %s", path.name, fault)
-            return ()
-        with self._lock:
-            self._histories[head, path] = found
-            while len(self._histories) > _REMEMBERED:
-                self._histories.popitem(last=False)
-        return found
-
-    def _rest(self, fault: git.GitTooSlow) -> None:
-        logger.warning("no history for %d seconds: %s", _REST, fault)
-        self._rest_until = time.monotonic() + _REST
 
 
 def file_content(agent: CodeAgent, config: Config) -> bytes:
@@ -185,7 +147,7 @@ def git_versions(commits: Sequence[Commit]) -> tuple[GitVersion, ...]:
                 config=config,
                 digest=digest,
                 changed_fields=AGENT_OVERRIDE.changed(previous, config),
-                change_message=commit.subject,
+                change_message=commit.message,
                 author_name=commit.author_name,
                 created_at=commit.authored_at,
             )
@@ -205,7 +167,7 @@ def _parsed_config(content: bytes) -> Config | None:
 def _config_of(value: Any) -> Config:
     if not isinstance(value, dict):
         raise Invalid.field("file", "must be a JSON object")
-    return AGENT_OVERRIDE.edited({}, value)
+    return AGENT_OVERRIDE.read(value)
 
 
 def _file_version(agent: CodeAgent, stored: StoredFile) -> FileVersion | None:

@@ -44,7 +44,6 @@ class Command(BaseCommand):
             raise CommandError("--workers and --threads must be at least 1")
         _check_settings()
         _check_database()
-        installed.editor().agent.sync_visibility()
         _let_go_of_the_database()
         os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
         # Workers are started afresh and read the settings by this name.
@@ -94,6 +93,7 @@ def _check_settings() -> None:
     """Stop at the start over what would only show at the first request."""
     if settings.EDITOR_THROTTLE:
         parse_rate(settings.EDITOR_THROTTLE)
+    installed.framework()
 
 
 def _check_database() -> None:

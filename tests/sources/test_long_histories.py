@@ -1,0 +1,72 @@
+"""A repository in which Git takes long: nobody waits for it twice, and in the end all is known."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+from threading import current_thread
+
+import pytest
+
+from tests.support.override_files import Repository, long_history, repository
+from versioning.runtime import Agent
+from versioning.sources import git
+from versioning.sources.overrides import OverrideSource
+
+ANSWERS = Agent(id="answers", name="Answers", instructions="code")
+COMMITS = 50_000
+NEWEST = str(COMMITS - 1)
+IN_TIME = 0.25
+"""Seconds in which Git does not get through so many commits, and finds the newest."""
+
+
+@pytest.fixture(scope="module")
+def repo(tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    """A repository of many commits without a commit-graph; only the first and the last are of the file."""
+    made = repository(tmp_path_factory.mktemp("long") / "project")
+    long_history(made, COMMITS)
+    return made
+
+
+def texts(source: OverrideSource) -> list[str]:
+    return [version.config["instructions"] for version in source.versions(ANSWERS)]
+
+
+def eventually(holds: Callable[[], bool]) -> None:
+    until = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def readers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The threads that have asked Git for a history."""
+    asked: list[str] = []
+
+    def noting(path: Path, depth: int, *, limit: float) -> git.History:
+        asked.append(current_thread().name)
+        return read(path, depth, limit=limit)
+
+    read = git.history
+    monkeypatch.setattr(git, "history", noting)
+    return asked
+
+
+def test_what_was_found_in_time_is_kept_and_the_rest_is_read_on_while_nobody_waits(
+    repo: Repository, readers: list[str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(git, "TIME_LIMIT", IN_TIME)
+    monkeypatch.setattr(git, "PATIENCE", 60 / IN_TIME)
+    source = OverrideSource(repo.root, 50)
+    with caplog.at_level(logging.WARNING, "versioning"):
+        assert texts(source) == [NEWEST]
+    assert "git commit-graph write" in caplog.text
+    eventually(lambda: texts(source) == [NEWEST, "0"])
+    assert readers == [current_thread().name, "versioning.sources"]
+    repo.commit("Elsewhere", at="2027-01-01T00:00:00Z")
+    assert texts(source) == [NEWEST, "0"], "what is known, while it is read anew"
+    eventually(lambda: len(readers) == 3)
+    assert readers[2] == "versioning.sources"

@@ -1,0 +1,188 @@
+"""`requestContextSchema`: what can be saved as one, and where it is enforced."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from tests.support.api import AGENTS, Api, Kind
+from tests.support.code import ECHO
+from tests.support.runs import noticed, run
+from tests.support.served import published_agent, published_block, reference, served
+from versioning.models import AgentVersion
+
+SCHEMA = {
+    "type": "object",
+    "required": ["topic"],
+    "properties": {"topic": {"type": "string", "maxLength": 8}, "tier": {"enum": ["gold", "silver"]}},
+    "additionalProperties": False,
+}
+NO_SCHEMAS: dict[str, tuple[Any, str]] = {
+    "an unknown type": ({"type": "objekt"}, "type"),
+    "a fault deep inside": ({"properties": {"a": {"required": "b"}}}, "properties.a.required"),
+    "an unknown dialect": ({"$schema": "http://example.com/own"}, "$schema"),
+    "another dialect inside": (
+        {"properties": {"a": {"$schema": "http://json-schema.org/draft-07/schema#"}}},
+        "properties.a.$schema",
+    ),
+    "a reference out of it": ({"items": {"$ref": "http://127.0.0.1/schema.json"}}, "items.$ref"),
+    "a reference into a file": ({"$ref": "file:///etc/passwd"}, "$ref"),
+    "a reference to nothing": ({"$ref": "#/$defs/gone"}, "$ref"),
+    "no regular expression": ({"properties": {"a": {"pattern": "("}}}, "properties.a.pattern"),
+    "no regular expression as a name": ({"patternProperties": {"[": {}}}, "patternProperties"),
+    "a pattern that is too long": ({"pattern": "a" * 1001}, "pattern"),
+    "one that is too large": ({"description": "x" * 33_000}, ""),
+    "what could not be stopped": ({"unevaluatedProperties": False, "patternProperties": {"a": {}}}, ""),
+}
+
+
+@pytest.mark.parametrize(("schema", "place"), NO_SCHEMAS.values(), ids=NO_SCHEMAS)
+def test_what_is_no_schema_cannot_be_saved(alice: Api, kind: Kind, schema: Any, place: str) -> None:
+    field = ".".join(filter(None, ["requestContextSchema", place]))
+    made = alice.post(kind.path, kind.body(requestContextSchema=schema))
+    assert (made.status, made.fields) == (400, [field])
+    kind.make(alice)
+    saved = alice.patch(kind.url("writer"), {"requestContextSchema": schema})
+    assert (saved.status, saved.fields) == (400, [field])
+    assert len(kind.versions(alice)) == 1
+
+
+@pytest.mark.parametrize("draft", ["draft-04/schema#", "draft-06/schema", "draft-07/schema#"])
+def test_older_drafts_are_schemas_too(alice: Api, kind: Kind, draft: str) -> None:
+    schema = {"$schema": f"http://json-schema.org/{draft}", **SCHEMA, "definitions": {"a": {"$ref": "#"}}}
+    assert kind.make(alice, requestContextSchema=schema)["requestContextSchema"] == schema
+
+
+REFUSED = [
+    (None, ["requestContext.topic"]),
+    ({}, ["requestContext.topic"]),
+    ({"topic": 5}, ["requestContext.topic"]),
+    ({"topic": "much too long"}, ["requestContext.topic"]),
+    ({"topic": "x", "tier": "lead", "more": 1}, ["requestContext.more", "requestContext.tier"]),
+]
+
+
+@pytest.mark.parametrize("verb", ["generate", "stream"])
+@pytest.mark.parametrize(("context", "members"), REFUSED, ids=str)
+def test_a_run_in_a_context_that_is_refused_is_a_400(
+    alice: Api, verb: str, context: Any, members: list[str]
+) -> None:
+    published_agent(alice, model=ECHO, requestContextSchema=SCHEMA)
+    given = {} if context is None else {"requestContext": context}
+    answer = run(alice, verb=verb, **given)
+    assert (answer.status, answer.code, answer.fields) == (400, "request_context_invalid", members)
+
+
+def test_a_run_in_a_context_that_is_not_refused_is_none(alice: Api) -> None:
+    published_agent(alice, model=ECHO, requestContextSchema=SCHEMA)
+    assert run(alice, requestContext={"topic": "x", "tier": "gold"}).status == 200
+    with_versions = {"topic": "x", "versions": {"defaultStatus": "published"}}
+    assert run(alice, requestContext=with_versions).status == 200, "selectors are no member of the context"
+
+
+def test_the_sub_agent_is_named_whose_schema_refuses_the_context(alice: Api) -> None:
+    published_agent(alice, "notes", model=ECHO, requestContextSchema=SCHEMA)
+    published_agent(alice, model=ECHO, agents={"notes": {}})
+    answer = run(alice, requestContext={"topic": 5})
+    assert (answer.status, answer.code, answer.fields) == (
+        400,
+        "request_context_invalid",
+        ["requestContext.topic"],
+    )
+    assert "'notes'" in answer.body["error"]
+    assert run(alice, requestContext={"topic": "x"}).status == 200
+
+
+def test_the_version_that_runs_says_what_is_refused(alice: Api) -> None:
+    published_agent(alice, model=ECHO)
+    AGENTS.save(alice, text="two", requestContextSchema=SCHEMA)
+    assert run(alice).status == 200
+    assert run(alice, query={"status": "draft"}).code == "request_context_invalid"
+
+
+def test_an_agent_is_read_all_the_same_and_says_so(alice: Api) -> None:
+    published_agent(alice, instructions="about {{ topic }}", requestContextSchema=SCHEMA)
+    answer = served(alice)
+    assert noticed(answer) == [("request_context_invalid", "requestContext.topic")]
+    assert noticed(alice.get("/agents").body["writer"]) == noticed(answer)
+    assert served(alice, context={"topic": "x"})["warnings"] == []
+
+
+def test_a_preview_is_given_all_the_same_and_says_so(alice: Api) -> None:
+    published_block(alice, "tone", "Be {{ topic }}.", requestContextSchema=SCHEMA)
+    body: dict[str, Any] = {"blocks": [reference("tone")], "context": {"topic": 5}}
+    answer = alice.post("/stored/agents/preview-instructions", body)
+    assert (answer.status, answer.body["result"]) == (200, "Be 5.")
+    assert noticed(answer.body) == [("request_context_invalid", "requestContext.topic")]
+    assert "'tone'" in answer.body["warnings"][0]["message"]
+    body["context"] = {"topic": "kind"}
+    assert "warnings" not in alice.post("/stored/agents/preview-instructions", body).body
+
+
+def test_the_schema_of_a_block_is_no_schema_of_the_agents_that_use_it(alice: Api) -> None:
+    published_block(alice, "tone", "Be kind.", requestContextSchema=SCHEMA)
+    published_agent(alice, instructions=[reference("tone")], model=ECHO)
+    assert run(alice).status == 200
+
+
+def test_what_was_saved_before_schemas_were_checked_runs_and_can_be_edited(alice: Api) -> None:
+    published_agent(alice, model=ECHO, requestContextSchema=SCHEMA)
+    broken = AgentVersion.objects.get().config_json.replace('"object"', '"objekt"')
+    AgentVersion.objects.update(config_json=broken)
+    answer = run(alice)
+    assert answer.status == 200
+    assert noticed(answer.body) == [("request_context_unchecked", "requestContextSchema")]
+    assert AGENTS.save(alice, text="two")["requestContextSchema"]["type"] == "objekt"
+
+
+LAUGHING = {
+    "$ref": "#/$defs/0",
+    "$defs": {
+        "40": {},
+        **{str(n): {"allOf": [{"$ref": f"#/$defs/{n + 1}"}] * 2} for n in range(40)},
+    },
+}
+HOSTILE: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "a pattern that backtracks": ({"pattern": r"\s+$"}, {"a": " " * 300_000 + "x"}),
+    "a name that is matched": (
+        {"patternProperties": {r"\s+$": {}}},
+        {"a": {" " * 300_000 + "x": 1}},
+    ),
+    "a name that is not matched": (
+        {"patternProperties": {r"\s+$": {}}, "additionalProperties": False},
+        {"a": {" " * 300_000 + "x": 1}},
+    ),
+    "references that double": (LAUGHING, {"a": 1}),
+    "a reference to itself": ({"$ref": "#/properties/a"}, {"a": 1}),
+    "many members that are unevaluated": (
+        {"unevaluatedProperties": False},
+        {"a": {str(number): 1 for number in range(50_000)}},
+    ),
+}
+
+
+@pytest.mark.parametrize(("schema", "context"), HOSTILE.values(), ids=HOSTILE)
+def test_no_schema_keeps_a_thread_busy(
+    alice: Api, schema: dict[str, Any], context: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("versioning.context_schema.SECONDS", 0.2)
+    definitions = {"$defs": schema["$defs"]} if "$defs" in schema else {}
+    member = {name: value for name, value in schema.items() if name != "$defs"}
+    published_agent(alice, model=ECHO, requestContextSchema={"properties": {"a": member}, **definitions})
+    started = time.thread_time()
+    answer = run(alice, requestContext=context)
+    assert time.thread_time() - started < 2
+    assert (answer.status, answer.code, answer.fields) == (400, "request_context_invalid", ["requestContext"])
+
+
+def test_many_equal_items_are_told_apart_quickly(alice: Api) -> None:
+    schema = {"properties": {"a": {"uniqueItems": True}}}
+    published_agent(alice, model=ECHO, requestContextSchema=schema)
+    items = [{"number": number} for number in range(20_000)]
+    started = time.thread_time()
+    assert run(alice, requestContext={"a": items}).status == 200
+    assert time.thread_time() - started < 2
+    assert run(alice, requestContext={"a": [{"n": 1}, {"n": 2}, {"n": 1.0}]}).fields == ["requestContext.a.2"]
+    assert run(alice, requestContext={"a": [1, True, "1", None]}).status == 200

@@ -1,0 +1,327 @@
+"""`requestContextSchema`: which JSON Schemas can be saved, and what one of them refuses. Pure.
+
+Schemas are written by members, contexts by whoever may call; neither may keep a thread busy. So nothing
+is fetched: a reference stays inside of its schema. A schema has a bounded size; its patterns have a
+bounded length, and a library matches them that can be stopped. Checking has a deadline, which is looked
+at for every keyword. What a deadline stops counts as refused.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
+from functools import cache, lru_cache
+from itertools import islice
+from typing import Any, Final
+
+import regex
+from jsonschema import (
+    Draft4Validator,
+    Draft6Validator,
+    Draft7Validator,
+    Draft201909Validator,
+    Draft202012Validator,
+    ValidationError,
+)
+from jsonschema.validators import extend
+from referencing import Registry
+from referencing.exceptions import Unresolvable
+
+from versioning import canonical
+from versioning.errors import Issue
+
+MAX_SCHEMA: Final = 32 * 1024
+"""Bytes of the canonical text of a schema."""
+MAX_PATTERN: Final = 1000
+"""Characters of one pattern."""
+MAX_UNEVALUATED: Final = 1000
+"""Members or items that `unevaluated…` can be asked about: the library takes the square of them."""
+MAX_ISSUES: Final = 20
+SECONDS: Final = 1.0
+"""For how long the processor may check."""
+SCHEMA_FIELD: Final = "requestContextSchema"
+CONTEXT_FIELD: Final = "requestContext"
+
+_DIALECTS: Final[Mapping[str, Any]] = {
+    dialect.ID_OF(dialect.META_SCHEMA).rstrip("#"): dialect
+    for dialect in (
+        Draft4Validator,
+        Draft6Validator,
+        Draft7Validator,
+        Draft201909Validator,
+        Draft202012Validator,
+    )
+}
+_REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+_SHOWN: Final = 60  # characters of a value in a message
+_LONGEST_MESSAGE: Final = 300
+_VERSIONS: Final = "versions"
+
+
+class UnusableSchema(ValueError):
+    """A stored schema that no context can be checked against, saved before schemas were checked."""
+
+
+class _TooSlow(Exception):
+    """The time to check is over."""
+
+
+def schema_fault(schema: Any) -> Issue | None:
+    """Return why such a schema cannot be saved, or None when it can."""
+    found = _compiled(canonical.dump(schema))
+    return found if isinstance(found, Issue) else None
+
+
+def refusals(schema: Mapping[str, Any], context: Mapping[str, Any]) -> list[Issue]:
+    """Return why a schema refuses a context, each under the member's own name; nothing when it does not.
+
+    The `versions` in a context are the caller's selectors, which a schema need not know. Raises
+    `UnusableSchema`.
+    """
+    validator = _compiled(canonical.dump(schema))
+    if isinstance(validator, Issue):
+        raise UnusableSchema(f"{validator.field} {validator.message}")
+    knows_versions = _VERSIONS in (schema.get("properties") or {})
+    values = {name: value for name, value in context.items() if knows_versions or name != _VERSIONS}
+    started = _deadline.set(time.thread_time() + SECONDS)
+    try:
+        errors = list(islice(validator.iter_errors(_brief(values)), MAX_ISSUES))
+    except (_TooSlow, RecursionError):
+        return [Issue(CONTEXT_FIELD, f"cannot be checked within {SECONDS:g} s of processor time")]
+    except Exception as fault:  # noqa: BLE001  of a library, over whatever anybody may send
+        return [Issue(CONTEXT_FIELD, f"cannot be checked: {type(fault).__name__}")]
+    finally:
+        _deadline.reset(started)
+    return [Issue(_path(CONTEXT_FIELD, error), error.message[:_LONGEST_MESSAGE]) for error in errors]
+
+
+_deadline: ContextVar[float] = ContextVar("deadline")
+
+
+def _time_left() -> float:
+    """Return the seconds that are left; raises `_TooSlow` when there are none."""
+    left = _deadline.get() - time.thread_time()
+    if left <= 0:
+        raise _TooSlow
+    return left
+
+
+@lru_cache(maxsize=256)
+def _compiled(text: str) -> Any:
+    """Return what checks contexts against the schema with this text, or the `Issue` of the schema."""
+    if len(text.encode()) > MAX_SCHEMA:
+        return Issue(SCHEMA_FIELD, f"must not be larger than {MAX_SCHEMA // 1024} KiB")
+    schema = json.loads(text)
+    name = schema.get("$schema", Draft202012Validator.META_SCHEMA["$schema"])
+    dialect = _DIALECTS.get(name.rstrip("#")) if isinstance(name, str) else None
+    if dialect is None:
+        return Issue(f"{SCHEMA_FIELD}.$schema", "must name one of the drafts 4 to 2020-12 of JSON Schema")
+    started = _deadline.set(time.thread_time() + SECONDS)
+    try:
+        error = next(_checking(dialect, dialect.META_SCHEMA).iter_errors(_brief(schema)), None)
+        if error is not None:
+            return Issue(_path(SCHEMA_FIELD, error), error.message[:_LONGEST_MESSAGE])
+        validator = _checking(dialect, schema)
+        return _unsafe(schema, validator) or validator
+    except (_TooSlow, RecursionError):
+        return Issue(SCHEMA_FIELD, "is too complicated")
+    except Exception as fault:  # noqa: BLE001  of a library, over whatever anybody may send
+        return Issue(SCHEMA_FIELD, f"is not a JSON Schema that can be used: {type(fault).__name__}")
+    finally:
+        _deadline.reset(started)
+
+
+def _checking(dialect: Any, schema: Mapping[str, Any]) -> Any:
+    # A schema that names its dialect would be handed on to the library's own validator of it.
+    rest = {name: value for name, value in schema.items() if name != "$schema"}
+    return _bounded(dialect)(_brief(rest), registry=Registry())
+
+
+def _unsafe(schema: Any, validator: Any) -> Issue | None:
+    """Return what in a schema leads out of it, or could not be stopped; None when nothing does."""
+    pending: list[tuple[Any, str]] = [(schema, SCHEMA_FIELD)]
+    keywords: set[str] = set()
+    while pending:
+        part, place = pending.pop()
+        if isinstance(part, list):
+            pending.extend((item, f"{place}.{index}") for index, item in enumerate(part))
+            continue
+        if not isinstance(part, dict):
+            continue
+        keywords.update(part)
+        for name, value in part.items():
+            reason = _unsafe_member(name, value, validator, is_root=part is schema)
+            if reason is not None:
+                return Issue(f"{place}.{name}", reason)
+            pending.append((value, f"{place}.{name}"))
+    if {"unevaluatedProperties", "patternProperties"} <= keywords:
+        return Issue(SCHEMA_FIELD, "must not hold both unevaluatedProperties and patternProperties")
+    return None
+
+
+def _unsafe_member(name: str, value: Any, validator: Any, *, is_root: bool) -> str | None:
+    if name == "$schema" and isinstance(value, str) and not is_root:
+        return "may stand at the top only"
+    if name in _REFERENCES and isinstance(value, str):
+        return _reference_fault(value, validator)
+    patterns = [value] if name == "pattern" and isinstance(value, str) else []
+    if name == "patternProperties" and isinstance(value, dict):
+        patterns = list(value)
+    return next(filter(None, map(_pattern_fault, patterns)), None)
+
+
+def _reference_fault(reference: str, validator: Any) -> str | None:
+    if not reference.startswith("#"):
+        return "must refer to something inside of this schema"
+    try:
+        validator._resolver.lookup(reference)  # noqa: SLF001  the library has no other way to ask
+    except Unresolvable:
+        return "refers to nothing in this schema"
+    return None
+
+
+def _pattern_fault(pattern: str) -> str | None:
+    if len(pattern) > MAX_PATTERN:
+        return f"must not be longer than {MAX_PATTERN} characters"
+    try:
+        _expression(pattern)
+    except regex.error as fault:
+        return f"is not a regular expression: {fault}"
+    return None
+
+
+# The keywords that the library would match without a limit, that take the square of what they are
+# asked about, or that would not name the member that is at fault.
+
+
+@lru_cache(maxsize=1024)
+def _expression(pattern: str) -> Any:
+    return regex.compile(pattern)
+
+
+def _matches(pattern: str, text: str) -> bool:
+    try:
+        return _expression(pattern).search(text, timeout=_time_left(), concurrent=True) is not None
+    except TimeoutError:
+        raise _TooSlow from None
+
+
+def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    if validator.is_type(instance, "string") and not _matches(pattern, instance):
+        yield ValidationError(f"does not match the pattern {pattern!r}")
+
+
+def _pattern_properties(validator: Any, by_pattern: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    if validator.is_type(instance, "object"):
+        for pattern, inner in by_pattern.items():
+            for name, value in instance.items():
+                if _matches(pattern, name):
+                    yield from validator.descend(value, inner, path=name, schema_path=pattern)
+
+
+def _additional_properties(validator: Any, inner: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    if not validator.is_type(instance, "object"):
+        return
+    known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
+    for name, value in instance.items():
+        if name in known or any(_matches(pattern, name) for pattern in patterns):
+            continue
+        if inner is False:
+            yield ValidationError("is not expected", path=[name])
+        else:
+            yield from validator.descend(value, inner, path=name)
+
+
+def _required(validator: Any, names: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    if validator.is_type(instance, "object"):
+        for name in names:
+            if name not in instance:
+                yield ValidationError("is required", path=[name])
+
+
+def _unique_items(validator: Any, is_wanted: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    if is_wanted and validator.is_type(instance, "array"):
+        found: set[str] = set()
+        for index, item in enumerate(instance):
+            _time_left()
+            text = canonical.comparable(item)
+            if text in found:
+                yield ValidationError("is in the list already", path=[index])
+                return
+            found.add(text)
+
+
+def _few(check: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a keyword that is asked about few members or items only."""
+
+    def check_few(validator: Any, inner: Any, instance: Any, schema: Any) -> Any:
+        if isinstance(instance, dict | list) and len(instance) > MAX_UNEVALUATED:
+            raise _TooSlow
+        return check(validator, inner, instance, schema)
+
+    return check_few
+
+
+_OWN: Final[Mapping[str, Callable[..., Any]]] = {
+    "pattern": _pattern,
+    "patternProperties": _pattern_properties,
+    "additionalProperties": _additional_properties,
+    "required": _required,
+    "uniqueItems": _unique_items,
+}
+
+
+@cache
+def _bounded(dialect: Any) -> Any:
+    """Return a validator of a dialect that looks at the clock for each keyword."""
+    keywords = {**dialect.VALIDATORS, **_OWN}
+    for name in ("unevaluatedItems", "unevaluatedProperties"):
+        if name in keywords:
+            keywords[name] = _few(keywords[name])
+    return extend(dialect, {name: _timed(check) for name, check in keywords.items()})
+
+
+def _timed(check: Callable[..., Any]) -> Callable[..., Any]:
+    def timed(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
+        _time_left()
+        yield from check(validator, value, instance, schema) or ()
+
+    return timed
+
+
+# Every message of the library shows the value that is at fault, and there can be thousands of them in
+# memory at once: so a value shows little of itself.
+
+
+class _Text(str):
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return super().__repr__() if len(self) <= _SHOWN else f"{self[:_SHOWN]!r}…"
+
+
+class _List(list[Any]):
+    def __repr__(self) -> str:
+        return f"a list of {len(self)}"
+
+
+class _Object(dict[str, Any]):
+    def __repr__(self) -> str:
+        return f"an object of {len(self)}"
+
+
+def _brief(value: Any) -> Any:
+    """Return an equal value that shows little of itself; what is no JSON stays as it is."""
+    if isinstance(value, str):
+        return _Text(value)
+    if isinstance(value, Mapping):
+        return _Object((_brief(name), _brief(member)) for name, member in value.items())
+    if isinstance(value, list | tuple):
+        return _List(map(_brief, value))
+    return value
+
+
+def _path(start: str, error: ValidationError) -> str:
+    return ".".join([start, *map(str, error.absolute_path)])

@@ -1,0 +1,186 @@
+"""The histories of files, read from Git once for each commit; a slow repository keeps nobody waiting.
+
+The request that wants to know asks Git. Where that takes too long, it is given what was found by then;
+from then on a thread asks, with more patience, and requests are given what is known.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from threading import Lock, Thread
+from typing import Final, Generic, TypeVar
+
+from versioning.sources import git
+from versioning.sources.git import Commit
+
+logger = logging.getLogger(__name__)
+
+V = TypeVar("V")
+
+REMEMBERED: Final = 256
+"""How many histories are kept in memory."""
+_REST: Final = 10
+"""For how many times as long as it took in vain Git is left alone."""
+_HEAD: Final = "HEAD"
+_ADVICE: Final = (
+    "requests are given what is known while a thread reads on; run `git commit-graph write --reachable"
+    " --changed-paths` in the repository to make reading quick"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Read(Generic[V]):
+    versions: tuple[V, ...]
+    is_complete: bool
+
+
+class Histories(Generic[V]):
+    """The histories of the files in one folder; `versions_of` says what commits amount to.
+
+    `depth` is how many commits of a file are looked at.
+    """
+
+    def __init__(
+        self, folder: Path, depth: int, versions_of: Callable[[Sequence[Commit]], tuple[V, ...]]
+    ) -> None:
+        self.folder = folder
+        self.depth = depth
+        self._versions_of = versions_of
+        self._read: OrderedDict[tuple[str, Path], _Read[V]] = OrderedDict()
+        self._last: dict[Path, tuple[V, ...]] = {}
+        self._slow: set[Path] = set()
+        """The files that take long; while there is one, no request reads a history."""
+        self._head_hangs = False
+        self._resting_until: dict[Hashable, float] = {}
+        self._waiting: dict[Hashable, Callable[[], object]] = {}
+        self._thread: Thread | None = None
+        self._lock = Lock()
+
+    def at_head(self) -> Callable[[Path], tuple[V, ...]]:
+        """Return what gives the versions of a file, newest first; no history is no error.
+
+        Git is asked once where it stands, for however many files.
+        """
+        if self._head_hangs:
+            self._in_the_background(_HEAD, self._head)
+            return self._known
+        try:
+            head = self._head()
+        except git.GitTooSlow:
+            return self._known
+        return _nothing if head is None else partial(self._at, head)
+
+    def _head(self) -> str | None:
+        """Return where Git stands; raises `GitTooSlow`, after which requests ask no more until it is not."""
+        began = time.monotonic()
+        try:
+            head = git.head(self.folder)
+        except git.GitTooSlow as fault:
+            logger.warning("no new history in %s: %s", self.folder, fault)
+            self._head_hangs = True
+            self._leave_alone(_HEAD, began)
+            raise
+        self._head_hangs = False
+        return head
+
+    def _known(self, path: Path) -> tuple[V, ...]:
+        return self._last.get(path, ())
+
+    def _at(self, head: str, path: Path) -> tuple[V, ...]:
+        with self._lock:
+            held = self._read.get((head, path))
+            if held is not None:
+                self._read.move_to_end((head, path))
+        if held is None and not self._slow:
+            return self._look(head, path)
+        if held is None or not held.is_complete:
+            self._in_the_background(path, partial(self._read_on, head, path))
+        return self._known(path) if held is None else held.versions
+
+    def _read_on(self, head: str, path: Path) -> None:
+        """Read a history with patience; many requests may have asked for it while it was read."""
+        held = self._read.get((head, path))
+        if held is None or not held.is_complete:
+            self._look(head, path, patiently=True)
+
+    def _look(self, head: str, path: Path, *, patiently: bool = False) -> tuple[V, ...]:
+        """Read a history and keep it, as far as it could be read in time."""
+        began = time.monotonic()
+        limit = git.TIME_LIMIT * (git.PATIENCE if patiently else 1)
+        try:
+            found = git.history(path, self.depth, limit=limit)
+        except git.GitFault as fault:
+            logger.warning("no history of %s: %s", path.name, fault)
+            if not isinstance(fault, git.GitTooSlow):
+                return ()
+            found = None
+        seconds = time.monotonic() - began
+        is_slow = found is None or not found.is_complete or seconds > git.TIME_LIMIT / 2
+        (self._slow.add if is_slow else self._slow.discard)(path)
+        if found is None:
+            self._leave_alone(path, began)
+            return self._known(path)
+        read = _Read(versions=self._versions_of(found.commits), is_complete=found.is_complete)
+        self._keep(head, path, read)
+        if not found.is_complete:
+            logger.warning(
+                "the history of %s is not complete after %.3g seconds: %s", path.name, seconds, _ADVICE
+            )
+            if patiently:
+                self._leave_alone(path, began)
+            else:
+                self._in_the_background(path, partial(self._read_on, head, path))
+        return read.versions
+
+    def _keep(self, head: str, path: Path, read: _Read[V]) -> None:
+        with self._lock:
+            self._read[head, path] = read
+            # What ended in another commit and is complete says more than a part of what ends in this one.
+            if read.is_complete or path not in self._last:
+                self._last[path] = read.versions
+            while len(self._read) > REMEMBERED:
+                self._read.popitem(last=False)
+
+    def _leave_alone(self, key: Hashable, began: float) -> None:
+        now = time.monotonic()
+        self._resting_until[key] = now + _REST * (now - began)
+
+    def _is_resting(self, key: Hashable) -> bool:
+        return time.monotonic() < self._resting_until.get(key, 0)
+
+    def _in_the_background(self, key: Hashable, work: Callable[[], object]) -> None:
+        """Let the thread do something, the newest for each key; unless it was in vain a short time ago."""
+        if self._is_resting(key):
+            return
+        with self._lock:
+            self._waiting[key] = work
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = Thread(target=self._work, name="versioning.sources", daemon=True)
+                self._thread.start()
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._thread = None
+                    return
+                key = next(iter(self._waiting))
+                work = self._waiting.pop(key)
+            try:
+                if not self._is_resting(key):
+                    work()
+            except git.GitTooSlow:
+                pass  # it was said already
+            except Exception:
+                logger.exception("a history could not be read")
+                self._leave_alone(key, time.monotonic() - git.TIME_LIMIT)
+
+
+def _nothing(_path: Path) -> tuple[()]:
+    return ()
