@@ -136,7 +136,8 @@ def sections(pieces: Sequence[Span], room: Room, *, context: int = 2) -> list[Se
         if room.is_full:
             room.left_out += _changed_places(part)
         elif isinstance(part, str):
-            fits = len(part) <= room.characters
+            # What did not change must not take the room of what did.
+            fits = len(part) <= room.characters // 10
             found.append(Section(folded=_count_lines(part), text=room.fitting(part) if fits else ""))
             room.lines -= 1
         else:
