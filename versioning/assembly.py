@@ -54,6 +54,7 @@ class Candidate:
     active_version_id: str | None
     selector: Selector
     policy: Blocks
+    is_live: bool
     workspace_id: str | None = None
     published_at: datetime.datetime | None = None
     fallback: Notice | None = None
@@ -72,8 +73,9 @@ class Candidate:
             active_version_id=agent.active_id,
             selector=resolved.selector,
             policy=_policy(resolved),
+            is_live=resolved.is_live,
             workspace_id=agent.workspace_id,
-            published_at=agent.published_since,
+            published_at=resolved.live_since,
             fallback=resolved.fallback,
         )
 
@@ -92,8 +94,9 @@ class Candidate:
             active_version_id=row.active_id if row else None,
             selector=selector,
             policy=_policy(override) if override else Blocks.LIVE,
+            is_live=override.is_live if override else True,
             workspace_id=row.workspace_id if row else None,
-            published_at=row.published_since if override and row else None,
+            published_at=override.live_since if override else None,
         )
 
     def trusts(self, block: FoundBlock) -> bool:
@@ -146,10 +149,9 @@ def _found(block: PromptBlock, policy: Blocks, caller: Caller) -> FoundBlock:
 
 
 def _policy(resolved: Resolved[Agent]) -> Blocks:
-    if resolved.selector.status is Status.DRAFT or resolved.selector.label == "latest":
+    if resolved.selector.asks_for_draft:
         return Blocks.DRAFTS
-    is_active = resolved.version.version_id == resolved.resource.active_id
-    return Blocks.LIVE if is_active else Blocks.READABLE
+    return Blocks.LIVE if resolved.is_live else Blocks.READABLE
 
 
 def _build(candidate: Candidate, context: Mapping[str, Any], found: Found) -> ResolvedAgent:
@@ -171,6 +173,7 @@ def _build(candidate: Candidate, context: Mapping[str, Any], found: Found) -> Re
         metadata=candidate.metadata,
         resolved_version_id=candidate.version_id,
         active_version_id=candidate.active_version_id,
+        is_live=candidate.is_live,
         selector=candidate.selector,
         fallback=candidate.fallback,
         warnings=tuple(_left_out(report) for report in absent),

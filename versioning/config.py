@@ -40,11 +40,15 @@ class ConfigSchema:
             canonical.check(changes)
         except ValueError as fault:
             raise Invalid.field("body", str(fault)) from None
-        clearable = set(self.names) - self._required
-        merged = {**current, **changes}
-        config = {key: value for key, value in merged.items() if value is not None or key not in clearable}
+        config = self.merged(current, changes)
         raise_for_faults(self.whole, config)
         return config
+
+    def merged(self, current: Config, changes: Mapping[str, Any]) -> Config:
+        """Return the configuration with changes laid over it, without checking the result."""
+        clearable = set(self.names) - self._required
+        merged = {**current, **changes}
+        return {key: value for key, value in merged.items() if value is not None or key not in clearable}
 
     def changed(self, before: Config, after: Config) -> list[str]:
         """Return the names of the fields in which two configurations differ."""

@@ -193,6 +193,10 @@ class LabelAnswer(Shape):
     version_id: str
     version_number: int
     kind: Literal["computed", "custom"]
+    released: Annotated[
+        bool,
+        Field(description="Whether whoever may read what is published may read the version by this name."),
+    ]
     updated_at: Time
     updated_by: str | None
 

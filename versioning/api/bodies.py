@@ -95,6 +95,13 @@ class SetLabel(Shape):
     """The body of setting a label."""
 
     version_id: str
+    released: Annotated[
+        bool,
+        Field(
+            description="Whether the version is served under this name to whoever may read what is "
+            "published. As it is when absent; false for a new label."
+        ),
+    ] = UNCHANGED
 
 
 class Preview(Shape):

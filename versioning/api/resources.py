@@ -100,7 +100,7 @@ class ResourceViewSet(EditorViewSet):
     def dependents(self, request: Request, id: str) -> Response:  # noqa: A002
         """List the agents that refer to it."""
         status = Status(request.query_params.get("status", Status.PUBLISHED))
-        self.made_of(self.collection.basis_of_dependents(id, status))
+        self.made_of(self.collection.basis_of_dependents(id))
         return Response(wire.dependents(self.collection.dependents(id, status=status, by=self.caller)))
 
     def export(self, request: Request, id: str) -> Response:  # noqa: A002
@@ -195,8 +195,15 @@ class ResourceViewSet(EditorViewSet):
 
     def set_label(self, request: Request, id: str, name: str) -> Response:  # noqa: A002
         """Set a label on a version, or move it there."""
-        version_id = bodies.read(request, bodies.SetLabel)["versionId"]
-        resource, label = self.collection.label(id, name, version_id, by=self.caller, expect=self._expected)
+        body = bodies.read(request, bodies.SetLabel)
+        resource, label = self.collection.label(
+            id,
+            name,
+            body["versionId"],
+            released=body.get("released"),
+            by=self.caller,
+            expect=self._expected,
+        )
         return tagged(request, wire.label(label), tag=self._tag(resource))
 
     def remove_label(self, request: Request, id: str, name: str) -> Response:  # noqa: A002

@@ -133,6 +133,7 @@ def label(found: Label) -> Wire:
         "versionId": found.version_id,
         "versionNumber": found.version_number,
         "kind": "computed" if found.computed else "custom",
+        "released": found.released,
         "updatedAt": time(found.updated_at),
         "updatedBy": found.updated_by,
     }

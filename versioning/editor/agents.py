@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from django.db.models import F
+from pydantic.alias_generators import to_camel
 
 from versioning import config
 from versioning.access import APPLICATION, Caller, Right
@@ -25,7 +26,7 @@ from versioning.models.basis import Basis
 from versioning.models.versioned import VersionedQuerySet
 from versioning.overrides import CodeAgent, applied, code_config, laid_over, refused
 from versioning.registry import Registry
-from versioning.resolution import Resolved, select
+from versioning.resolution import Resolved, require_drafts, select
 from versioning.selectors import PUBLISHED, Selector, Status
 from versioning.served import ResolvedAgent
 
@@ -122,12 +123,13 @@ class Agents(Collection[Agent]):
         """
         row = self._override_row(resource_id) if self.code.get(resource_id) else None
         is_first = self.code.get(resource_id) is not None and (row is None or row.gone)
+        publish = self.publishes_at_once if publish is None else publish
         if is_first and more.get("expect") is None:
             first = {name: value for name, value in more.items() if name != "expect"}
+            is_change = bool(fields) or any(to_camel(name) in self.model.schema.names for name in first)
             # Somebody may make the override at this very moment; then this is the second update.
             with suppress(IdTaken):
-                publish = self.publishes_at_once if publish is None else publish
-                return self.create(fields, id=resource_id, publish=publish, by=by, **first)
+                return self.create(fields, id=resource_id, publish=publish and is_change, by=by, **first)
         return super().update(resource_id, fields, publish=publish, by=by, **more)
 
     def versions(self, resource_id: str, *, by: Who = APPLICATION) -> History[Agent]:
@@ -172,6 +174,15 @@ class Agents(Collection[Agent]):
                 visibility=agent.visibility, revision=F("revision") + 1
             )
 
+    def _live_config(self, resource: Agent) -> Config | None:
+        config = super()._live_config(resource)
+        # Where no override is published the code is live, which is what an empty one amounts to.
+        return {} if config is None and self._is_override(resource) else config
+
+    def _is_override(self, resource: Agent) -> bool:
+        """Say whether it is the override of an agent that code defines; one elsewhere is none of it."""
+        return self.code.get(resource.pk) is not None and resource.workspace_id == self.code.workspace_id
+
     def _override_row(self, agent_id: str) -> Agent | None:
         """Return the record of a code-defined agent's override; one elsewhere is none of it."""
         return self._with_versions.filter(pk=agent_id, workspace_id=self.code.workspace_id).first()
@@ -182,8 +193,8 @@ class Agents(Collection[Agent]):
 
     def _override(self, row: Agent | None, selector: Selector, by: Caller) -> Resolved[Agent] | None:
         """Return the version of an override that the selector names; None when the code itself serves."""
-        if selector.status is Status.DRAFT or selector.label == "latest":
-            by.require(Right.READ_DRAFTS, self.code.workspace_id)
+        if selector.asks_for_draft:
+            require_drafts(selector, by, self.code.workspace_id)
         if row is not None and row.gone and selector.version_id is None:
             row = None
         if row is None and selector.status is None:

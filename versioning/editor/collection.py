@@ -42,11 +42,13 @@ class Collection(Saving[R]):
         by: Who = APPLICATION,
         **more: Any,
     ) -> Resolved[R]:
-        """Save an edit as `edit` does, and BE CAREFUL: an agent is published by it, at once.
+        """Save an edit, and BE CAREFUL: an agent is published by it, at once.
 
         The one difference between the kinds: `editor.agent.update()` makes a version and serves it
-        from the next read on (`publish=False` keeps it a draft); `editor.prompt.update()` makes a
-        draft that nobody is served (`publish=True` publishes it).
+        from the next read on, as `edit_live` does (`publish=False` keeps it a draft);
+        `editor.prompt.update()` makes a draft that nobody is served, as `edit` does
+        (`publish=True` publishes it).
         """
         publish = self.publishes_at_once if publish is None else publish
-        return self.edit(resource_id, fields, publish=publish, by=by, **more)
+        save = self.edit_live if publish else self.edit
+        return save(resource_id, fields, by=by, **more)

@@ -71,10 +71,15 @@ class Publishing(Reading[R]):
         name: str,
         version_id: str,
         *,
+        released: bool | None = None,
         by: Who = APPLICATION,
         expect: Collection[str] | None = None,
     ) -> tuple[R, Label]:
-        """Set a label on a version, or move it there."""
+        """Set a label on a version, or move it there.
+
+        A released label serves its version, under its name, to whoever may read what is published;
+        None leaves that as it is. For such a label raises as `publish` does.
+        """
         by = caller_of(by)
         fault = ids.label_fault(name)
         with self._changing(resource_id, Right.PUBLISH, by, expect) as resource:
@@ -82,13 +87,17 @@ class Publishing(Reading[R]):
                 raise Invalid.field("name", fault)
             version = self._own_version(resource, version_id)
             row = resource.labels.select_related("updated_by").filter(name=name).first()
-            if row is None or row.version_id != version.pk:
-                before = row.version_id if row else None
-                row = row or self.label_model(resource_id=resource.pk, name=name)
-                row.version_id, row.updated_by_id, row.updated_at = version.pk, by.user_id, timezone.now()
+            is_new, before = row is None, row.version_id if row else None
+            row = row or self.label_model(resource_id=resource.pk, name=name)
+            released = row.released if released is None else released
+            if is_new or row.version_id != version.pk or row.released != released:
+                if released:
+                    self._check_can_go_live(resource, version, by)
+                row.version_id, row.released = version.pk, released
+                row.updated_by_id, row.updated_at = by.user_id, timezone.now()
                 row.save()
                 resource.touch()
-                self._note(Action.LABEL, resource, by, from_version=before, to_version=version.pk, label=name)
+                self._note_label(resource, row, by, from_version=before, to_version=version.pk)
             return resource, custom_label(row, version)
 
     def unlabel(
@@ -107,7 +116,7 @@ class Publishing(Reading[R]):
             row = resource.labels.filter(name=name).first()
             if row is None:
                 raise NotFound
-            self._note(Action.LABEL, resource, by, from_version=row.version_id, label=name)
+            self._note_label(resource, row, by, from_version=row.version_id)
             row.delete()
             resource.touch()
             return resource
@@ -226,11 +235,18 @@ class Publishing(Reading[R]):
         """Move the pointer that serves, once what the version needs is published too."""
         if version.version_id == resource.active_id:
             return
-        refuse_unpublished_blocks(version.config, by)
+        self._check_can_go_live(resource, version, by)
         self._note(
             Action.PUBLISH, resource, by, from_version=resource.active_id, to_version=version.version_id
         )
         self._point(resource, version, by)
+
+    def _check_can_go_live(self, resource: R, version: Snapshot, by: Caller) -> None:
+        """Raise `Invalid` for what keeps a version from being served as published.
+
+        Whatever makes a version readable without the right to drafts asks this first.
+        """
+        refuse_unpublished_blocks(version.config, by)
 
     def _point(self, resource: R, version: Snapshot | None, by: Caller) -> None:
         """Serve this version from now on, or none."""
@@ -302,6 +318,9 @@ class Publishing(Reading[R]):
             to_version=to_version,
             detail=detail,
         )
+
+    def _note_label(self, resource: R, row: Any, by: Caller, **versions: uuid.UUID | None) -> None:
+        self._note(Action.LABEL, resource, by, **versions, label=row.name, released=row.released)
 
 
 def _current_state(resource: VersionedResource) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from versioning import ids
 from versioning.access import APPLICATION, Caller, Right
 from versioning.config import Config, ConfigSchema, raise_for_faults
 from versioning.dependents import (
-    POINTERS,
     Dependents,
     dependents_of,
     refuse_unpublished_blocks,
@@ -62,6 +61,8 @@ class Label:
     version_id: str
     version_number: int
     computed: bool
+    released: bool
+    """Whether whoever may read what is published may read and run the version by this name."""
     updated_at: datetime.datetime
     updated_by: str | None
 
@@ -132,7 +133,7 @@ class Reading(Generic[R]):
     def get(self, resource_id: str, selector: Selector = PUBLISHED, *, by: Who = APPLICATION) -> Resolved[R]:
         """Return a resource with the version that the selector names; raises as `select` does."""
         by = caller_of(by)
-        return select(self._found(resource_id, by), selector, by)
+        return select(self._found(resource_id, by, label=selector.label), selector, by)
 
     def basis(self, resource_id: str) -> Basis | None:
         """Return what the record of a resource depends on; None when on more than rows."""
@@ -152,11 +153,11 @@ class Reading(Generic[R]):
             return basis and basis.and_authors(versions, page)
         return None
 
-    def basis_of_dependents(self, resource_id: str, status: Status) -> Basis | None:
+    def basis_of_dependents(self, resource_id: str) -> Basis | None:
         """Return what the dependents of a resource depend on; None when on more than rows."""
         basis = self.basis(resource_id)
         references = SubAgentReference if self.model is Agent else BlockReference
-        return basis and basis.and_dependents(references, POINTERS[status])
+        return basis and basis.and_dependents(references)
 
     def versions(self, resource_id: str, *, by: Who = APPLICATION) -> History[R]:
         """Return a resource with its versions; raises `Forbidden` without the right to drafts."""
@@ -254,20 +255,22 @@ class Reading(Generic[R]):
         ] + [
             custom_label(row, row.version)
             for row in rows
-            if drafts or str(row.version_id) == resource.active_id
+            if drafts or row.released or str(row.version_id) == resource.active_id
         ]
 
-    def _found(self, resource_id: str, by: Caller) -> R:
-        """Return a resource with the versions it points at and their authors; raises `NotFound`."""
-        return self._one(self._with_authors(by), resource_id)
+    def _found(self, resource_id: str, by: Caller, *, label: str | None = None) -> R:
+        """Return a resource with the versions it points at and their authors; raises `NotFound`.
 
-    def _with_authors(self, by: Caller) -> VersionedQuerySet[R]:
-        return self.list(by=by).select_related(
-            "active_version__author", "latest_version__author", "published_by"
+        With a `label` also one of which nothing but the version of that label can be read.
+        """
+        found = self._readable(by, label=label)
+        return self._one(
+            found.select_related("active_version__author", "latest_version__author", "published_by"),
+            resource_id,
         )
 
-    def _readable(self, by: Caller) -> VersionedQuerySet[R]:
-        return self.all.readable_by(by).select_related("author")
+    def _readable(self, by: Caller, *, label: str | None = None) -> VersionedQuerySet[R]:
+        return self.all.readable_by(by, label=label).select_related("author")
 
     def _one(self, resources: VersionedQuerySet[R], resource_id: str) -> R:
         # An impossible id is refused here, before a database that cannot hold it gets to see it.
@@ -286,6 +289,7 @@ def custom_label(row: Any, version: Snapshot) -> Label:
         version_id=version.version_id,
         version_number=version.number,
         computed=False,
+        released=row.released,
         updated_at=row.updated_at,
         updated_by=row.updated_by.get_username() if row.updated_by else None,
     )
@@ -301,6 +305,7 @@ def _computed_label(name: str, version: Snapshot, resource: VersionedResource) -
         version_id=version.version_id,
         version_number=version.number,
         computed=True,
+        released=False,
         updated_at=moved_at,
         updated_by=mover,
     )

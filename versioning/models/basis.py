@@ -20,7 +20,7 @@ from django.db.models.functions import Cast
 from django.utils import timezone
 
 from versioning.access import Rights, Role
-from versioning.models.agents import Agent, BlockReference
+from versioning.models.agents import Agent, AgentLabel, BlockReference
 from versioning.models.keys import LAST_USED_STEP, USABLE, ApiKey, digest_of, limited
 from versioning.models.prepared import prepared_cursor
 from versioning.models.prompts import PromptBlock
@@ -38,6 +38,7 @@ _TABLES: Final = {
     "agent": Agent._meta.db_table,
     "block": PromptBlock._meta.db_table,
     "reference": BlockReference._meta.db_table,
+    "label": AgentLabel._meta.db_table,
 }
 
 # Every statement below yields what a row is about, and five texts. They come back as one row, as a
@@ -86,13 +87,26 @@ WHERE a.id = %s
 """.format(**_TABLES)
 )
 
+_REFERRING: Final = """
+SELECT a.id, a.revision, a.active_version_id, a.latest_version_id
+FROM {{reference}} f {join} WHERE f.target_id = %s
+"""
 _DEPENDENTS: Final = """
 UNION ALL
 SELECT 'dependent', d.id, CAST(d.revision AS text), CAST(d.active_version_id AS text),
   CAST(d.latest_version_id AS text), NULL
-FROM (SELECT a.* FROM {{reference}} f JOIN {agent} a ON a.{{pointer}}_id = f.version_id
-  WHERE f.target_id = %s LIMIT {most}) d
-""".format(**_TABLES, most=MOST_ROWS + 1)  # noqa: S608  names of tables and a number
+FROM ({referring} LIMIT {most}) d
+""".format(
+    most=MOST_ROWS + 1,
+    referring="UNION".join(  # a published version, a draft, one that a released label may be on
+        _REFERRING.format(join=join.format(**_TABLES))
+        for join in (
+            "JOIN {agent} a ON a.active_version_id = f.version_id",
+            "JOIN {agent} a ON a.latest_version_id = f.version_id",
+            "JOIN {label} l ON l.version_id = f.version_id JOIN {agent} a ON a.id = l.resource_id",
+        )
+    ),
+)
 
 _ITEMS: Final = "SELECT 'item', {columns} FROM ({rows}) items"
 _TOTAL: Final = (
@@ -117,10 +131,10 @@ class Basis:
         """Return what the published resolution of an agent depends on."""
         return cls(_SERVED, (agent_id, agent_id))
 
-    def and_dependents(self, references: type[Reference], pointer: str) -> Basis:
-        """Add the agents that refer to the resource by the version at this pointer, whoever may read them."""
-        sql = _DEPENDENTS.format(reference=references._meta.db_table, pointer=pointer)
-        return Basis(self.sql + sql, self.params * 2)
+    def and_dependents(self, references: type[Reference]) -> Basis:
+        """Add the agents that refer to the resource by anything but history, whoever may read them."""
+        sql = _DEPENDENTS.format(reference=references._meta.db_table)
+        return Basis(self.sql + sql, self.params * 4)
 
     @classmethod
     def of_page(cls, rows: QuerySet[Any], page: slice) -> Basis:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from versioning import canonical
@@ -49,12 +49,20 @@ def within(field: str, workspaces: frozenset[str] | None) -> Q:
 class VersionedQuerySet(models.QuerySet[R]):
     """The words in which resources are asked for; permission is one of them."""
 
-    def readable_by(self, caller: Caller) -> Self:
-        """Keep what the caller may read at all: drafts in own workspaces, else what is published."""
-        published = Q(active_version__isnull=False) & self.published_to(caller)
+    def readable_by(self, caller: Caller, *, label: str | None = None) -> Self:
+        """Keep what the caller may read at all: drafts in own workspaces, else what is published.
+
+        Who asks by a label may also read what has a released label of this name, and nothing published.
+        """
         if caller.scope(Right.READ_DRAFTS) is None:
             return self.all()
-        return self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)) | published)
+        live = Q(active_version__isnull=False)
+        if label is not None:
+            labels: Any = self.model._meta.get_field("labels").related_model
+            released = labels.objects.filter(resource=OuterRef("pk"), name=label, released=True)
+            live |= Q(Exists(released))
+        drafts = within("workspace_id", caller.scope(Right.READ_DRAFTS))
+        return self.filter(drafts | (live & self.published_to(caller)))
 
     def drafts_readable_by(self, caller: Caller) -> Self:
         """Keep those of which the caller may read drafts and history."""

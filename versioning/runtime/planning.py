@@ -101,7 +101,7 @@ class _Planner:
         parents = deque([root])
         while parents:
             parent = parents.popleft()
-            as_part = _is_published(parent)
+            as_part = parent.is_live
             for agent_id in parent.agents:
                 # A published agent opens what it delegates to, also when a draft has knocked before.
                 if agent_id in self.agents or (agent_id in self._missing and not as_part):
@@ -150,7 +150,7 @@ class _Planner:
         except (NotFound, Forbidden):
             return None
         # What runs as a part is the same whoever calls: never the latest in place of a published version.
-        return None if as_part and not _is_published(served) else served
+        return None if as_part and not served.is_live else served
 
     def _unresolved(self, agent_id: str, choice: Choice, *, as_part: bool) -> ResolvedAgent | None:
         reason = "cannot be resolved" if self._catalogue.has_editor else "needs an editor, and there is none"
@@ -161,7 +161,7 @@ class _Planner:
         if agent_id in self._catalogue.code:
             return as_code(self._catalogue.code[agent_id], self._context.values)
         served = self._published(agent_id, as_part=as_part)
-        return served if served is not None and _is_published(served) else None
+        return served if served is not None and served.is_live else None
 
     def _readable(self, agent_id: str) -> bool:
         try:
@@ -193,11 +193,6 @@ class _Planner:
 
     def _warn(self, notice: Notice) -> None:
         self._warnings.setdefault((notice.code, notice.field), notice)
-
-
-def _is_published(served: ResolvedAgent) -> bool:
-    """Say whether this is what published requests get; an agent without any version is as its code says."""
-    return served.resolved_version_id == served.active_version_id
 
 
 def _notices_of(served: ResolvedAgent, root: ResolvedAgent) -> list[Notice]:
