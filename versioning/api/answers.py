@@ -76,6 +76,8 @@ class AgentRecord(Record, fields.AgentFields):
     """A stored agent."""
 
     visibility: Literal["private", "public"]
+    is_favorited: Annotated[bool, Field(description="Whether it is a favorite of the caller's.")]
+    favorite_count: Annotated[int, Field(ge=0, description="How many people have marked it.")]
 
 
 class PromptBlockRecord(Record, fields.PromptBlockFields):
@@ -184,6 +186,21 @@ class Activated(Success):
 
     active_version_id: str
     warnings: list[NoticeAnswer] = []
+
+
+class FavoriteAnswer(Shape):
+    """Whether an agent is a favorite of the caller's, and of how many people."""
+
+    favorited: bool
+    favorite_count: Annotated[int, Field(ge=0)]
+
+
+class ChangeRequestAnswer(Shape):
+    """A change that is proposed to a repository."""
+
+    url: str
+    ref: str
+    id: str | None
 
 
 class LabelAnswer(Shape):

@@ -14,12 +14,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import ViewSet
 
-from versioning import canonical
+from versioning import canonical, ids
 from versioning.access import Caller, Right
 from versioning.api import parameters
 from versioning.api.keeping import made_of
+from versioning.errors import NotFound
 from versioning.fields import Shape
-from versioning.models import VersionedResource
+from versioning.models import Favorited, VersionedResource
 from versioning.models.basis import Basis
 
 _LESS = "-published"
@@ -48,6 +49,12 @@ class EditorViewSet(ViewSet):
         super().initial(request, *args, **kwargs)
         raw = request.META.get("QUERY_STRING", "")
         parameters.check(request.query_params, self.declared(self.action), raw=raw)
+
+    def http_method_not_allowed(self, request: Any, *args: Any, **kwargs: Any) -> Response:
+        """Refuse the method; where the address can be nothing at all there is nothing that it could do."""
+        if ids.fault(kwargs.get("id", "any")):
+            raise NotFound
+        return super().http_method_not_allowed(request, *args, **kwargs)
 
     @classmethod
     def declared(cls, action: str) -> Parameters:
@@ -84,14 +91,19 @@ def content_tag(data: Any) -> str:
     return hashlib.sha256(canonical.dump(data).encode()).hexdigest()[:32]
 
 
-def record_tag(resource: VersionedResource, caller: Caller) -> str:
+def record_tag(resource: VersionedResource, caller: Caller, favorited: Favorited | None = None) -> str:
     """Return the tag of a record, one for all selectors.
 
     Who may not read drafts sees less of the same record, hence another tag: a reader who becomes
-    an editor must not be told that nothing changed.
+    an editor must not be told that nothing changed. So too who marks it as a favorite; what is
+    appended for that does not count in `If-Match`, because a mark is no change of the resource.
     """
-    drafts = caller.may(Right.READ_DRAFTS, resource.workspace_id)
-    return resource.tag if drafts else resource.tag + _LESS
+    tag = resource.tag
+    if not caller.may(Right.READ_DRAFTS, resource.workspace_id):
+        tag += _LESS
+    if favorited is not None and favorited.count:
+        tag += f"-{'own' if favorited.by_caller else 'others'}-{favorited.count}"
+    return tag
 
 
 def expected_tags(request: Request) -> frozenset[str] | None:
@@ -99,7 +111,7 @@ def expected_tags(request: Request) -> frozenset[str] | None:
     given = request.headers.get("If-Match")
     if given is None:
         return None
-    return frozenset(tag.strip('"').removesuffix(_LESS) for tag in _given_tags(given))
+    return frozenset(tag.strip('"').partition("-")[0] for tag in _given_tags(given))
 
 
 def _given_tags(header: str) -> list[str]:

@@ -104,6 +104,13 @@ class SetLabel(Shape):
     ] = UNCHANGED
 
 
+class ChangeRequest(fields.AgentFields):
+    """The body of a change request: the fields to propose, and why."""
+
+    change_message: str | None = None
+    inspect_only: bool = UNCHANGED
+
+
 class Preview(Shape):
     """The body of the preview of instructions."""
 
@@ -131,6 +138,14 @@ def read(request: Request, shape: type[Shape]) -> dict[str, Any]:
     body = as_object(request)
     raise_for_faults(shape, body)
     return body
+
+
+def change_request(request: Request) -> tuple[dict[str, Any], str | None]:
+    """Return the fields to propose, as those of an export, and the message; raises `Invalid`."""
+    body = as_object(request)
+    about = {name: body[name] for name in ("changeMessage", "inspectOnly") if name in body}
+    raise_for_faults(ChangeRequest, about)
+    return body, about.get("changeMessage")
 
 
 def as_object(request: Request) -> dict[str, Any]:

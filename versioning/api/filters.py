@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, cast
 
 import django_filters
-from django.db.models import F, Func, Q, QuerySet, TextField
+from django.db.models import Exists, F, Func, OuterRef, Q, QuerySet, TextField
 from django.db.models.fields.json import KeyTransform
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
@@ -17,7 +18,7 @@ from versioning.access import Caller, Right
 from versioning.api.parameters import query
 from versioning.config import searchable_text
 from versioning.errors import Invalid, Issue
-from versioning.models import Agent, PromptBlock, VersionedResource, Visibility
+from versioning.models import Agent, Favorite, PromptBlock, VersionedResource, Visibility
 from versioning.models.versioned import within
 
 _METADATA_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -74,6 +75,7 @@ class ResourceFilter(django_filters.FilterSet):
             "metadata": "A JSON object: equal in each of its keys.",
             "search": "In id, name, description and text, whatever the case.",
             "hasDraft": "With, or without, a draft that the caller may read.",
+            "favoritedOnly": "`true`: only the caller's favorites.",
         }
         return tuple(
             query(
@@ -157,12 +159,31 @@ class AgentFilter(ResourceFilter):
     """Agents; the published ones when nobody says."""
 
     visibility = django_filters.ChoiceFilter(choices=Visibility.choices)
+    favoritedOnly = django_filters.ChoiceFilter(choices=_YES_NO, method="by_favorite")
 
     default_status = "published"
 
     class Meta:
         model = Agent
         fields: list[str] = []
+
+    def by_favorite(self, rows: Rows, _name: str, value: str) -> Rows:
+        """Keep the caller's favorites, or all."""
+        own = self._favorites.filter(agent_id=OuterRef("pk"))
+        return rows.filter(Exists(own)) if value == "true" else rows
+
+    def keeps(self, resource: VersionedResource) -> bool:
+        """Say whether a record of which no row decides passes the filters, which are valid by now."""
+        only_own = self.form.cleaned_data["favoritedOnly"] == "true"
+        return (not only_own or resource.pk in self._favorite_ids) and super().keeps(resource)
+
+    @property
+    def _favorites(self) -> QuerySet[Favorite]:
+        return Favorite.objects.of(self.caller.user_id)
+
+    @cached_property
+    def _favorite_ids(self) -> frozenset[str]:
+        return frozenset(self._favorites.values_list("agent_id", flat=True))
 
 
 def _wanted_metadata(name: str, value: str) -> dict[str, Any]:
@@ -204,6 +225,7 @@ _KEEPS: dict[str, Callable[[Any, str, Caller], bool]] = {
     "metadata": _has_metadata,
     "search": _has_text,
     "hasDraft": _has_draft,
+    "favoritedOnly": lambda *_: True,  # `AgentFilter.keeps` reads them all at once
 }
 
 

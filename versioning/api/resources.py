@@ -16,7 +16,7 @@ from versioning.api.filters import ResourceFilter
 from versioning.api.paging import Page
 from versioning.editor import Collection
 from versioning.fields import Shape
-from versioning.models import VersionedResource
+from versioning.models import Favorited, VersionedResource
 from versioning.resolution import Resolved
 from versioning.selectors import Status
 
@@ -79,16 +79,18 @@ class ResourceViewSet(EditorViewSet):
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
         """Read a record with the fields of the version that the selector names."""
-        self.made_of(self.collection.basis(id))
-        found = self.collection.get(id, parameters.selector(request.query_params), by=self.caller)
-        data = wire.record(found.resource, found.version, self.caller)
-        return tagged(request, data, tag=self._tag(found.resource))
+        self.made_of(self.collection.basis_of_record(id))
+        return self._record(
+            self.collection.get(id, parameters.selector(request.query_params), by=self.caller)
+        )
 
     def update(self, request: Request, id: str) -> Response:  # noqa: A002
         """Save an edit, as a draft unless `autoPublish` is true."""
         changes, record = bodies.split(bodies.read(request, self.update_body(id)))
         saved = self.collection.edit(id, changes, **record, by=self.caller, expect=self._expected)
-        return tagged(request, wire.saved(saved, self.caller), tag=self._tag(saved.resource))
+        favorited = self._favorited(saved.resource)
+        tag = record_tag(saved.resource, self.caller, favorited)
+        return tagged(request, wire.saved(saved, self.caller, favorited), tag=tag)
 
     def destroy(self, request: Request, id: str) -> Response:  # noqa: A002
         """Delete a resource with its versions and labels."""
@@ -120,9 +122,7 @@ class ResourceViewSet(EditorViewSet):
     def unpublish(self, request: Request, id: str) -> Response:  # noqa: A002
         """Serve no version any more."""
         bodies.read(request, bodies.Nothing)
-        found = self.collection.unpublish(id, by=self.caller, expect=self._expected)
-        data = wire.record(found.resource, found.version, self.caller)
-        return tagged(request, data, tag=self._tag(found.resource))
+        return self._record(self.collection.unpublish(id, by=self.caller, expect=self._expected))
 
     # Versions
 
@@ -226,11 +226,22 @@ class ResourceViewSet(EditorViewSet):
     def _expected(self) -> frozenset[str] | None:
         return expected_tags(self.request)
 
+    def _favorited(self, resource: VersionedResource) -> Favorited | None:
+        return self.collection.favorites_about([resource.pk], by=self.caller).get(resource.pk)
+
     def _tag(self, resource: VersionedResource) -> str:
-        return record_tag(resource, self.caller)
+        return record_tag(resource, self.caller, self._favorited(resource))
+
+    def _record(self, found: Resolved[Any]) -> Response:
+        favorited = self._favorited(found.resource)
+        data = wire.record(found.resource, found.version, self.caller, favorited)
+        return tagged(self.request, data, tag=record_tag(found.resource, self.caller, favorited))
 
     def _records(self, rows: Any) -> Any:
-        return [wire.record(row, row.active or row.latest, self.caller) for row in rows]
+        favorites = self.collection.favorites_about([row.pk for row in rows], by=self.caller)
+        return [
+            wire.record(row, row.active or row.latest, self.caller, favorites.get(row.pk)) for row in rows
+        ]
 
     def _versions(self, resource: VersionedResource | None, rows: Any) -> Any:
         if resource is None:
@@ -243,8 +254,10 @@ class ResourceViewSet(EditorViewSet):
 
     def _made(self, made: Resolved[Any]) -> Response:
         headers = {"Location": self._address(made.resource)}
-        data = wire.saved(made, self.caller)
-        return tagged(self.request, data, tag=self._tag(made.resource), status=201, headers=headers)
+        favorited = self._favorited(made.resource)
+        tag = record_tag(made.resource, self.caller, favorited)
+        data = wire.saved(made, self.caller, favorited)
+        return tagged(self.request, data, tag=tag, status=201, headers=headers)
 
     def _made_version(self, made: Resolved[Any]) -> Response:
         headers = {"Location": f"{self._address(made.resource)}/versions/{made.version.version_id}"}

@@ -12,7 +12,7 @@ from versioning.config import Config
 from versioning.dependents import Dependents
 from versioning.editor.reading import Difference, Label
 from versioning.instructions import BlockReport
-from versioning.models import VersionedResource
+from versioning.models import Favorited, VersionedResource
 from versioning.resolution import Resolved
 from versioning.selectors import Status
 from versioning.served import Notice, ResolvedAgent
@@ -57,7 +57,9 @@ def time(moment: datetime.datetime) -> str:
     return f"{moment.astimezone(datetime.UTC):%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
 
 
-def record(resource: VersionedResource, version: Snapshot, caller: Caller) -> Wire:
+def record(
+    resource: VersionedResource, version: Snapshot, caller: Caller, favorited: Favorited | None = None
+) -> Wire:
     """Return a resource, flat, with the fields of one of its versions."""
     drafts = caller.may(Right.READ_DRAFTS, resource.workspace_id)
     answer = {
@@ -74,14 +76,21 @@ def record(resource: VersionedResource, version: Snapshot, caller: Caller) -> Wi
         "updatedAt": time(resource.updated_at),
         **version.config,
     }
+    if favorited is not None:
+        answer |= {"isFavorited": favorited.by_caller, "favoriteCount": favorited.count}
     visibility = getattr(resource, "visibility", None)
     return answer if visibility is None else {**answer, "visibility": visibility}
 
 
-def saved(resolved: Resolved[Any], caller: Caller) -> Wire:
+def favorite(found: Favorited) -> Wire:
+    """Return what marking an agent as a favorite, or taking the mark away, answers with."""
+    return {"favorited": found.by_caller, "favoriteCount": found.count}
+
+
+def saved(resolved: Resolved[Any], caller: Caller, favorited: Favorited | None = None) -> Wire:
     """Return the record that a save answers with, and what the caller should know about it."""
     return {
-        **record(resolved.resource, resolved.version, caller),
+        **record(resolved.resource, resolved.version, caller, favorited),
         "warnings": [notice(warning) for warning in resolved.warnings],
     }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, NoReturn
 
 from django.db.models import F
 from pydantic.alias_generators import to_camel
@@ -17,8 +17,9 @@ from versioning import config
 from versioning.access import APPLICATION, Caller, Right
 from versioning.assembly import Candidate, all_assembled, assembled
 from versioning.config import Config, ConfigSchema
-from versioning.editor.collection import Collection
+from versioning.editor.favorites import AgentFavorites
 from versioning.editor.reading import History, Who, caller_of
+from versioning.editor.saving import message_or
 from versioning.errors import Forbidden, IdTaken, Invalid, NotFound
 from versioning.instructions import referenced_blocks
 from versioning.models import Agent, AgentLabel, AgentVersion, VersionedResource
@@ -31,7 +32,7 @@ from versioning.selectors import PUBLISHED, Selector, Status
 from versioning.served import ResolvedAgent
 
 
-class Agents(Collection[Agent]):
+class Agents(AgentFavorites):
     """Stored agents, and overrides of those that code defines."""
 
     def __init__(self, code: Registry) -> None:
@@ -161,6 +162,31 @@ class Agents(Collection[Agent]):
         if override is None:
             raise NotFound("This agent is as its code says: there is no override.", code="no_override")
         return applied(agent, override.version.config)
+
+    def require_saving(self, resource_id: str, *, by: Who = APPLICATION) -> None:
+        """Raise `NotFound` or `Forbidden` unless the caller may save an agent, or an override of one."""
+        by = caller_of(by)
+        in_code = resource_id in self.code.readable_by(by)
+        workspace_id = self.code.workspace_id if in_code else self.find(resource_id, by=by).workspace_id
+        by.require(Right.SAVE, workspace_id)
+
+    def request_change(
+        self,
+        resource_id: str,
+        fields: Mapping[str, Any] | None = None,
+        *,
+        message: str | None = None,
+        by: Who = APPLICATION,
+    ) -> NoReturn:
+        """Propose an override to the repository that keeps it, instead of publishing it here.
+
+        Raises as `require_saving` does, `Invalid` for faults of the fields or the message, and else
+        `Invalid` with the code `no_source_control`: nothing can be configured yet to propose it to.
+        """
+        self.require_saving(resource_id, by=by)
+        self.known_fields(fields or {})
+        message_or("", message)
+        raise Invalid.field("id", "is kept in no repository that takes requests", code="no_source_control")
 
     def schema_of(self, resource_id: str) -> ConfigSchema:
         """Return what the snapshots of this agent hold: an override requires nothing."""

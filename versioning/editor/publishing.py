@@ -138,7 +138,7 @@ class Publishing(Reading[R]):
             if if_unused:
                 self._refuse_in_use(resource_id, by)
             self._note(Action.DELETE, resource, by, from_version=resource.active_id)
-            resource.delete()
+            self._delete(resource)
 
     def delete_version(
         self,
@@ -223,6 +223,10 @@ class Publishing(Reading[R]):
     def _store(self, resource: R) -> None:
         """Store what was changed of the row."""
         resource.save()
+
+    def _delete(self, resource: R) -> None:
+        """Delete a resource with all that is stored of it."""
+        resource.delete()
 
     def _forget(self, resource: R, version: Version) -> None:
         """Delete a version that nothing points at."""

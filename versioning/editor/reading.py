@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -25,6 +26,7 @@ from versioning.errors import Invalid, Issue, NotFound
 from versioning.models import (
     Agent,
     BlockReference,
+    Favorited,
     PromptBlock,
     SubAgentReference,
     VersionedResource,
@@ -136,8 +138,12 @@ class Reading(Generic[R]):
         return select(self._found(resource_id, by, label=selector.label), selector, by)
 
     def basis(self, resource_id: str) -> Basis | None:
-        """Return what the record of a resource depends on; None when on more than rows."""
+        """Return what depends on a resource alone depends on; None when on more than rows."""
         return None if ids.fault(resource_id) else Basis.of_record(self.model, resource_id)
+
+    def basis_of_record(self, resource_id: str) -> Basis | None:
+        """Return what the answer with the record of a resource depends on; None when on more than rows."""
+        return self.basis(resource_id)
 
     def basis_of_list(self, rows: QuerySet[R], page: slice) -> Basis | None:
         """Return what a page of a list depends on; None when on more than rows, or on none."""
@@ -237,6 +243,12 @@ class Reading(Generic[R]):
         known = {name: fields[name] for name in self.model.schema.names if fields.get(name) is not None}
         raise_for_faults(self.model.schema.edit, known)
         return known
+
+    def favorites_about(
+        self, resource_ids: AnyCollection[str], *, by: Who = APPLICATION
+    ) -> Mapping[str, Favorited]:
+        """Return, by id, who has marked these resources as favorites; nothing where nobody can."""
+        return {}
 
     def labels(self, resource_id: str, *, by: Who = APPLICATION) -> Labels:
         """Return the labels of the versions that the caller may read, the computed ones first."""

@@ -68,7 +68,7 @@ class Saving(Publishing[R]):
         record = {"metadata": _merged_metadata({}, metadata), "workspace_id": workspace_id}
         record |= self._visibility_of(resource_id, visibility, workspace_id, by)
         publish = self._whether_to_publish(resource_id, workspace_id, by, asked=publish)
-        initial_message = _message_or(INITIAL_MESSAGE, message)
+        initial_message = message_or(INITIAL_MESSAGE, message)
         try:
             with transaction.atomic():
                 resource = self.model.begin(
@@ -110,7 +110,7 @@ class Saving(Publishing[R]):
             changes = _merged(fields, named)
             config = self.schema_of(resource_id).edited(base.config, changes)
             self._refuse(resource_id, changes)
-            message = _message_or(EDIT_MESSAGE, message)
+            message = message_or(EDIT_MESSAGE, message)
             self._edit_record(resource, metadata, visibility, by)
             changed = self.model.schema.changed(base.config, config)
             version = self._append(resource, config, changed, message, by) if changed else resource.latest
@@ -148,7 +148,7 @@ class Saving(Publishing[R]):
             live, draft = self._live_and_draft(resource)
             config = self.schema_of(resource_id).edited(live, changes)
             self._refuse(resource_id, changes)
-            message = _message_or(EDIT_MESSAGE, message)
+            message = message_or(EDIT_MESSAGE, message)
             self._edit_record(resource, metadata, visibility, by)
             version = resource.active or resource.latest
             own = {field: changes.get(field) for field in self.model.schema.changed(live, config)}
@@ -293,7 +293,7 @@ class Saving(Publishing[R]):
     def _copy(self, resource: R, source: Snapshot, message: str | None, by: Caller) -> Version:
         changed = self.model.schema.changed(resource.latest.config, source.config)
         default = f"Restored from version {source.number}"
-        return self._append(resource, source.config, changed, _message_or(default, message), by)
+        return self._append(resource, source.config, changed, message_or(default, message), by)
 
     def _append(self, resource: R, config: Config, changed: list[str], message: str, by: Caller) -> Version:
         if not resource.last_number:
@@ -341,7 +341,8 @@ def _merged_metadata(current: Fields, changes: Fields | None) -> dict[str, Any]:
     return ordered
 
 
-def _message_or(default: str, given: str | None) -> str:
+def message_or(default: str, given: str | None) -> str:
+    """Return the trimmed message, or the default for an empty one; raises `Invalid` when it is too long."""
     message = (given or "").strip()
     if len(message) > MAX_MESSAGE:
         raise Invalid.field("changeMessage", f"must not be longer than {MAX_MESSAGE} characters")

@@ -9,6 +9,7 @@ from versioning.models.agents import (
     Visibility,
 )
 from versioning.models.audit import Action, AuditEntry
+from versioning.models.favorites import Favorite, Favorited
 from versioning.models.keys import ApiKey
 from versioning.models.labels import VersionLabel
 from versioning.models.prompts import PromptBlock, PromptBlockLabel, PromptBlockVersion
@@ -25,6 +26,8 @@ __all__ = [
     "ApiKey",
     "AuditEntry",
     "BlockReference",
+    "Favorite",
+    "Favorited",
     "Membership",
     "PromptBlock",
     "PromptBlockLabel",
