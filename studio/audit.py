@@ -184,7 +184,8 @@ def _detail_of(entry: AuditEntry) -> str:
         return f"{len(detail.get('numbers', []))} versions"
     if entry.action == Action.DELETE_VERSION:
         return f"version {detail.get('number')}"
-    return str(detail.get("label", ""))
+    released = " (released)" if detail.get("released") else ""
+    return f"{detail.get('label', '')}{released}"
 
 
 def _is_uuid(text: str) -> bool:

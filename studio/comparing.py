@@ -130,5 +130,5 @@ class ComparePage(Comparing):
         for version in versions:
             entry = entry_of(resource, version, labels.get(version.version_id, ()), None)
             state = "" if entry.state is State.HISTORICAL else entry.state.value
-            about: list[Any] = [state, *entry.labels, version.change_message[:60]]
+            about: list[Any] = [state, *(label.name for label in entry.labels), version.change_message[:60]]
             yield version.version_id, " · ".join([entry.title, *filter(None, about)])
