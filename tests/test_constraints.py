@@ -22,6 +22,7 @@ from versioning.models import (
     ApiKey,
     AuditEntry,
     BlockReference,
+    Favorite,
     Membership,
     PromptBlock,
     PromptBlockLabel,
@@ -122,6 +123,7 @@ BREACHES: dict[str, Breach] = {
     "api_key_role_known": lambda: rewrite(edgars_key(), role="emperor"),
     "audit_action_known": lambda: rewrite(rows_of(AuditEntry, pk=newest_entry().pk), action="shrug"),
     "block_reference_once": lambda: insert_copies(rows_of(BlockReference)),
+    "favorite_once_per_person": lambda: insert_copies(rows_of(Favorite)),
     "membership_once_per_workspace": lambda: insert_copies(rows_of(Membership)),
     "membership_role_known": lambda: rewrite(rows_of(Membership, user__username="vera"), role="emperor"),
     "sub_agent_reference_once": lambda: insert_copies(rows_of(SubAgentReference)),
@@ -169,7 +171,7 @@ def constraints() -> dict[str, Named]:
 
 @pytest.fixture
 def rows(cast: Cast) -> None:
-    """Two agents and two blocks, all with two versions and a label; an agent that refers to both kinds."""
+    """Two agents and two blocks, all with two versions and a label; a favorite that refers to both kinds."""
     for kind in (AGENTS, PROMPT_BLOCKS):
         for resource_id in ("writer", "other"):
             record = kind.make(cast.alice, resource_id, autoPublish=True)
@@ -178,6 +180,7 @@ def rows(cast: Cast) -> None:
             assert cast.alice.put(label, {"versionId": record["activeVersionId"]}).status == 200
     reference = {"type": "prompt_block_ref", "id": "writer"}
     AGENTS.make(cast.alice, "lead", instructions=[reference], agents={"writer": {}})
+    assert cast.alice.put(AGENTS.url("lead", "favorite")).status == 200
 
 
 def test_every_constraint_of_the_models_is_broken_here() -> None:
