@@ -34,7 +34,7 @@ def scanned(basis: Basis) -> list[str]:
 
 @pytest.fixture
 def thousands(cast: Cast) -> None:
-    """Thousands of agents and blocks, each with a target of its own beside the one that all have; somebody likes them all."""
+    """Thousands of agents, all favorites, and blocks, each with a target of its own beside a common one."""
     grow(0, ROWS)
     for references in (BlockReference, SubAgentReference):
         versions = AgentVersion.objects.values_list("pk", "resource_id")

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from versioning.access import APPLICATION
+from versioning.editor.live_edits import LiveEdits
 from versioning.editor.reading import Who
-from versioning.editor.saving import Saving
 from versioning.models import VersionedResource, VersionLabel
 from versioning.registry import Registry
 from versioning.resolution import Resolved
@@ -15,7 +15,7 @@ from versioning.resolution import Resolved
 R = TypeVar("R", bound=VersionedResource)
 
 
-class Collection(Saving[R]):
+class Collection(LiveEdits[R]):
     """The agents, or the prompt blocks.
 
     `publishes_at_once` is the one difference between the kinds: `update` publishes an agent, and
