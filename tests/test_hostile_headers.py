@@ -179,7 +179,7 @@ def test_a_search_takes_wildcards_for_what_they_are(alice: Api, kind: Kind, wild
         "'; DROP TABLE versioning_agent; --",
         '" OR ""="',
         "{{ 7*7 }}",
-        "x" * 1_000,
+        "x" * 200,
     ],
 )
 def test_a_statement_in_a_filter_is_a_text(alice: Api, kind: Kind, value: str) -> None:

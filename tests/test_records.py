@@ -41,7 +41,9 @@ def test_a_record_holds_who_made_it_where_and_which_version_is_which(alice: Api,
     made = kind.make(alice, metadata={"team": "one"})
     found = alice.get(kind.url("writer")).body
     assert {name: made[name] for name in found} == found
-    expected_members = RECORD_MEMBERS | {"name", kind.text} | ({"visibility"} if kind is AGENTS else set())
+    expected_members = RECORD_MEMBERS | {"name", kind.text}
+    if kind is AGENTS:
+        expected_members |= {"visibility", "isFavorited", "favoriteCount"}
     assert set(found) == expected_members
     assert (found["id"], found["workspaceId"], found["authorId"]) == ("writer", "acme", "alice")
     assert (found["status"], found["activeVersionId"], found["hasDraft"]) == ("draft", None, True)

@@ -130,8 +130,8 @@ def _answers_over_rest(
 def _answers_in_python(stored: Stored, agent_id: str, selected: dict[str, str], text: str) -> None:
     framework = installed.framework()
     agent = framework.get_agent_by_id(agent_id, **_arguments(selected))
-    if agent_id == "answers" and not selected:
-        # The one difference: asked for nothing, Python gives the registered agent itself.
+    if agent_id == "answers" and (not selected or stored.versions[text] is None):
+        # Asked for nothing, or where there is nothing to be applied, Python gives the registered agent.
         assert agent is framework.agents["answers"]
         text = "code"
     else:

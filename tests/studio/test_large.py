@@ -158,7 +158,7 @@ def test_a_very_long_name_takes_one_line(cast: Cast, kind: Kind) -> None:
 
 
 def test_a_schema_with_endless_choices_is_typed_instead(cast: Cast) -> None:
-    schema = {"properties": {"tier": {"type": "string", "enum": [f"tier {n}" for n in range(5_000)]}}}
+    schema = {"properties": {"tier": {"type": "string", "enum": [f"{n}" for n in range(3_000)]}}}
     AGENTS.make(cast.alice, requestContextSchema=schema)
     page = Visitor("edgar").get(page_of(AGENTS, "preview")).content
     assert b'name="given.tier"' in page and b"<option" not in page
