@@ -6,10 +6,14 @@ import datetime
 import json
 import logging
 import logging.config
+from typing import Any, TextIO
 
 import structlog
 
-_OWN_MEMBERS = frozenset({*vars(logging.makeLogRecord({})), "message", "asctime", "taskName"})
+from versioning.redaction import without_secrets
+
+# Django adds the request itself, whose representation has the query parameters in it.
+_LEFT_OUT = frozenset({*vars(logging.makeLogRecord({})), "message", "asctime", "taskName", "request"})
 
 
 class JsonLines(logging.Formatter):
@@ -28,12 +32,27 @@ class JsonLines(logging.Formatter):
             **structlog.contextvars.get_contextvars(),
             "level": record.levelname.lower(),
             "logger": record.name,
-            **{name: value for name, value in vars(record).items() if name not in _OWN_MEMBERS},
+            **{name: value for name, value in vars(record).items() if name not in _LEFT_OUT},
             "timestamp": datetime.datetime.now(datetime.UTC).isoformat()[:26] + "Z",
         }
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         return self._encode(line)
+
+
+class DiscreetHandler(logging.StreamHandler[TextIO]):
+    """Writes to standard error, whatever a line is about, without secrets that it may quote."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        return without_secrets(super().format(record))
+
+
+def _without_request(
+    _logger: Any, _method: str, event: structlog.typing.EventDict
+) -> structlog.typing.EventDict:
+    event.pop("request", None)
+    return event
 
 
 def logging_config(*, debug: bool) -> None:
@@ -43,6 +62,7 @@ def logging_config(*, debug: bool) -> None:
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.stdlib.ExtraAdder(),
+        _without_request,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
     ]
@@ -59,7 +79,7 @@ def logging_config(*, debug: bool) -> None:
             "version": 1,
             "disable_existing_loggers": False,
             "formatters": {"structured": for_people if debug else {"()": JsonLines}},
-            "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "structured"}},
+            "handlers": {"stderr": {"()": DiscreetHandler, "formatter": "structured"}},
             "root": {"handlers": ["stderr"], "level": "WARNING"},
             "loggers": {
                 "versioning": {"level": "INFO"},

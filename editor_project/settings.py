@@ -35,6 +35,7 @@ EDITOR_KEEP_VERSIONS = env.int("EDITOR_KEEP_VERSIONS", default=0)  # 0 keeps all
 EDITOR_MAX_BODY = env.int("EDITOR_MAX_BODY", default=1024 * 1024)  # bytes
 EDITOR_THROTTLE = env.str("EDITOR_THROTTLE", default="")  # such as 600/min; empty is off
 EDITOR_HTTPS = env.bool("EDITOR_HTTPS", default=False)  # a proxy in front takes https
+EDITOR_CLIENT_ADDRESS_HEADER = env.str("EDITOR_CLIENT_ADDRESS_HEADER", default="")  # that a proxy writes
 
 # Without a proxy that writes it the header is anybody's to send, so then it is not believed.
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if EDITOR_HTTPS else None

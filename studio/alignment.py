@@ -2,8 +2,8 @@
 
 Items, or short series of items, that occur once in either are taken as anchors first ("patience"),
 which finds what people would find and costs next to nothing; what is left between them goes to Myers'
-greedy search for the shortest edit. That search is cut off after `MOST_EDITS`, so that no input takes
-more than linear time: what is so different is shown as replaced altogether.
+greedy search for the shortest edit. That search is cut off after `MOST_EDITS`, and all the work together
+when there is no more room for it: what is so different is shown as replaced altogether.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+from studio.room import Room
 
 MOST_EDITS: Final = 200
 SERIES: Final = (1, 3, 8)
@@ -39,24 +41,31 @@ class _Region:
     after_end: int
 
     @property
+    def size(self) -> int:
+        return self.before_end - self.before + self.after_end - self.after
+
+    @property
     def empty(self) -> bool:
         return self.before == self.before_end or self.after == self.after_end
 
 
-def common_runs(before: Sequence[str], after: Sequence[str]) -> list[Run]:
-    """Return the runs of items that both sequences keep, in order and without overlap."""
+def common_runs(before: Sequence[str], after: Sequence[str], room: Room) -> list[Run]:
+    """Return the runs of items that both sequences keep, in order and without overlap.
+
+    The work is taken from the room; where there is none left, only what both begin and end with is found.
+    """
     runs: list[Run] = []
     pending = [_Region(0, len(before), 0, len(after))]
     while pending:
         region = _without_common_ends(before, after, pending.pop(), runs)
         if region.empty:
             continue
-        anchors = _anchors(before, after, region)
+        anchors = _anchors(before, after, region, room)
         if anchors:
             runs.extend(Run(i, j, 1) for i, j in anchors)
             pending.extend(_between(anchors, region))
         else:
-            runs.extend(Run(i, j, 1) for i, j in _shortest_edit(before, after, region))
+            runs.extend(Run(i, j, 1) for i, j in _shortest_edit(before, after, region, room))
     return _joined(sorted(runs))
 
 
@@ -74,13 +83,19 @@ def _without_common_ends(
     return _Region(i, i_end, j, j_end)
 
 
-def _anchors(before: Sequence[str], after: Sequence[str], region: _Region) -> list[tuple[int, int]]:
+def _anchors(
+    before: Sequence[str], after: Sequence[str], region: _Region, room: Room
+) -> list[tuple[int, int]]:
     """Return the longest sequence of places at which the same occurs once in either part."""
+    if not room.works(region.size):
+        return []
     old = before[region.before : region.before_end]
     new = after[region.after : region.after_end]
     if set(old).isdisjoint(new):
         return []
     for length in SERIES if len(old) > SMALL or len(new) > SMALL else SERIES[:1]:
+        if not room.works(region.size):
+            return []
         old_places, new_places = _once(old, length), _once(new, length)
         found = _longest_rising(
             [(place, new_places[series]) for series, place in old_places.items() if series in new_places]
@@ -121,8 +136,12 @@ def _between(anchors: list[tuple[int, int]], region: _Region) -> list[_Region]:
     return [_Region(i, i_end, j, j_end) for (i, j), (i_end, j_end) in zip(starts, ends, strict=True)]
 
 
-def _shortest_edit(before: Sequence[str], after: Sequence[str], region: _Region) -> list[tuple[int, int]]:
+def _shortest_edit(
+    before: Sequence[str], after: Sequence[str], region: _Region, room: Room
+) -> list[tuple[int, int]]:
     """Return the pairs that the shortest edit keeps; none when it takes more than `MOST_EDITS`."""
+    if not room.works(region.size):
+        return []
     old = before[region.before : region.before_end]
     new = after[region.after : region.after_end]
     if set(old).isdisjoint(new):
@@ -134,8 +153,11 @@ def _shortest_edit(before: Sequence[str], after: Sequence[str], region: _Region)
         for diagonal in range(-edits, edits + 1, 2):
             x = _start_on(diagonal, edits, furthest)
             y = x - diagonal
+            start = x
             while x < len(old) and y < len(new) and old[x] == new[y]:
                 x, y = x + 1, y + 1
+            if not room.works(x - start + 1):
+                return []
             furthest[diagonal] = x
             if x >= len(old) and y >= len(new):
                 kept = _walked_back(trail, x, y)

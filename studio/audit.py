@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -13,6 +12,7 @@ from django import forms
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
+from studio.days import DayField, beginning_of, end_of
 from studio.kinds import KINDS
 from studio.rows import code_agents
 from studio.workspaces import AdministrationPage, WorkspacePage
@@ -35,7 +35,36 @@ WORDS: Final[Mapping[str, str]] = {
     Action.ROLE: "changed the role of",
     Action.KEY_ISSUED: "made",
     Action.KEY_REVOKED: "revoked",
+    Action.INVITATION_MADE: "invited",
+    Action.INVITATION_WITHDRAWN: "withdrew the invitation of",
+    Action.WORKSPACE_CREATED: "made",
+    Action.WORKSPACE_RENAMED: "renamed",
 }
+
+
+def _of_role(detail: Mapping[str, Any]) -> str:
+    change = " → ".join(role for role in (detail.get("from"), detail.get("to")) if role)
+    inviter = detail.get("invitedBy")
+    return f"{change}, invited by {inviter}" if inviter else change
+
+
+def _of_key(detail: Mapping[str, Any]) -> str:
+    return ", ".join(filter(None, (detail.get("name"), detail.get("role"))))
+
+
+DETAILS: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
+    Action.ROLE: _of_role,
+    Action.VISIBILITY: lambda detail: f"{detail.get('before')} → {detail.get('after')}",
+    Action.KEY_ISSUED: _of_key,
+    Action.KEY_REVOKED: _of_key,
+    Action.PRUNE: lambda detail: f"{len(detail.get('numbers', []))} versions",
+    Action.DELETE_VERSION: lambda detail: f"version {detail.get('number')}",
+    Action.INVITATION_MADE: lambda detail: str(detail.get("role", "")),
+    Action.INVITATION_WITHDRAWN: lambda detail: str(detail.get("role", "")),
+    Action.WORKSPACE_CREATED: lambda detail: str(detail.get("name", "")),
+    Action.WORKSPACE_RENAMED: lambda detail: f"{detail.get('from')} → {detail.get('to')}",
+}
+"""What the entry of an action says beside its target and versions; the others may name a label."""
 
 
 class AuditForm(forms.Form):
@@ -44,8 +73,8 @@ class AuditForm(forms.Form):
     action = forms.ChoiceField(label="What was done", required=False)
     actor = forms.CharField(label="By whom", required=False, max_length=MAX_TEXT)
     target = forms.CharField(label="To what", required=False, max_length=MAX_TEXT)
-    since = forms.DateField(label="Since", required=False, widget=forms.DateInput(attrs={"type": "date"}))
-    until = forms.DateField(label="Until", required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    since = DayField(label="Since")
+    until = DayField(label="Until")
 
     def __init__(self, data: Any) -> None:
         super().__init__(data, auto_id="filter-%s")
@@ -66,9 +95,9 @@ class AuditForm(forms.Form):
         lookups = {"action": "action", "actor": "actor", "target": "target__icontains"}
         entries = entries.filter(**{lookups[name]: given[name] for name in lookups if name in given})
         if "since" in given:
-            entries = entries.filter(at__gte=_midnight(given["since"]))
+            entries = entries.filter(at__gte=beginning_of(given["since"]))
         if "until" in given:
-            entries = entries.filter(at__lt=_midnight(given["until"]) + datetime.timedelta(days=1))
+            entries = entries.filter(at__lt=end_of(given["until"]))
         return entries
 
 
@@ -169,6 +198,8 @@ def _addresses_of(entries: Sequence[AuditEntry], caller: Caller) -> dict[str, st
 
 
 def _words_of(entry: AuditEntry) -> str:
+    if entry.action == Action.ROLE and entry.detail.get("invitedBy"):
+        return "accepted the invitation for"
     if entry.action == Action.ROLE and not entry.detail.get("from"):
         return "added the member"
     if entry.action == Action.ROLE and not entry.detail.get("to"):
@@ -177,18 +208,8 @@ def _words_of(entry: AuditEntry) -> str:
 
 
 def _detail_of(entry: AuditEntry) -> str:
-    detail = entry.detail
-    if entry.action == Action.ROLE:
-        return " → ".join(role for role in (detail.get("from"), detail.get("to")) if role)
-    if entry.action == Action.VISIBILITY:
-        return f"{detail.get('before')} → {detail.get('after')}"
-    if entry.action in {Action.KEY_ISSUED, Action.KEY_REVOKED}:
-        return ", ".join(filter(None, (detail.get("name"), detail.get("role"))))
-    if entry.action == Action.PRUNE:
-        return f"{len(detail.get('numbers', []))} versions"
-    if entry.action == Action.DELETE_VERSION:
-        return f"version {detail.get('number')}"
-    return str(detail.get("label", ""))
+    describe = DETAILS.get(entry.action)
+    return describe(entry.detail) if describe else str(entry.detail.get("label", ""))
 
 
 def _is_uuid(text: str) -> bool:
@@ -197,10 +218,6 @@ def _is_uuid(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _midnight(day: datetime.date) -> datetime.datetime:
-    return datetime.datetime.combine(day, datetime.time(), tzinfo=datetime.UTC)
 
 
 def _page_number(text: str | None) -> int:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, Value
+from django.db.models.functions import Lower
 from django.http import HttpRequest, JsonResponse
 
 from studio.forms.context import ContextControl
@@ -17,6 +18,7 @@ from studio.summaries import summary_of
 from versioning import ids, installed
 from versioning.access import Caller, Right
 from versioning.models.versioned import within
+from versioning.search import MAX_LENGTH, contains
 
 MOST = 20
 """How many suggestions there are at once."""
@@ -56,11 +58,19 @@ class ChoicesPage(ResourcePage):
 
 
 def matching(kind: StudioKind, text: str, caller: Caller) -> list[Choice]:
-    """Return the first few resources that have the text in the id, or in the name the caller may read."""
+    """Return the first few resources that have the text in the id, or in the name the caller may read.
+
+    There are none for a text longer than what can be searched for.
+    """
     text = text.replace("\x00", "").strip()
+    if len(text) > MAX_LENGTH:
+        return []
     drafts = within("workspace_id", caller.scope(Right.READ_DRAFTS))
-    named = Q(active_version__name__icontains=text) | (drafts & Q(latest_version__name__icontains=text))
-    found = _chosen(kind, Q(pk__icontains=text) | named, caller)
+    in_id, in_active, in_latest = (
+        contains(Lower(column), Lower(Value(text)))
+        for column in ("pk", "active_version__name", "latest_version__name")
+    )
+    found = _chosen(kind, in_id | in_active | (drafts & in_latest), caller)
     return [*_of_code(kind, text, caller), *found][:MOST]
 
 

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from studio.differences import Change, Fate, Section, changes, rows, sections, spans
+from studio.differences import Change, Fate, Section, changes, sections, spans
+from studio.forms.values import json_text
 from studio.forms.words import OPERATORS, in_reading_order, titles, words_of
+from studio.room import Room, shortened
 from versioning import canonical
 from versioning.config import Config, ConfigSchema
 
@@ -28,6 +30,8 @@ class Told(str):
 
 _JOINED_BY = {"AND": "all of:", "OR": "any of:"}
 _ALWAYS = "always"
+_LINES_OF_A_BLOCK = 5
+"""How many lines a block counts as, with its heading."""
 _BLOCK_TITLES = {
     "text": "Text",
     "prompt_block": "Text with a condition",
@@ -44,6 +48,8 @@ class Part:
     fate: Fate
     sections: Sequence[Section]
     note: str = ""
+    left_out: int = 0
+    """How many differences of it the page has no room for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,12 +62,26 @@ class FieldDifference:
     """`added` where the version before had nothing in it, `removed` the other way round."""
     parts: Sequence[Part]
     """Empty when the same is only written in another way."""
+    left_out: int = 0
+    """How many differences the page has no room for, besides those of the parts."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all that differs is shown."""
+        return not self.left_out and not any(part.left_out for part in self.parts)
 
 
-def differences(before: Config, after: Config, schema: ConfigSchema) -> list[FieldDifference]:
-    """Return the fields in which two configurations differ, in the order of the schema."""
+def differences(
+    before: Config, after: Config, schema: ConfigSchema, room: Room | None = None
+) -> list[FieldDifference]:
+    """Return the fields in which two configurations differ, in the order of the schema.
+
+    All of them are taken from the same room, that of a page unless another is given.
+    """
+    room = room or Room()
     return [
-        field_difference(name, before.get(name), after.get(name)) for name in schema.changed(before, after)
+        field_difference(name, before.get(name), after.get(name), room)
+        for name in schema.changed(before, after)
     ]
 
 
@@ -72,25 +92,54 @@ def unchanged_titles(changed: Iterable[FieldDifference], *configs: Config) -> li
     return titles(in_reading_order(same))
 
 
-def field_difference(name: str, before: Any, after: Any) -> FieldDifference:
-    """Return how a field changed; None is a field that is not there."""
+def field_difference(name: str, before: Any, after: Any, room: Room) -> FieldDifference:
+    """Return how a field changed, as far as there is room to show it; None is a field that is not there."""
+    counted = room.left_out
+    found = changes(_readable(before), _readable(after), room)
+    left_out = room.left_out - counted
+    parts: list[Part] = []
+    for number, change in enumerate(found):
+        if room.is_full:
+            left_out += len(found) - number
+            break
+        parts.append(_part(name, change, room))
     return FieldDifference(
         name=name,
         title=words_of(name).title,
         fate=_fate_of(before, after),
-        parts=[_part(name, change) for change in changes(_readable(before), _readable(after))],
+        parts=parts,
+        left_out=left_out,
     )
 
 
-def shown(name: str, value: Any) -> list[tuple[str, str]]:
-    """Return the value of a field as (title, text) pairs: instructions by block, the rest as a whole."""
-    readable = _readable(value)
-    if name == "instructions" and isinstance(value, list):
-        return [
-            (f"{place}. {_BLOCK_TITLES[block['type']]}", _as_text(block))
-            for place, block in enumerate(readable, 1)
-        ]
-    return [("", _as_text(readable))]
+@dataclass(frozen=True, kw_only=True)
+class ShownText:
+    """A piece of a saved field."""
+
+    title: str
+    text: str
+    left_out: int = 0
+    """How many characters the page has no room for."""
+
+
+def shown(name: str, value: Any, room: Room) -> list[ShownText]:
+    """Return the value of a field in pieces: instructions by block, the rest as a whole."""
+    if name != "instructions" or not isinstance(value, list):
+        return [_shown_text("", _as_text(_readable(value)), room)]
+    pieces = []
+    for place, block in enumerate(value, 1):
+        if room.is_full:
+            pieces.append(ShownText(title=f"And {len(value) - place + 1} more blocks", text=""))
+            break
+        room.lines -= _LINES_OF_A_BLOCK
+        title = f"{place}. {_BLOCK_TITLES[block['type']]}"
+        pieces.append(_shown_text(title, _as_text(_readable(block)), room))
+    return pieces
+
+
+def _shown_text(title: str, text: str, room: Room) -> ShownText:
+    fitting = room.fitting(text)
+    return ShownText(title=title, text=fitting, left_out=len(text) - len(fitting))
 
 
 def _fate_of(before: Any, after: Any) -> Fate:
@@ -99,14 +148,21 @@ def _fate_of(before: Any, after: Any) -> Fate:
     return Fate.REMOVED if after is None else Fate.CHANGED
 
 
-def _part(name: str, change: Change) -> Part:
-    fate, note = change.fate, ""
+def _part(name: str, change: Change, room: Room) -> Part:
+    fate, note, counted = change.fate, "", room.left_out
     if fate is Fate.MOVED:
         note, texts = f"stood at {change.before} before", (_as_text(change.after),) * 2
     else:
         fate = fate if change.path else _fate_of(change.before, change.after)
         texts = _texts(change.before, change.after, fate)
-    return Part(title=_title(name, change.path), fate=fate, note=note, sections=sections(rows(spans(*texts))))
+    told = sections(spans(*texts, room), room)
+    return Part(
+        title=shortened(_title(name, change.path)),
+        fate=fate,
+        note=note,
+        sections=told,
+        left_out=room.left_out - counted,
+    )
 
 
 def _texts(before: Any, after: Any, fate: Fate) -> tuple[str, str]:
@@ -145,7 +201,7 @@ def _as_text(value: Any) -> str:
 
 
 def _as_json(value: Any) -> str:
-    return canonical.dump(_as_saved(value), indent=2)
+    return json_text(_as_saved(value)) or canonical.dump(value)
 
 
 def _as_saved(value: Any) -> Any:

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 
 from studio.compared import FieldDifference, differences, field_difference, unchanged_titles
 from studio.pages import ResourcePage
+from studio.room import Room
 from studio.timeline import Timeline, entry_of, labels_of, previous_of
 from versioning.access import Right
 from versioning.config import Config
@@ -75,7 +76,8 @@ class ComparePage(Comparing):
             both = self.effective(before.version), self.effective(after.version)
             return self.effects(before.version, after.version), both
         old, new, found = self.collection.compare(self.resource_id, before.id, after.id, by=self.caller)
-        fields = [field_difference(one.field, one.previous, one.current) for one in found]
+        room = Room()
+        fields = [field_difference(one.field, one.previous, one.current, room) for one in found]
         return fields, (old.version.config, new.version.config)
 
     def _sides(self, resource: VersionedResource) -> tuple[Side | None, Side]:

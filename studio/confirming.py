@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from studio.kinds import AGENT
 from studio.pages import ResourcePage
+from studio.room import shortened
 from versioning.access import Right
 from versioning.dependents import Dependents
 from versioning.errors import EditConflict, Invalid, NotFound
@@ -48,7 +49,8 @@ class WithUsers(ResourcePage):
         agents = found.readable[:SHOWN_DEPENDENTS]
         return Users(
             shown=[
-                (agent_id, name or agent_id, AGENT.address("change", agent_id)) for agent_id, name in agents
+                (agent_id, shortened(name or agent_id), AGENT.address("change", agent_id))
+                for agent_id, name in agents
             ],
             more=len(found.readable) - len(agents),
             hidden=found.hidden_count,

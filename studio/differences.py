@@ -1,7 +1,8 @@
 """What changed between two versions, in a form that people can read. Pure.
 
 Text is compared by line, and what changed within lines by word; JSON by its members and items.
-Nothing is lost on the way: from the spans of a text both versions can be put together again.
+Nothing is lost on the way: from the spans of a text both versions can be put together again. Of what is
+too large for a page, what is left out is counted.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import groupby, zip_longest
+from itertools import groupby
 from typing import Any, Final
 
 from studio.alignment import common_runs
+from studio.room import Room
 from versioning import canonical
 
 
@@ -63,15 +65,14 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Rows that stand together; folded ones did not change and are far from what did."""
+    """Lines that stand together; folded ones did not change and are far from what did."""
 
-    rows: tuple[Row, ...]
-    folded: bool
-
-    @property
-    def text(self) -> str:
-        """The text of rows that did not change."""
-        return "\n".join("".join(span.text for span in row.spans) for row in self.rows)
+    rows: tuple[Row, ...] = ()
+    """The lines, unless they are folded."""
+    folded: int = 0
+    """How many lines are folded."""
+    text: str = ""
+    """The text of folded lines; empty where the page has no room for it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,79 +93,89 @@ _WORDS: Final = re.compile(
 )
 MOST_BY_WORD: Final = 1_000_000
 """How many characters are compared by word at most; more than that are shown as replaced altogether."""
+_MARKS: Final = 12
+"""How many characters the marks around a piece count as."""
 _LEAST_KEPT: Final = 0.3
 """The part of the shorter text that must stay for a comparison by word to be worth reading."""
 
 
-def spans(before: str, after: str) -> list[Span]:
+def spans(before: str, after: str, room: Room) -> list[Span]:
     """Return the pieces of both texts in reading order; of a replaced piece the old one comes first.
 
     Without the added pieces they make up `before`, without the removed ones `after`.
     """
     old, new = _LINES.findall(before), _LINES.findall(after)
     found: list[Span] = []
-    for fate, gone, come in _pieces(old, new):
+    for fate, gone, come in _pieces(old, new, room):
         if fate is Fate.KEPT:
             found.append(Span(Fate.KEPT, gone))
         else:
-            found.extend(_by_word(gone, come))
+            found.extend(_by_word(gone, come, room))
     return _on_whole_lines(_merged(found))
 
 
-def rows(pieces: Sequence[Span]) -> list[Row]:
-    """Return the lines that the pieces make, numbered in both versions."""
-    found: list[Row] = []
-    line: list[Span] = []
-    before = after = 1
-    for piece in pieces:
-        *ended, rest = piece.text.split("\n")
-        for text in ended:
-            found.append(_row([*line, Span(piece.fate, text)], piece.fate, before, after))
-            line = []
-            before += piece.fate is not Fate.ADDED
-            after += piece.fate is not Fate.REMOVED
-        line.append(Span(piece.fate, rest))
-    if any(piece.text for piece in line):
-        found.append(_row(line, None, before, after))
-    return [
-        replace(row, shows_break=True) if _shows_break(row, following) else row
-        for row, following in zip_longest(found, found[1:])
-    ]
+def rows(pieces: Sequence[Span], before: int = 1, after: int = 1) -> Iterator[Row]:
+    """Yield the lines that the pieces make, numbered in both versions from these numbers on."""
+    last: Row | None = None
+    for row in _rows(pieces, before, after):
+        if last is not None:
+            yield replace(last, shows_break=True) if _shows_break(last, row) else last
+        last = row
+    if last is not None:
+        yield replace(last, shows_break=True) if _shows_break(last, None) else last
 
 
-def sections(lines: Sequence[Row], *, context: int = 2) -> list[Section]:
-    """Return the lines in sections: what changed, with some lines around it, and the rest folded."""
-    changed = [place for place, row in enumerate(lines) if row.fate is not Fate.KEPT]
-    shown = {
-        near
-        for place in changed
-        for near in range(max(0, place - context), min(len(lines), place + context + 1))
-    }
+def sections(pieces: Sequence[Span], room: Room, *, context: int = 2) -> list[Section]:
+    """Return the lines in sections: what changed, with some lines around it, and the rest folded.
+
+    They are taken from the room; what finds none is left out, and counted there.
+    """
     found: list[Section] = []
-    start = 0
-    for place in range(1, len(lines) + 1):
-        if place == len(lines) or (place in shown) != (start in shown):
-            found.append(Section(tuple(lines[start:place]), folded=start not in shown))
-            start = place
-    # A line by itself takes no more room than the remark that it is folded.
-    return [replace(section, folded=section.folded and len(section.rows) > 1) for section in found]
+    before = after = 1
+    for part in _folded(pieces, context):
+        if room.is_full:
+            room.left_out += _changed_places(part)
+        elif isinstance(part, str):
+            # What did not change must not take the room of what did.
+            fits = len(part) <= room.characters // 10
+            found.append(Section(folded=_count_lines(part), text=room.fitting(part) if fits else ""))
+            room.lines -= 1
+        else:
+            found.append(Section(rows=tuple(_fitting(part, room, before, after))))
+        for piece in [Span(Fate.KEPT, part)] if isinstance(part, str) else part:
+            breaks = piece.text.count("\n")
+            before += breaks * (piece.fate is not Fate.ADDED)
+            after += breaks * (piece.fate is not Fate.REMOVED)
+    return found
 
 
-def changes(before: Any, after: Any, path: tuple[str, ...] = ()) -> list[Change]:
-    """Return what is different inside of two JSON values, in the order of the keys and items."""
+def changes(before: Any, after: Any, room: Room, path: tuple[str, ...] = ()) -> list[Change]:
+    """Return what is different inside of two JSON values, in the order of the keys and items.
+
+    Each is taken from the room; those that find none are left out, and counted there.
+    """
+    if isinstance(before, dict) and isinstance(after, dict):
+        return _changed_members(before, after, room, path)
+    if isinstance(before, list) and isinstance(after, list):
+        return _changed_items(before, after, room, path)
     if canonical.same(before, after):
         return []
-    if isinstance(before, dict) and isinstance(after, dict):
-        return _changed_members(before, after, path)
-    if isinstance(before, list) and isinstance(after, list):
-        return _changed_items(before, after, path)
-    return [Change(path=path, fate=Fate.CHANGED, before=before, after=after)]
+    return _noted(Change(path=path, fate=Fate.CHANGED, before=before, after=after), room)
 
 
-def _pieces(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Fate, str, str]]:
+def _noted(change: Change, room: Room) -> list[Change]:
+    """Return the change, if there is room for it."""
+    if room.changes <= 0:
+        room.left_out += 1
+        return []
+    room.changes -= 1
+    return [change]
+
+
+def _pieces(old: Sequence[str], new: Sequence[str], room: Room) -> Iterator[tuple[Fate, str, str]]:
     """Yield what is kept, and between it what goes and what comes in its place."""
     i = j = 0
-    for run in [*common_runs(old, new), None]:
+    for run in [*common_runs(old, new, room), None]:
         i_end, j_end = (run.before, run.after) if run else (len(old), len(new))
         if i < i_end or j < j_end:
             yield Fate.CHANGED, "".join(old[i:i_end]), "".join(new[j:j_end])
@@ -174,14 +185,14 @@ def _pieces(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Fate, str,
             yield Fate.KEPT, kept, kept
 
 
-def _by_word(before: str, after: str) -> list[Span]:
+def _by_word(before: str, after: str, room: Room) -> list[Span]:
     """Return the pieces of two texts by word, or as a whole where hardly a word is kept."""
     as_a_whole = [Span(Fate.REMOVED, before), Span(Fate.ADDED, after)]
     if len(before) + len(after) > MOST_BY_WORD:
         return as_a_whole
     found = []
     kept_length = 0
-    for fate, gone, come in _pieces(_WORDS.findall(before), _WORDS.findall(after)):
+    for fate, gone, come in _pieces(_WORDS.findall(before), _WORDS.findall(after), room):
         # A gap between two changed words is not worth keeping: "the cat" became "a dog" in one step.
         if fate is Fate.KEPT and (not gone.isspace() or "\n" in gone):
             found.append(Span(Fate.KEPT, gone))
@@ -224,6 +235,93 @@ def _on_whole_lines(pieces: list[Span]) -> list[Span]:
     return _merged(found)
 
 
+def _folded(pieces: Sequence[Span], context: int) -> Iterator[list[Span] | str]:
+    """Yield the pieces that stand near a change, and between them the text of whole lines that do not."""
+    near: list[Span] = []
+    for place, piece in enumerate(pieces):
+        first, last = place == 0, place == len(pieces) - 1
+        start, end = 0, len(piece.text)
+        if piece.fate is Fate.KEPT and not first:
+            # The line in which the change ends counts as changed.
+            start = _after_lines(piece.text, context + (not pieces[place - 1].text.endswith("\n")))
+        if piece.fate is Fate.KEPT and not last:
+            end = _before_lines(piece.text, context)
+        middle = piece.text[start:end] if piece.fate is Fate.KEPT else ""
+        # A line by itself takes no more room than the remark that it is folded.
+        if _count_lines(middle) <= 1:
+            near.append(piece)
+            continue
+        near.append(Span(Fate.KEPT, piece.text[:start]))
+        if any(one.text for one in near):
+            yield near
+        yield middle
+        near = [Span(Fate.KEPT, piece.text[end:])]
+    if any(one.text for one in near):
+        yield near
+
+
+def _after_lines(text: str, count: int) -> int:
+    """Return where the line after the first few begins; the end of the text when there is none."""
+    place = 0
+    for _ in range(count):
+        place = text.find("\n", place) + 1
+        if not place:
+            return len(text)
+    return place
+
+
+def _before_lines(text: str, count: int) -> int:
+    """Return where the last few whole lines begin."""
+    place = len(text)
+    for _ in range(count + 1):
+        place = text.rfind("\n", 0, place)
+        if place < 0:
+            return 0
+    return place + 1
+
+
+def _count_lines(text: str) -> int:
+    return text.count("\n") + (not text.endswith("\n")) if text else 0
+
+
+def _changed_places(part: list[Span] | str) -> int:
+    if isinstance(part, str):
+        return 0
+    return sum(fate is False for fate, _ in groupby(part, lambda piece: piece.fate is Fate.KEPT))
+
+
+def _fitting(part: list[Span], room: Room, before: int, after: int) -> list[Row]:
+    """Return the lines that the pieces make, as far as there is room for them; the last one may be cut."""
+    found: list[Row] = []
+    is_cut = False
+    for row in rows(part, before, after):
+        if is_cut or room.is_full:
+            told = [piece for shown in found for piece in shown.spans]
+            room.left_out += max(_changed_places(part) - _changed_places(told), not is_cut)
+            break
+        room.lines -= 1
+        pieces = [Span(piece.fate, room.fitting(piece.text)) for piece in row.spans]
+        room.characters -= _MARKS * len(pieces)
+        is_cut = sum(len(piece.text) for piece in pieces) < sum(len(piece.text) for piece in row.spans)
+        room.left_out += is_cut
+        found.append(replace(row, spans=tuple(piece for piece in pieces if piece.text)) if is_cut else row)
+    return found
+
+
+def _rows(pieces: Sequence[Span], before: int, after: int) -> Iterator[Row]:
+    line: list[Span] = []
+    for piece in pieces:
+        *ended, rest = piece.text.split("\n")
+        for text in ended:
+            yield _row([*line, Span(piece.fate, text)], piece.fate, before, after)
+            line = []
+            before += piece.fate is not Fate.ADDED
+            after += piece.fate is not Fate.REMOVED
+        line.append(Span(piece.fate, rest))
+    if any(piece.text for piece in line):
+        yield _row(line, None, before, after)
+
+
 def _shows_break(row: Row, following: Row | None) -> bool:
     # Where a whole line follows that came or went too, the line break is the one before it.
     is_told = following is not None and following.fates == {row.ends}
@@ -241,41 +339,56 @@ def _row(line: list[Span], ends: Fate | None, before: int, after: int) -> Row:
     )
 
 
-def _changed_members(before: dict[str, Any], after: dict[str, Any], path: tuple[str, ...]) -> list[Change]:
+def _changed_members(
+    before: dict[str, Any], after: dict[str, Any], room: Room, path: tuple[str, ...]
+) -> list[Change]:
     found: list[Change] = []
     for key in dict.fromkeys([*before, *after]):
         place = (*path, key)
         if key not in after:
-            found.append(Change(path=place, fate=Fate.REMOVED, before=before[key]))
+            found += _noted(Change(path=place, fate=Fate.REMOVED, before=before[key]), room)
         elif key not in before:
-            found.append(Change(path=place, fate=Fate.ADDED, after=after[key]))
+            found += _noted(Change(path=place, fate=Fate.ADDED, after=after[key]), room)
         else:
-            found += changes(before[key], after[key], place)
+            found += changes(before[key], after[key], room, place)
     return found
 
 
-def _changed_items(before: list[Any], after: list[Any], path: tuple[str, ...]) -> list[Change]:
+def _changed_items(before: list[Any], after: list[Any], room: Room, path: tuple[str, ...]) -> list[Change]:
     """Return the changes of a list: items that are equal are found again wherever they stand."""
     old, new = [canonical.comparable(item) for item in before], [canonical.comparable(item) for item in after]
     gone, come = set(range(len(old))), set(range(len(new)))
-    found: list[tuple[int, list[Change]]] = []
+    # Where it is told, what became of the item, and its places before and after.
+    found: list[tuple[int, Fate, int, int]] = []
     gaps: list[tuple[range, range]] = []
     i = j = 0
-    for run in [*common_runs(old, new), None]:
+    for run in [*common_runs(old, new, room), None]:
         i_end, j_end = (run.before, run.after) if run else (len(old), len(new))
         gaps.append((range(i, i_end), range(j, j_end)))
         if run:
             i, j = i_end + run.length, j_end + run.length
             gone -= set(range(i_end, i))
             come -= set(range(j_end, j))
-    for i, j in _moves(old, new, gone, come):
-        moved = Change(path=(*path, str(j + 1)), fate=Fate.MOVED, before=i + 1, after=after[j])
-        found.append((j, [moved]))
-    for i, j in [pair for gap in gaps for pair in _alike(before, after, gap, gone, come)]:
-        found.append((j, changes(before[i], after[j], (*path, str(j + 1)))))
-    found += [(i, [Change(path=(*path, str(i + 1)), fate=Fate.REMOVED, before=before[i])]) for i in gone]
-    found += [(j, [Change(path=(*path, str(j + 1)), fate=Fate.ADDED, after=after[j])]) for j in come]
-    return [change for _, some in sorted(found, key=lambda entry: entry[0]) for change in some]
+    found += [(j, Fate.MOVED, i, j) for i, j in _moves(old, new, gone, come)]
+    found += [(j, Fate.CHANGED, i, j) for gap in gaps for i, j in _alike(before, after, gap, gone, come)]
+    found += [(i, Fate.REMOVED, i, i) for i in gone]
+    found += [(j, Fate.ADDED, j, j) for j in come]
+    found.sort(key=lambda entry: entry[0])
+    told: list[Change] = []
+    for number, (place, fate, i, j) in enumerate(found):
+        if room.changes <= 0:
+            room.left_out += len(found) - number
+            break
+        inside = (*path, str(place + 1))
+        if fate is Fate.CHANGED:
+            told += changes(before[i], after[j], room, inside)
+        elif fate is Fate.MOVED:
+            told += _noted(Change(path=inside, fate=fate, before=i + 1, after=after[j]), room)
+        else:
+            is_gone = fate is Fate.REMOVED
+            sides = {"before": before[i]} if is_gone else {"after": after[j]}
+            told += _noted(Change(path=inside, fate=fate, **sides), room)
+    return told
 
 
 def _moves(old: list[str], new: list[str], gone: set[int], come: set[int]) -> list[tuple[int, int]]:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from studio.forms.fields import changes, rebased, shown
+from studio.forms.fields import changes, rebased, shown, too_large
 from studio.forms.inputs import Input, Reading, Shown
 from studio.forms.rules import show_rules
 from studio.forms.values import json_text, read_json
 from studio.forms.words import IN_CODE, WITHHELD, Words, words_of
+from studio.room import shortened
 from versioning import canonical
 from versioning.config import Config, ConfigSchema
 from versioning.errors import Invalid, Issue
@@ -27,6 +28,8 @@ _TEMPLATES = {
     "tools": "offered",
     "agents": "offered",
 }
+EXCERPT = 2_000
+"""How many characters are shown of a field that cannot be edited here."""
 NEW = "NEW"
 """What the names of the controls of an empty row begin with; the script puts the row's own in its place."""
 
@@ -46,6 +49,11 @@ class FieldView:
     """What was saved, as text."""
 
     @property
+    def excerpt(self) -> str:
+        """The beginning of what was saved."""
+        return shortened(self.saved, EXCERPT)
+
+    @property
     def template(self) -> str:
         """The template that shows its controls."""
         return f"studio/edit/{_TEMPLATES.get(self.name, 'json')}.html"
@@ -61,6 +69,8 @@ class EditForm:
     """What code keeps."""
     kept: Sequence[FieldView] = ()
     """What an override holds and never applies."""
+    large: Sequence[FieldView] = ()
+    """What the page has no room for; saving leaves it as it is."""
 
     @property
     def set_in_more(self) -> list[str]:
@@ -85,10 +95,13 @@ class EditForm:
                 if name in APPLIED_FIELDS or name in base
             ]
             kept = [_field(name, controls, config, locked=IN_CODE) for name in not_applied(config)]
+        beyond = {name for name in too_large(config, list(names)) if name not in controls}
+        large = [view for view in views if view.name in beyond and not view.locked]
+        views = [view for view in views if view not in large]
         free_views = {view.name: view for view in views if not view.locked}
         first = [free_views.pop(name) for name in _FIRST if name in free_views]
         locked = [view for view in views if view.locked]
-        return cls(first=first, more=list(free_views.values()), locked=locked, kept=kept)
+        return cls(first=first, more=list(free_views.values()), locked=locked, kept=kept, large=large)
 
 
 def _field(name: str, controls: Input, config: Config, *, in_code: Any = None, locked: str = "") -> FieldView:

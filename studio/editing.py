@@ -16,6 +16,7 @@ from studio.forms.context import context_controls
 from studio.forms.inputs import Input
 from studio.forms.words import OPERANDS, OPERATORS, PROVIDERS, titles
 from studio.pages import ResourcePage
+from studio.room import MOST_MESSAGES, Room, first_of
 from versioning.access import Right
 from versioning.config import Config, ConfigSchema
 from versioning.errors import EditConflict, IdTaken, Invalid, NotFound
@@ -26,6 +27,17 @@ from versioning.snapshots import Snapshot, title_of
 def controls_of(sent: QueryDict) -> Input:
     """Return what was typed, in the order of the page."""
     return Input.of((name, values[-1]) for name, values in sent.lists() if values)
+
+
+def _half() -> Room:
+    """Return room for one of two comparisons on a page."""
+    whole = Room()
+    return Room(
+        characters=whole.characters // 2,
+        lines=whole.lines // 2,
+        changes=whole.changes // 2,
+        steps=whole.steps // 2,
+    )
 
 
 class Editable(ResourcePage):
@@ -116,8 +128,8 @@ class EditPage(Editable):
     def _after(self, saved: Resolved[Any] | None, *, goes_on: bool) -> HttpResponse:
         if saved is None:
             return self.back("change", "Nothing was changed, so nothing was saved.", level=messages.INFO)
-        for warning in saved.warnings:
-            messages.warning(self.request, warning.message)
+        for warning in first_of([warning.message for warning in saved.warnings], MOST_MESSAGES):
+            messages.warning(self.request, warning)
         is_new = self.base is None or saved.version.version_id != self.base.version_id
         if goes_on:
             told = f"{title_of(saved.version)} is saved as a draft." if is_new else ""
@@ -139,8 +151,9 @@ class EditPage(Editable):
         for known in ("resource", "base", "summary"):
             self.__dict__.pop(known, None)
         before, latest = submission.began_with, self.config
-        theirs = differences(before, latest, self.schema) if before is not None else []
-        yours = differences(latest, {**latest, **submission.changed}, self.schema)
+        # Two comparisons and the form are on one page.
+        theirs = differences(before, latest, self.schema, _half()) if before is not None else []
+        yours = differences(latest, {**latest, **submission.changed}, self.schema, _half())
         their_names = {field.name for field in theirs}
         conflict = {
             "is_gone": before is None,

@@ -15,6 +15,7 @@ from studio.blocks import blocks_on_page
 from studio.compared import shown
 from studio.forms.words import in_reading_order, titles, words_of
 from studio.pages import ResourcePage
+from studio.room import Room
 from studio.timeline import PER_PAGE, Entry, Timeline, entry_of, labels_of, previous_of
 from versioning import ids
 from versioning.access import Right
@@ -155,6 +156,7 @@ class VersionPage(VersionBase):
         """Return the page, with faults of what was typed into it."""
         version = self.version()
         entry, resource = self.entry(version), self.found()
+        room = Room()
         return self.page(
             "studio/version.html",
             title=entry.title,
@@ -165,7 +167,7 @@ class VersionPage(VersionBase):
             is_latest=entry.version.version_id == resource.latest_id,
             previous_title=title_of(entry.previous) if entry.previous else "",
             fields=[
-                (words_of(name).title, shown(name, value), name == self.kind.text_field)
+                (words_of(name).title, shown(name, value, room), name == self.kind.text_field)
                 for name in in_reading_order(version.config)
                 if (value := version.config[name]) is not None
             ],

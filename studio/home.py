@@ -11,12 +11,13 @@ from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from studio.kinds import KINDS, StudioKind
-from studio.lists import MAX_TEXT, may_create
+from studio.lists import may_create
 from studio.pages import StudioPage
 from studio.rows import Row, Rows, Wanted, light, readable, rows_of, sliced
 from versioning.access import Caller, Right
 from versioning.models import Version, VersionedResource
 from versioning.models.versioned import within
+from versioning.search import MAX_LENGTH
 from versioning.snapshots import subject_of
 
 SHOWN: Final = 8
@@ -61,7 +62,9 @@ class HomePage(StudioPage):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         """Show what is going on, or what was found."""
-        text = request.GET.get("q", "").replace("\x00", "")[:MAX_TEXT].strip()
+        text = request.GET.get("q", "").replace("\x00", "").strip()
+        if len(text) > MAX_LENGTH:
+            return self.page("studio/search.html", title="Search", longest=MAX_LENGTH)
         if text:
             return self.page(
                 "studio/search.html", title=f"Search: {text}", search_text=text, found=self._found(text)

@@ -10,6 +10,7 @@ from django.core.paginator import Page, Paginator
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
+from studio.days import DayField, end_of
 from studio.workspaces import ROLES, WorkspacePage, with_faults
 from versioning.access import Role
 from versioning.editor.workspaces import may_revoke
@@ -24,10 +25,8 @@ class KeyForm(forms.Form):
 
     name = forms.CharField(label="Name", help_text="What it is for, such as the program that uses it.")
     role = forms.ChoiceField(label="May do what", choices=ROLES, initial=Role.VIEWER.value)
-    last_day = forms.DateField(
+    last_day = DayField(
         label="Last day",
-        required=False,
-        widget=forms.DateInput(attrs={"type": "date"}),
         help_text="It holds until the end of this day (UTC). Left empty, until it is revoked.",
     )
 
@@ -35,10 +34,7 @@ class KeyForm(forms.Form):
     def expires_at(self) -> datetime.datetime | None:
         """The moment after the last day."""
         day: datetime.date | None = self.cleaned_data["last_day"]
-        if day is None:
-            return None
-        midnight = datetime.datetime.combine(day, datetime.time(), tzinfo=datetime.UTC)
-        return midnight + datetime.timedelta(days=1)
+        return None if day is None else end_of(day)
 
 
 class KeysPage(WorkspacePage):

@@ -17,9 +17,10 @@ from studio.rows import Row, Rows, Wanted
 from studio.summaries import Shown
 from versioning.access import Caller, Right
 from versioning.models import Visibility
+from versioning.search import MAX_LENGTH
 
 PER_PAGE: Final = 50
-MAX_TEXT: Final = 200
+MAX_TEXT: Final = MAX_LENGTH
 PLAIN_FILTERS: Final = ("workspace", "visibility", "author", "label", "folder")
 ORDERS: Final = {"changed": "-updated_at", "id": "id", "newest": "-created_at"}
 

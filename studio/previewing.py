@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
@@ -20,12 +20,16 @@ from studio.forms.context import context_controls, read_context
 from studio.forms.inputs import Reading
 from studio.forms.words import REASONS
 from studio.kinds import AGENT
+from studio.room import Room
 from versioning.access import Right
 from versioning.config import Config
 from versioning.errors import Invalid
 from versioning.instructions import BlockReport
 from versioning.overrides import laid_over
 from versioning.selectors import Selector, Status
+
+MOST_BLOCKS: Final = 300
+"""Of how many blocks a preview says what became of them."""
 
 _SORTS = {"text": "Text", "prompt_block": "Text with conditions", "prompt_block_ref": "Prompt block"}
 
@@ -49,13 +53,22 @@ class Preview:
 
     text: str
     blocks: Sequence[PreviewedBlock]
+    more_characters: int
+    """How many the page has no room for."""
+    more_blocks: int
 
     @classmethod
     def of(cls, text: str, reports: Sequence[BlockReport], used: Sequence[BlockOnPage] = ()) -> Preview:
-        """Return the preview that an assembly amounts to; `used` are the prompt blocks that it refers to."""
+        """Return the preview that an assembly amounts to, as far as a page has room for it.
+
+        `used` are the prompt blocks that it refers to.
+        """
         known = {block.id: block for block in used}
+        shown = Room().fitting(text)
         return cls(
-            text=text,
+            text=shown,
+            more_characters=len(text) - len(shown),
+            more_blocks=len(reports[MOST_BLOCKS:]),
             blocks=[
                 PreviewedBlock(
                     position=report.position + 1,
@@ -64,7 +77,7 @@ class Preview:
                     why_not=REASONS[report.reason] if report.reason else "",
                     used=known.get(report.id or ""),
                 )
-                for report in reports
+                for report in reports[:MOST_BLOCKS]
             ],
         )
 
@@ -169,7 +182,7 @@ class PreviewPage(Statuses):
         if isinstance(instructions, str):
             return Preview.of(instructions, [])
         text, reports = self.editor.prompt.preview(
-            instructions, context, drafts=self.with_drafts, by=self.caller
+            instructions, context, drafts=self.with_drafts, by=self.caller, field="instructions"
         )
         return Preview.of(text, reports, self.used(config))
 

@@ -11,6 +11,7 @@ from studio.blocks import blocks_on_page, unpublished
 from studio.compared import unchanged_titles
 from studio.comparing import Comparing
 from studio.confirming import WithUsers
+from studio.room import MOST_MESSAGES, SHORT_LIST, first_of
 from versioning.access import Right
 from versioning.errors import EditConflict, Invalid, NotFound
 from versioning.models import VersionedResource
@@ -43,8 +44,8 @@ class PublishPage(Comparing, WithUsers):
             return self.show(version_id, status=409, conflict=CHANGED)
         except Invalid:
             return self.show(version_id, status=400)
-        for warning in done.warnings:
-            messages.warning(request, warning.message)
+        for warning in first_of([warning.message for warning in done.warnings], MOST_MESSAGES):
+            messages.warning(request, warning)
         return self.back("history", f"{title_of(done.version)} is live.")
 
     @property
@@ -74,8 +75,10 @@ class PublishPage(Comparing, WithUsers):
             latest_title=title_of(resource.latest),
             fields=fields,
             unchanged=unchanged_titles(fields, self.effective(version)),
-            issues=issues,
-            warnings=rehearsed.warnings,
+            issues=issues[:SHORT_LIST],
+            more_issues=len(issues[SHORT_LIST:]),
+            warnings=rehearsed.warnings[:SHORT_LIST],
+            more_warnings=len(rehearsed.warnings[SHORT_LIST:]),
             unpublished_blocks=unpublished(blocks_on_page(self.effective(version), self.caller)),
             users=self.users(Status.PUBLISHED),
             history_address=self.address("history"),

@@ -13,11 +13,10 @@ from studio.kinds import AGENT, StudioKind
 from studio.summaries import Shown, Summary, summary_of, summary_of_code
 from versioning import installed
 from versioning.access import Caller, Right
-from versioning.api.filters import matching
-from versioning.config import searchable_text
 from versioning.models import VersionedResource
 from versioning.models.versioned import VersionedQuerySet, within
 from versioning.overrides import CodeAgent, laid_over
+from versioning.search import matching, occurs
 from versioning.snapshots import Snapshot
 
 Resources = VersionedQuerySet[Any]
@@ -171,9 +170,9 @@ def _defined_in_code(kind: StudioKind, caller: Caller, wanted: Wanted) -> list[R
 
 def _is_wanted(row: Row, agent: CodeAgent, wanted: Wanted) -> bool:
     summary = row.summary
-    text = searchable_text(laid_over(agent, row.shown.config if row.shown else {}))
+    config = laid_over(agent, row.shown.config if row.shown else {})
     return (
-        wanted.text.casefold() in f"{summary.resource_id.casefold()}\n{text}"
+        occurs(wanted.text, summary.resource_id, config)
         and wanted.workspace in {"", summary.workspace_id}
         and wanted.state in {None, summary.state}
         and wanted.visibility in {"", summary.visibility}

@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
-from django.contrib.auth.forms import AuthenticationForm
-from django.contrib.auth.models import User
-from django.core.exceptions import ValidationError
+from django.contrib.auth.views import PasswordChangeView
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
-from django.urls import reverse
-from unfold.forms import AuthenticationForm as UnfoldAuthenticationForm
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, URLResolver, path, re_path, reverse
 from unfold.sites import UnfoldAdminSite
 
 from studio.callers import caller_of, may_enter
 from studio.faults import fault_page
 from studio.kinds import KINDS
-from versioning.models import caller_for
+from studio.signing_in import ChangePasswordForm, SignInForm, remember_browser, say_how_long_to_wait
 
-
-class SignInForm(UnfoldAuthenticationForm):
-    """Lets in whoever is a member of a workspace; that is asked anew with every request."""
-
-    def confirm_login_allowed(self, user: User) -> None:
-        """Raise `ValidationError` for who is inactive, or a member of nothing."""
-        AuthenticationForm.confirm_login_allowed(self, user)
-        if not may_enter(caller_for(user)):
-            raise ValidationError(
-                "You are a member of no workspace yet. Ask an admin of a workspace to invite you.",
-                code="no_membership",
-            )
+_KEPT_PAGES: Final = ("index", "login", "password_change", "password_change_done")
+"""Of the pages that the admin brings for the site as a whole, those that the studio uses."""
 
 
 class StudioSite(UnfoldAdminSite):
@@ -37,6 +25,55 @@ class StudioSite(UnfoldAdminSite):
 
     enable_nav_sidebar = False
     login_form = SignInForm
+    final_catch_all_view = False  # the studio has its own, behind every other address
+
+    def get_urls(self) -> list[URLPattern | URLResolver]:
+        """Return the addresses of the studio's pages.
+
+        Whatever else the admin brings (shortcuts by content type, completion, a search over models) asks
+        nobody for the rights of a workspace, so it has no address here.
+        """
+        found = super().get_urls()
+        return [
+            *(one for one in found if isinstance(one, URLResolver) or one.name in _KEPT_PAGES),
+            # Open to who is signed in and a member of nothing (any more).
+            path("logout/", self.logout, name="logout"),
+            re_path(r"(?P<url>.*)$", self.admin_view(self.catch_all_view)),
+        ]
+
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
+        """Return nothing: the navigation is the studio's own."""
+        return []
+
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Show the form to sign in with, and sign in."""
+        response: HttpResponse = super().login(request, extra_context)
+        if isinstance(response, TemplateResponse):
+            return say_how_long_to_wait((response.context_data or {}).get("form"), response)
+        if request.method == "POST" and request.user.is_authenticated:
+            remember_browser(request, response)
+        return response
+
+    def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Sign out with a POST; a mere visit leads home."""
+        if request.method != "POST":
+            return HttpResponseRedirect(reverse("admin:index"))
+        response: HttpResponse = super().logout(request, extra_context)
+        return response
+
+    def password_change(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponseBase:
+        """Show the form to change one's own password with, and change it."""
+        context = {**self.each_context(request), **(extra_context or {})}
+        response = PasswordChangeView.as_view(
+            form_class=ChangePasswordForm,
+            success_url=reverse("admin:password_change_done"),
+            extra_context=context,
+        )(request)
+        if isinstance(response, TemplateResponse):
+            return say_how_long_to_wait((response.context_data or {}).get("form"), response)
+        return response
 
     def has_permission(self, request: HttpRequest) -> bool:
         """Say whether somebody may enter at all."""
@@ -51,12 +88,6 @@ class StudioSite(UnfoldAdminSite):
         from studio.home import HomePage  # noqa: PLC0415  it is drawn in this site's frame
 
         return HomePage.as_view()(request)
-
-    def app_index(
-        self, request: HttpRequest, app_label: str, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        """Lead home: there is one application."""
-        return HttpResponseRedirect(reverse("admin:index"))
 
     def catch_all_view(self, request: HttpRequest, url: str) -> HttpResponse:
         """Answer for an address that no page has."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from studio.room import shortened
 from versioning.access import Caller, Right
 from versioning.models import VersionedResource
 from versioning.overrides import CodeAgent
@@ -59,7 +60,7 @@ def summary_of(resource: VersionedResource, code: CodeAgent | None, caller: Call
     shown = resource.latest if drafts else resource.active
     return Summary(
         resource_id=resource.pk,
-        name=code.name if code else _name_of(shown) or resource.pk,
+        name=shortened(code.name if code else _name_of(shown) or resource.pk),
         state=_state_of(resource, code, drafts=drafts),
         origin=_origin_of(resource, code),
         workspace_id=resource.workspace_id,
@@ -71,7 +72,7 @@ def summary_of_code(agent: CodeAgent, workspace_id: str) -> Summary:
     """Return a line about an agent that only code defines."""
     return Summary(
         resource_id=agent.id,
-        name=agent.name,
+        name=shortened(agent.name),
         state=Shown.PUBLISHED,
         origin="code",
         workspace_id=workspace_id,

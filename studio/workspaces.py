@@ -8,20 +8,19 @@ from typing import Any, Final
 from django import forms
 from django.contrib import messages
 from django.contrib.admin.utils import quote, unquote
-from django.contrib.auth.models import User
 from django.core.paginator import Page, Paginator
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.utils.encoding import force_bytes
-from django.utils.http import urlsafe_base64_encode
 
 from studio.pages import StudioPage
 from versioning.access import Right, Role
 from versioning.editor import Workspaces
+from versioning.editor.invitations import PendingInvitation
 from versioning.errors import IdTaken, Invalid
-from versioning.models import Membership
+from versioning.models import Invitation, Membership
+from versioning.models.accounts import account
 
 PER_PAGE: Final = 50
 ROLES: Final = [
@@ -38,7 +37,9 @@ class InviteForm(forms.Form):
     """Who shall be a member, as what."""
 
     username = forms.CharField(
-        label="User name", max_length=150, help_text="Of an account, or for a new one that is made then."
+        label="User name",
+        max_length=150,
+        help_text="Of an account, or for a new one. Nobody is a member before accepting.",
     )
     role = forms.ChoiceField(label="Role", choices=ROLES, initial=Role.EDITOR.value)
 
@@ -148,11 +149,17 @@ class Member:
 
     membership: Membership
     is_caller: bool
-    is_expected: bool
-    """Whether the person was invited and never came."""
     role_address: str
     remove_address: str
-    invitation_address: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pending:
+    """An invitation in the list, with where its buttons lead."""
+
+    state: PendingInvitation
+    link_address: str
+    withdraw_address: str
 
 
 class MembersPage(WorkspacePage):
@@ -163,25 +170,23 @@ class MembersPage(WorkspacePage):
         return self.show(InviteForm())
 
     def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Invite somebody; a new account gets a link to choose a password with, shown this once."""
+        """Invite somebody, and show the link to send, this once."""
         form = InviteForm(request.POST)
         if not form.is_valid():
             return self.show(form, status=400)
         username, role = form.cleaned_data["username"], Role(form.cleaned_data["role"])
         try:
-            member, is_new = self.verbs.invite(self.workspace_id, username, role, by=self.caller)
+            made = self.editor.invitation.invite(self.workspace_id, username, role, by=self.caller)
         except Invalid as fault:
             with_faults(form, fault)
             return self.show(form, status=400)
-        if is_new:
-            return self.show_invitation(member.user.get_username())
-        return self.go(self.address("members"), f"{member.user} is {member.role} here from now on.")
+        return self.show_link(*made)
 
-    def show_invitation(self, username: str) -> HttpResponse:
-        """Return the page with the link with which somebody chooses the first password."""
-        user, secret = self.verbs.invitation(self.workspace_id, username, by=self.caller)
-        link = self.request.build_absolute_uri(invitation_address(user, secret))
-        return self.show(InviteForm(), invited=user.get_username(), link=link)
+    def show_link(self, invitation: Invitation, token: str) -> HttpResponse:
+        """Return the page with the link of an invitation, and what it takes to accept it."""
+        link = self.request.build_absolute_uri(invitation_address(token))
+        has_account = account(invitation.username) is not None
+        return self.show(InviteForm(), invited=invitation.username, has_account=has_account, link=link)
 
     def show(self, form: forms.Form, *, status: int = 200, **context: Any) -> HttpResponse:
         """Return the list with the form to invite somebody."""
@@ -194,6 +199,10 @@ class MembersPage(WorkspacePage):
             form=form,
             page=page,
             members=[self._member(membership) for membership in page.object_list],
+            pending=[
+                self._pending(state)
+                for state in self.editor.invitation.pending(self.workspace_id, by=self.caller)
+            ],
             roles=ROLES,
             members_address=self.address("members"),
             rename_address=self.address("rename"),
@@ -206,10 +215,16 @@ class MembersPage(WorkspacePage):
         return Member(
             membership=membership,
             is_caller=user.pk == self.caller.user_id,
-            is_expected=user.last_login is None and not user.has_usable_password(),
             role_address=self.address("role", name),
             remove_address=self.address("remove", name),
-            invitation_address=self.address("invitation", name),
+        )
+
+    def _pending(self, state: PendingInvitation) -> Pending:
+        name = quote(state.invitation.username)
+        return Pending(
+            state=state,
+            link_address=self.address("invitation_link", name),
+            withdraw_address=self.address("withdraw", name),
         )
 
 
@@ -269,17 +284,25 @@ class RemovePage(MemberPage):
         return self.go(there, f"{self.username} is no member of this workspace any more.")
 
 
-class InvitationPage(MemberPage):
-    """Makes a new link for somebody who was invited and did not come."""
+class InvitationLinkPage(MemberPage):
+    """Makes a new link for somebody who has not accepted yet; the one before is void."""
 
     http_method_names = ("post",)
 
     def post(self, request: HttpRequest, workspace: str, member: str = "") -> HttpResponse:
         """Show it, this once."""
-        try:
-            return self.show_invitation(self.username)
-        except Invalid as fault:
-            return self.refused(fault)
+        return self.show_link(*self.editor.invitation.renew(self.workspace_id, self.username, by=self.caller))
+
+
+class WithdrawPage(MemberPage):
+    """Takes an invitation back that nobody has accepted yet."""
+
+    http_method_names = ("post",)
+
+    def post(self, request: HttpRequest, workspace: str, member: str = "") -> HttpResponse:
+        """Do it, and show the list."""
+        self.editor.invitation.withdraw(self.workspace_id, self.username, by=self.caller)
+        return self.go(self.address("members"), f"{self.username} is not invited any more.")
 
 
 class RenamePage(WorkspacePage):
@@ -302,6 +325,6 @@ def address(page: str, workspace_id: str, *rest: str) -> str:
     return reverse(f"{ROUTE}{page}", args=[quote(workspace_id), *rest])
 
 
-def invitation_address(user: User, secret: str) -> str:
-    """Return the address under which an invited person chooses a password."""
-    return reverse(f"{ROUTE}invited", args=[urlsafe_base64_encode(force_bytes(user.pk)), secret])
+def invitation_address(token: str) -> str:
+    """Return the address under which an invited person accepts."""
+    return reverse(f"{ROUTE}invited", args=[token])

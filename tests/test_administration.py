@@ -10,12 +10,10 @@ from django.utils import timezone
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Api
-from tests.support.factories import UserFactory
-from tests.support.people import give_role, person
+from tests.support.people import give_role
 from versioning import installed
 from versioning.access import Caller, Role
 from versioning.editor import Workspaces
-from versioning.editor.workspaces import INVITATIONS
 from versioning.errors import Forbidden, IdTaken, Invalid, NotFound
 from versioning.models import ApiKey, AuditEntry, Membership, Workspace, caller_for
 
@@ -45,8 +43,6 @@ DEEDS = {
     "find": lambda by: workspaces().find("acme", by=by),
     "rename": lambda by: workspaces().rename("acme", "Mine", by=by),
     "members": lambda by: workspaces().members("acme", by=by),
-    "invite": lambda by: workspaces().invite("acme", "lena", Role.VIEWER, by=by),
-    "invitation": lambda by: workspaces().invitation("acme", "vera", by=by),
     "raise": lambda by: workspaces().change_role("acme", by.username or "", Role.ADMIN, by=by),
     "lower": lambda by: workspaces().change_role("acme", "alice", Role.VIEWER, by=by),
     "remove": lambda by: workspaces().remove("acme", "vera", by=by),
@@ -132,36 +128,6 @@ def test_the_id_of_a_workspace_is_given_once() -> None:
 # Members
 
 
-def test_an_admin_invites_somebody_who_had_no_account() -> None:
-    member, is_new = workspaces().invite("acme", "lena", Role.EDITOR, by=caller("alice"))
-    assert is_new and not member.user.has_usable_password() and not member.user.is_staff
-    assert role_of("lena") is Role.EDITOR
-    entry = AuditEntry.objects.all()[0]
-    assert (entry.actor, entry.action, entry.target, entry.workspace_id) == ("alice", "role", "lena", "acme")
-
-
-def test_an_admin_invites_somebody_from_another_workspace_by_name() -> None:
-    _, is_new = workspaces().invite("acme", "charlie", Role.VIEWER, by=caller("alice"))
-    assert not is_new
-    assert (role_of("charlie"), role_of("charlie", "elsewhere")) == (Role.VIEWER, Role.ADMIN)
-
-
-@pytest.mark.parametrize("username", ["", "has a space", "a\0b", "x" * 200, "vera"])
-def test_nobody_is_invited_under_an_impossible_name_or_twice(username: str) -> None:
-    members = Membership.objects.count()
-    with pytest.raises(Invalid) as refusal:
-        workspaces().invite("acme", username, Role.VIEWER, by=caller("alice"))
-    assert fault_of(refusal) == "username"
-    assert Membership.objects.count() == members
-
-
-def test_an_account_that_is_switched_off_is_not_invited() -> None:
-    person("gone").delete()
-    UserFactory(username="gone", is_active=False)
-    with pytest.raises(Invalid):
-        workspaces().invite("acme", "gone", Role.VIEWER, by=caller("alice"))
-
-
 def test_a_role_is_changed_and_noted() -> None:
     workspaces().change_role("acme", "vera", Role.PUBLISHER, by=caller("alice"))
     assert role_of("vera") is Role.PUBLISHER
@@ -216,50 +182,6 @@ def test_somebody_who_is_no_member_has_no_role_to_change() -> None:
     for name in ("charlie", "nobody", "a\0b"):
         with pytest.raises(NotFound):
             workspaces().change_role("acme", name, Role.VIEWER, by=caller("alice"))
-
-
-# Invitations
-
-
-def secret_for(name: str, by: str = "alice") -> str:
-    return workspaces().invitation("acme", name, by=caller(by))[1]
-
-
-def test_an_invitation_holds_until_a_password_is_chosen() -> None:
-    lena = workspaces().invite("acme", "lena", Role.VIEWER, by=caller("alice"))[0].user
-    secret = secret_for("lena")
-    assert INVITATIONS.check_token(lena, secret)
-    lena.set_password("a long password")
-    lena.save()
-    assert not INVITATIONS.check_token(lena, secret)
-    with pytest.raises(Invalid):
-        secret_for("lena")
-
-
-def test_an_invitation_is_void_once_the_account_has_rights_elsewhere() -> None:
-    lena = workspaces().invite("acme", "lena", Role.VIEWER, by=caller("alice"))[0].user
-    secret = secret_for("lena")
-    workspaces().invite("elsewhere", "lena", Role.ADMIN, by=caller("charlie"))
-    assert not INVITATIONS.check_token(lena, secret)
-    with pytest.raises(Invalid):
-        secret_for("lena")
-    assert INVITATIONS.check_token(lena, secret_for("lena", by="root"))
-
-
-def test_an_invitation_is_void_once_the_membership_ended() -> None:
-    lena = workspaces().invite("acme", "lena", Role.VIEWER, by=caller("alice"))[0].user
-    secret = secret_for("lena")
-    workspaces().remove("acme", "lena", by=caller("alice"))
-    assert not INVITATIONS.check_token(lena, secret)
-
-
-def test_nobody_gets_a_way_into_the_account_of_a_superuser_or_of_somebody_who_signed_in() -> None:
-    give_role("root", "acme", "viewer")
-    User.objects.filter(username="vera").update(last_login=timezone.now())
-    for name in ("root", "vera"):
-        for by in ("alice", "root"):
-            with pytest.raises(Invalid):
-                secret_for(name, by=by)
 
 
 # Keys

@@ -14,6 +14,7 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, Answer, Api, Kind
 from tests.support.calls import History, make_history
 from tests.support.people import command, key_of, person
+from versioning import installed
 from versioning.access import Role
 from versioning.models import ApiKey, AuditEntry, Membership, Workspace, caller_for
 
@@ -203,6 +204,25 @@ def test_making_and_revoking_a_key_leave_an_entry_each(cast: Cast) -> None:
     for entry in entries:
         assert "vera" in entry.target and key.prefix in entry.target
         assert api.key not in str(vars(entry))
+
+
+def test_making_and_renaming_a_workspace_leave_an_entry_each(cast: Cast) -> None:
+    workspaces, root = installed.editor().workspace, caller_for(User.objects.get(username="root"))
+    workspaces.create("new", "New", by=root)
+    workspaces.rename("new", "Newer", by=root)
+    workspaces.rename("new", "Newer", by=root)
+    found = AuditEntry.objects.filter(workspace_id="new").exclude(action="role").order_by("pk")
+    assert [(entry.actor, entry.action, entry.target, entry.detail) for entry in found] == [
+        ("root", "workspace_created", "workspace new", {"name": "New"}),
+        ("root", "workspace_renamed", "workspace new", {"from": "New", "to": "Newer"}),
+    ]
+
+
+def test_a_workspace_that_a_command_makes_leaves_an_entry_once(cast: Cast) -> None:
+    for _ in range(2):
+        command("create_api_key", "vera", "--workspace", "made")
+    assert Workspace.objects.filter(pk="made").exists()
+    assert AuditEntry.objects.filter(workspace_id="made", action="workspace_created").count() == 1
 
 
 def test_the_commands_leave_the_same_entries(cast: Cast) -> None:

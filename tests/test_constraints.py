@@ -15,6 +15,8 @@ from django.db.models import BaseConstraint, CheckConstraint, Model, QuerySet, U
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api
+from versioning import installed
+from versioning.access import Role
 from versioning.models import (
     Agent,
     AgentLabel,
@@ -22,6 +24,7 @@ from versioning.models import (
     ApiKey,
     AuditEntry,
     BlockReference,
+    Invitation,
     Membership,
     PromptBlock,
     PromptBlockLabel,
@@ -122,6 +125,9 @@ BREACHES: dict[str, Breach] = {
     "api_key_role_known": lambda: rewrite(edgars_key(), role="emperor"),
     "audit_action_known": lambda: rewrite(rows_of(AuditEntry, pk=newest_entry().pk), action="shrug"),
     "block_reference_once": lambda: insert_copies(rows_of(BlockReference)),
+    "invitation_digest_unique": lambda: insert_copies(rows_of(Invitation), username="nora"),
+    "invitation_pending_once": lambda: insert_copies(rows_of(Invitation), digest="another"),
+    "invitation_role_known": lambda: rewrite(rows_of(Invitation), role="emperor"),
     "membership_once_per_workspace": lambda: insert_copies(rows_of(Membership)),
     "membership_role_known": lambda: rewrite(rows_of(Membership, user__username="vera"), role="emperor"),
     "sub_agent_reference_once": lambda: insert_copies(rows_of(SubAgentReference)),
@@ -169,7 +175,7 @@ def constraints() -> dict[str, Named]:
 
 @pytest.fixture
 def rows(cast: Cast) -> None:
-    """Two agents and two blocks, all with two versions and a label; an agent that refers to both kinds."""
+    """Two agents and two blocks, all with two versions and a label; an agent that refers to both; lena."""
     for kind in (AGENTS, PROMPT_BLOCKS):
         for resource_id in ("writer", "other"):
             record = kind.make(cast.alice, resource_id, autoPublish=True)
@@ -178,6 +184,7 @@ def rows(cast: Cast) -> None:
             assert cast.alice.put(label, {"versionId": record["activeVersionId"]}).status == 200
     reference = {"type": "prompt_block_ref", "id": "writer"}
     AGENTS.make(cast.alice, "lead", instructions=[reference], agents={"writer": {}})
+    installed.editor().invitation.invite("acme", "lena", Role.VIEWER)
 
 
 def test_every_constraint_of_the_models_is_broken_here() -> None:

@@ -227,3 +227,9 @@ def test_the_command_leaves_entries_for_the_key_and_the_role(cast: Cast) -> None
         ("key_issued", "acme"),
     ]
     assert key_of("vera").get("/stored/agents").status == 200
+
+
+@pytest.mark.parametrize("moment", ["9999-12-31T23:59:59-01:00", "0001-01-01T00:00:00+01:00", "10000-01-01"])
+def test_a_moment_that_cannot_be_stored_ends_no_command_in_a_traceback(cast: Cast, moment: str) -> None:
+    with pytest.raises(CommandError, match="--expires must be ISO 8601"):
+        command("create_api_key", "vera", "--expires", moment)

@@ -19,8 +19,11 @@ from tests.support.api_reference import PAGE, reference
 from tests.support.openapi import CREATING, ROUTES, RUNS, of_both_kinds, operations
 from tests.support.service import Service
 from versioning import ids
+from versioning.api import errors
 from versioning.api.components import ShapeExtension
 from versioning.api.openapi import EditorSchema
+from versioning.runtime import messages, options
+from versioning.selectors import VersionsMap
 
 # What any request may be answered with, whatever it asks for.
 FOR_ALL = {"400", "401", "403", "405", "406", "413", "415", "429"}
@@ -145,6 +148,20 @@ def test_the_pattern_of_ids_takes_what_an_id_may_be(name: str) -> None:
 )
 def test_the_pattern_of_ids_refuses_what_no_id_may_be(name: str) -> None:
     assert ids.fault(name) is not None and not re.search(ids.PATTERN, name)
+
+
+def test_what_the_runtime_reads_by_itself_is_described_as_it_reads_it(document: Document) -> None:
+    shapes = document["components"]["schemas"]
+    assert shapes["RunSettings"]["properties"].keys() == options._SETTINGS.keys()
+    assert shapes["Versions"]["properties"].keys() == set(VersionsMap.MEMBERS)
+    assert set(shapes["ChatMessage"]["properties"]["role"]["enum"]) == set(messages.ROLES)
+
+
+def test_every_status_of_an_error_is_described_somewhere(document: Document) -> None:
+    described = {
+        int(status) for operation in operations(document).values() for status in operation["responses"]
+    }
+    assert set(errors.STATUS.values()) <= described
 
 
 def test_two_shapes_of_one_name_cannot_both_be_described() -> None:

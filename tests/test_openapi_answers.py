@@ -67,6 +67,7 @@ NOT_TO_BE_SAID = {
     r"id|newId|(?:instructions|blocks)\.\d+\.id|agents\..*": "cannot be seen|normal form C|percent-encoded",
     r"id": "the name has no letter or digit",
     r"instructions": "must not be blank",
+    r"instructions\.\d+\.id": "the prompt block .* (does not exist|is not published)",
     r"messages(\.\d+)?\.(role|content)": "in the last message|must not be blank",
     r"maxSteps|modelSettings\..*": "must be a whole number|must be a number",
 }

@@ -402,6 +402,11 @@ def test_filters_hold_for_files(admin: Api, by_hand: Folder, query: dict[str, st
     assert [agent["id"] for agent in agents] == (["answers"] if kept else [])
 
 
+def test_a_search_that_is_too_long_is_refused_beside_files_too(admin: Api, by_hand: Folder) -> None:
+    answer = admin.get(AGENTS.path, search="x" * 201)
+    assert (answer.status, answer.fields) == (400, ["search"])
+
+
 def test_every_filter_is_one_that_files_can_be_asked() -> None:
     assert {name for query, _ in FILTERS for name in query} == set(AgentFilter.base_filters)
     with pytest.raises(TypeError, match="extra must be a RecordFilter"):

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 from uuid import UUID
 
 from versioning.access import Caller, Right
 from versioning.conditions import choose, holds
 from versioning.config import Config
 from versioning.context_schema import SCHEMA_FIELD, UnusableSchema, refusals
-from versioning.errors import NoInstructions
+from versioning.errors import Invalid, NoInstructions
+from versioning.evaluation import Evaluation
 from versioning.grants import granted
 from versioning.instructions import BlockReport, BlockText, assemble, referenced_blocks
-from versioning.models import Agent, BlockReference, PromptBlock
+from versioning.models import Agent, BlockReference, PromptBlock, PromptBlockVersion
 from versioning.overrides import IN_CODE, CodeAgent, laid_over
 from versioning.resolution import Resolved
 from versioning.selectors import Selector, Status
 from versioning.served import CONTEXT_INVALID, Notice, ResolvedAgent
+
+logger = logging.getLogger(__name__)
+
+READ_AT_ONCE: Final = 100
+"""How many prompt blocks are read in one statement: they can be a megabyte each."""
 
 
 @dataclass(frozen=True)
@@ -114,31 +122,70 @@ class Candidate:
         return self.policy is Blocks.LIVE and block.workspace_id != self.workspace_id
 
 
-def assembled(candidate: Candidate, context: Mapping[str, Any], caller: Caller) -> ResolvedAgent:
-    """Return the agent that a candidate amounts to in the given context."""
-    return all_assembled([candidate], context, caller)[0]
+def assembled(candidate: Candidate, evaluation: Evaluation, caller: Caller) -> ResolvedAgent:
+    """Return the agent that a candidate amounts to; raises `Invalid` when that is too much to evaluate."""
+    wanted = {target for _, target in referenced_blocks(candidate.config)}
+    evaluation.field = "instructions"
+    found = find_blocks(wanted, candidate.policy, caller, evaluation) if wanted else {}
+    (texts,) = _without_what_was_not_granted([candidate], {candidate.policy: found})
+    return _build(candidate, evaluation, texts)
 
 
 def all_assembled(
-    candidates: Sequence[Candidate], context: Mapping[str, Any], caller: Caller
+    candidates: Sequence[Candidate], evaluation: Evaluation, caller: Caller
 ) -> list[ResolvedAgent]:
-    """Return many agents; the number of queries does not depend on how many."""
+    """Return many agents; the number of queries does not depend on how many.
+
+    All are evaluated out of one budget, those of the caller's own workspaces first. What is left of
+    it decides about those of others: one that takes more is left out and logged, because nobody's
+    public agent may make the list fail for everybody. Of the caller's own, `Invalid` is raised.
+    """
     wanted = {target for one in candidates for _, target in referenced_blocks(one.config)}
     policies = {one.policy for one in candidates} if wanted else set()
     found = {policy: find_blocks(wanted, policy, caller) for policy in policies}
     shown = _without_what_was_not_granted(candidates, found)
-    return [_build(one, context, texts) for one, texts in zip(candidates, shown, strict=True)]
+    texts = {one.id: own for one, own in zip(candidates, shown, strict=True)}
+    built: dict[str, ResolvedAgent] = {}
+    for one in sorted(candidates, key=lambda one: not _is_own(one, caller)):
+        try:
+            built[one.id] = _build(one, evaluation, texts[one.id])
+        except Invalid as fault:
+            if _is_own(one, caller):
+                raise Invalid.field(
+                    f"{one.id}.{fault.issues[0].field}", fault.issues[0].message, code=fault.code
+                ) from None
+            logger.warning("left out of a list of agents: %s of %s: %s", one.id, one.workspace_id, fault)
+    return [built[one.id] for one in candidates if one.id in built]
 
 
-def find_blocks(wanted: Iterable[str], policy: Blocks, caller: Caller) -> dict[str, FoundBlock]:
-    """Return, by block id, the text that counts or the reason why there is none; one query.
+def find_blocks(
+    wanted: Iterable[str], policy: Blocks, caller: Caller, evaluation: Evaluation | None = None
+) -> dict[str, FoundBlock]:
+    """Return, by block id, the text that counts or the reason why there is none.
 
-    Ids that are not in the answer are missing, or not the caller's to read.
+    Ids that are not in the answer are missing, or not the caller's to read. What is read is paid for
+    out of the evaluation's budget, if one is given.
     """
     blocks = PromptBlock.objects.all() if policy is Blocks.LIVE else PromptBlock.objects.readable_by(caller)
     # In one statement with their versions: a version could be gone before it is read on its own.
-    rows = blocks.filter(pk__in=wanted).select_related("active_version", "latest_version")
-    return {block.pk: _found(block, policy, caller) for block in rows}
+    pointers = ("active_version",) if policy is not Blocks.DRAFTS else ("active_version", "latest_version")
+    rows = blocks.select_related(*pointers).defer(*(f"{pointer}__search_text" for pointer in pointers))
+    found: dict[str, FoundBlock] = {}
+    ids = iter(sorted(wanted))
+    while some := list(islice(ids, READ_AT_ONCE)):
+        for block in rows.filter(pk__in=some):
+            if evaluation is not None:
+                evaluation.spend(sum(len(version.config_json) for version in _versions(block, policy)))
+            found[block.pk] = _found(block, policy, caller)
+    return found
+
+
+def _versions(block: PromptBlock, policy: Blocks) -> Iterator[PromptBlockVersion]:
+    """Yield the versions that are read together with a block."""
+    if block.active_version is not None:
+        yield block.active_version
+    if policy is Blocks.DRAFTS:
+        yield block.latest_version
 
 
 def _found(block: PromptBlock, policy: Blocks, caller: Caller) -> FoundBlock:
@@ -180,11 +227,16 @@ def _policy(resolved: Resolved[Agent]) -> Blocks:
     return Blocks.LIVE if is_active else Blocks.READABLE
 
 
-def _build(candidate: Candidate, context: Mapping[str, Any], texts: Texts) -> ResolvedAgent:
+def _is_own(candidate: Candidate, caller: Caller) -> bool:
+    """Say whether the caller's own workspaces, or the code, are responsible for an agent."""
+    return candidate.source == "code" or caller.may(Right.READ, candidate.workspace_id)
+
+
+def _build(candidate: Candidate, evaluation: Evaluation, texts: Texts) -> ResolvedAgent:
     config = candidate.config
     if "instructions" not in config:
         raise NoInstructions(candidate.id)
-    instructions, reports = assemble(config["instructions"], context, texts)
+    instructions, reports = assemble(config["instructions"], evaluation, texts)
     absent = (report for report in reports if report.reason in {"missing", "unpublished"})
     return ResolvedAgent(
         id=candidate.id,
@@ -193,10 +245,10 @@ def _build(candidate: Candidate, context: Mapping[str, Any], texts: Texts) -> Re
         name=config.get("name", candidate.id),
         description=config.get("description"),
         instructions=instructions,
-        tools=_offered(config.get("tools"), context),
-        agents=_offered(config.get("agents"), context),
-        model=choose(config.get("model"), context),
-        default_options=choose(config.get("defaultOptions"), context) or {},
+        tools=_offered("tools", config, evaluation),
+        agents=_offered("agents", config, evaluation),
+        model=_chosen("model", config, evaluation),
+        default_options=_chosen("defaultOptions", config, evaluation) or {},
         source=candidate.source,
         status=candidate.status,
         metadata=candidate.metadata,
@@ -206,19 +258,24 @@ def _build(candidate: Candidate, context: Mapping[str, Any], texts: Texts) -> Re
         fallback=candidate.fallback,
         warnings=(
             *(_left_out(report) for report in absent),
-            *context_notices(config.get(SCHEMA_FIELD), context),
+            *context_notices(config.get(SCHEMA_FIELD), evaluation.context),
         ),
         blocks=tuple(reports),
     )
 
 
-def _offered(value: Any, context: Mapping[str, Any]) -> dict[str, Any]:
+def _chosen(field: str, config: Config, evaluation: Evaluation) -> Any:
+    evaluation.field = field
+    return choose(config.get(field), evaluation)
+
+
+def _offered(field: str, config: Config, evaluation: Evaluation) -> dict[str, Any]:
     """Return the tools or sub-agents whose own rules hold, without the rules."""
-    chosen = choose(value, context) or {}
+    chosen = _chosen(field, config, evaluation) or {}
     return {
         key: {name: member for name, member in usage.items() if name != "rules"}
         for key, usage in chosen.items()
-        if holds(usage.get("rules"), context)
+        if holds(usage.get("rules"), evaluation)
     }
 
 

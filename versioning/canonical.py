@@ -20,6 +20,8 @@ MAX_DEPTH = 64
 # How Python writes every float that is a whole number: 1.0, 1e+22, 1.5e+300.
 _MAY_BE_WHOLE = re.compile(r"[0-9](?:\.0|e)")
 _MAX_BITS = 14_000  # about 4 200 digits: Python refuses to print more than 4 300
+# Made once: `json.dumps` makes a new one for every value, and lists are compared item by item.
+_COMPACT = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 class _NotJson(ValueError):
@@ -75,9 +77,10 @@ def check(value: Any) -> None:
 
 def dump(value: Any, *, indent: int | None = None) -> str:
     """Return the canonical text: keys by code point at every level, UTF-8 unescaped, numbers as given."""
-    separators = (",", ": ") if indent else (",", ":")
+    if indent is None:
+        return _COMPACT.encode(value)
     return json.dumps(
-        value, sort_keys=True, ensure_ascii=False, allow_nan=False, indent=indent, separators=separators
+        value, sort_keys=True, ensure_ascii=False, allow_nan=False, indent=indent, separators=(",", ": ")
     )
 
 

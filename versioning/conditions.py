@@ -8,48 +8,52 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from versioning import canonical
+from versioning.evaluation import STEPS_OF_A_SEARCHED_CHARACTER, STEPS_OF_AN_ITEM, Evaluation
+
+Operator = Callable[[Any, Any, Evaluation], bool]
+"""From the value in the context and the value of the rule to whether the rule holds."""
+
 _MISSING = object()
 
 
-def lookup(path: str, context: Mapping[str, Any]) -> Any:
-    """Return the value at a dotted path, or None when it is missing; only objects are entered."""
-    value = _find(path, context)
-    return None if value is _MISSING else value
-
-
-def holds(rules: Mapping[str, Any] | None, context: Mapping[str, Any]) -> bool:
+def holds(rules: Mapping[str, Any] | None, context: Mapping[str, Any] | Evaluation) -> bool:
     """Say whether a rule group holds; no group and no conditions hold always.
 
     `rules` has passed `versioning.config`: `{"operator": "AND"|"OR", "conditions": [rule | group]}`.
+    Raises `Invalid` when the evaluation would take more work than it may.
     """
     if not rules or not rules["conditions"]:
         return True
+    evaluation = Evaluation.of(context)
     met = (
-        holds(condition, context) if "conditions" in condition else _rule_holds(condition, context)
+        holds(condition, evaluation) if "conditions" in condition else _rule_holds(condition, evaluation)
         for condition in rules["conditions"]
     )
     return all(met) if rules["operator"] == "AND" else any(met)
 
 
-def choose(value: Any, context: Mapping[str, Any]) -> Any:
+def choose(value: Any, context: Mapping[str, Any] | Evaluation) -> Any:
     """Return what a conditional field amounts to in this context.
 
     A plain value is itself. Of a list of variants the matching ones count: objects merge
-    shallowly in order, lists are concatenated. None when no variant matches.
+    shallowly in order, lists are concatenated. None when no variant matches. Raises as `holds` does.
     """
     if not isinstance(value, list):
         return value
+    evaluation = Evaluation.of(context)
     chosen: Any = None
     for variant in value:
-        if not holds(variant.get("rules"), context):
+        if not holds(variant.get("rules"), evaluation):
             continue
         found = variant["value"]
+        # Into one copy: a new one for every variant would take the square of their number.
         if isinstance(chosen, dict) and isinstance(found, dict):
-            chosen = {**chosen, **found}
+            chosen.update(found)
         elif isinstance(chosen, list) and isinstance(found, list):
-            chosen = [*chosen, *found]
+            chosen.extend(found)
         else:
-            chosen = found
+            chosen = found.copy() if isinstance(found, dict | list) else found
     return chosen
 
 
@@ -66,35 +70,79 @@ def same_value(left: Any, right: Any) -> bool:
     return type(left) is type(right) and bool(left == right)
 
 
-def _find(path: str, context: Mapping[str, Any]) -> Any:
-    value: Any = context
-    for segment in path.split("."):
-        if not isinstance(value, Mapping) or segment not in value:
-            return _MISSING
-        value = value[segment]
-    return value
+def _rule_holds(rule: Mapping[str, Any], evaluation: Evaluation) -> bool:
+    actual = evaluation.value_at(rule["field"], _MISSING)
+    return _OPERATORS[rule["operator"]](actual, rule.get("value"), evaluation)
 
 
-def _rule_holds(rule: Mapping[str, Any], context: Mapping[str, Any]) -> bool:
-    return _OPERATORS[rule["operator"]](_find(rule["field"], context), rule.get("value"))
+def _contains(actual: Any, expected: Any, evaluation: Evaluation) -> bool:
+    if isinstance(actual, str) and isinstance(expected, str):
+        evaluation.spend(STEPS_OF_A_SEARCHED_CHARACTER * len(actual))
+        return expected in actual
+    if not isinstance(actual, list):
+        return False
+    items = evaluation.once("items", actual, lambda: _fingerprints(actual, evaluation))
+    return _fingerprint(expected) in items
 
 
-def _contains(actual: Any, expected: Any) -> bool:
-    if isinstance(actual, str):
-        return isinstance(expected, str) and expected in actual
-    return isinstance(actual, list) and any(same_value(item, expected) for item in actual)
-
-
-def _is_in(actual: Any, expected: Any) -> bool:
+def _is_in(actual: Any, expected: Any, evaluation: Evaluation) -> bool:
+    if not isinstance(expected, list):
+        return False
+    evaluation.spend(STEPS_OF_AN_ITEM * len(expected))
     return any(same_value(actual, item) for item in expected)
 
 
-def _exists(actual: Any, _expected: Any) -> bool:
+def _fingerprints(items: list[Any], evaluation: Evaluation) -> set[str]:
+    evaluation.spend(STEPS_OF_AN_ITEM * len(items))
+    return set(map(_fingerprint, items))
+
+
+def _fingerprint(value: Any) -> str:
+    """Return a text that two values of JSON share exactly when `same_value` holds of them.
+
+    A text, because its hash is secret: of numbers anybody can choose thousands with the same one,
+    and a set of them takes the square of their number.
+    """
+    if type(value) is str:
+        return f'"{value}'
+    if value is None or isinstance(value, bool):
+        return str(value)
+    if isinstance(value, int | float):
+        exact = _by_value(value)
+        return f"{exact:x}" if isinstance(exact, int) else repr(exact)
+    try:
+        return canonical.dump(_by_value(value))
+    except (TypeError, ValueError):
+        return "what JSON cannot express, and no rule can name"
+
+
+def _by_value(value: Any) -> Any:
+    """Return an equal value in which numbers that are equal are written alike."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, Mapping):
+        return {key: _by_value(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [_by_value(item) for item in value]
+    if value is None or isinstance(value, str | int | float):
+        return value
+    raise TypeError(f"a {type(value).__name__} is no JSON")
+
+
+def _equals(actual: Any, expected: Any, _evaluation: Evaluation) -> bool:
+    return same_value(actual, expected)
+
+
+def _exists(actual: Any, _expected: Any, _evaluation: Evaluation) -> bool:
     return actual is not _MISSING and actual is not None
 
 
-def _numbers(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
-    def both_numbers_and(actual: Any, expected: Any) -> bool:
+def _not(operator: Operator) -> Operator:
+    return lambda actual, expected, evaluation: not operator(actual, expected, evaluation)
+
+
+def _numbers(compare: Callable[[Any, Any], bool]) -> Operator:
+    def both_numbers_and(actual: Any, expected: Any, _evaluation: Evaluation) -> bool:
         return _is_number(actual) and _is_number(expected) and compare(actual, expected)
 
     return both_numbers_and
@@ -104,18 +152,20 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-_OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
-    "equals": same_value,
-    "not_equals": lambda actual, expected: not same_value(actual, expected),
+_OPERATORS: dict[str, Operator] = {
+    "equals": _equals,
+    "not_equals": _not(_equals),
     "contains": _contains,
-    "not_contains": lambda actual, expected: not _contains(actual, expected),
+    "not_contains": _not(_contains),
     "greater_than": _numbers(lambda actual, expected: actual > expected),
     "less_than": _numbers(lambda actual, expected: actual < expected),
     "greater_than_or_equal": _numbers(lambda actual, expected: actual >= expected),
     "less_than_or_equal": _numbers(lambda actual, expected: actual <= expected),
-    "in": lambda actual, expected: isinstance(expected, list) and _is_in(actual, expected),
-    "not_in": lambda actual, expected: isinstance(expected, list) and not _is_in(actual, expected),
+    "in": _is_in,
+    "not_in": lambda actual, expected, evaluation: (
+        isinstance(expected, list) and not _is_in(actual, expected, evaluation)
+    ),
     "exists": _exists,
-    "not_exists": lambda actual, expected: not _exists(actual, expected),
+    "not_exists": _not(_exists),
 }
 OPERATORS = tuple(_OPERATORS)

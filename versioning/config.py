@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -17,6 +18,9 @@ from versioning.context_schema import SCHEMA_FIELD, schema_fault
 from versioning.errors import Invalid, Issue
 
 Config = dict[str, Any]
+
+MAX_ISSUES: Final = 1000
+"""How many faults of a value are named."""
 
 
 @dataclass(frozen=True)
@@ -81,11 +85,17 @@ PROMPT_BLOCK = ConfigSchema(edit=fields.PromptBlockFields, whole=fields.PromptBl
 
 
 def raise_for_faults(shape: type[BaseModel], value: Any) -> None:
-    """Raise `Invalid` with every fault of `value`, each under the caller's own name for the field."""
+    """Raise `Invalid` with the faults of `value`, each under the caller's own name for the field.
+
+    Of more than `MAX_ISSUES` the rest are counted: a megabyte can hold half a million of them.
+    """
     try:
         shape.model_validate(value)
     except ValidationError as faults:
-        raise Invalid([_issue(fault) for fault in faults.errors(include_url=False)]) from None
+        issues = [_issue(fault) for fault in islice(faults.errors(include_url=False), MAX_ISSUES)]
+        if more := faults.error_count() - len(issues):
+            issues.append(Issue("body", f"has {more} more faults"))
+        raise Invalid(issues) from None
 
 
 def referenced_agents(config: Config) -> Iterator[tuple[str, str]]:
@@ -98,12 +108,12 @@ def referenced_tools(config: Config) -> Iterator[tuple[str, str]]:
     return _keys(config, "tools")
 
 
-def searchable_text(config: Config) -> str:
+def searchable_text(resource_id: str, config: Config) -> str:
     """Return the words by which people find a configuration, folded so that case does not matter."""
     instructions = config.get("instructions", config.get("content", ""))
     if isinstance(instructions, list):
         instructions = "\n".join(block.get("content", block.get("id", "")) for block in instructions)
-    words = (config.get("name", ""), config.get("description", ""), instructions)
+    words = (resource_id, config.get("name", ""), config.get("description", ""), instructions)
     return "\n".join(map(str, words)).casefold()
 
 

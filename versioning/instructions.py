@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from versioning.canonical import dump
-from versioning.conditions import holds, lookup
+from versioning.conditions import holds
 from versioning.errors import Invalid, Issue
+from versioning.evaluation import Evaluation
 
 MAX_LENGTH = 16 * 1024 * 1024
 """The most characters that instructions may have once assembled."""
@@ -49,22 +50,24 @@ class BlockReport:
         return self.reason is None
 
 
-def render(template: str, context: Mapping[str, Any], *, limit: int = MAX_LENGTH) -> str:
+def render(template: str, context: Mapping[str, Any] | Evaluation, *, limit: int = MAX_LENGTH) -> str:
     """Return the text with its placeholders filled in.
 
     `{{ path }}`, `{{ path || "text" }}` or `'text'`: missing or null takes the fallback, else the
     placeholder stays as written. Objects and lists print as compact JSON. What is filled in is
-    never read again as a template. Raises `Invalid` once the text is longer than `limit`.
+    never read again as a template. Raises `Invalid` once the text is longer than `limit`, or when
+    filling it in would take more work than the evaluation may.
     """
+    evaluation = Evaluation.of(context)
     room = limit - len(template)
 
     def fill(match: re.Match[str]) -> str:
         nonlocal room
-        text = _value(match, context)
+        text = _value(match, evaluation)
         # Counted on the way: a small template and a long value could fill the memory.
         room += len(match[0]) - len(text)
         if room < 0:
-            raise _too_long()
+            raise _too_long(evaluation)
         return text
 
     return _PLACEHOLDER.sub(fill, template)
@@ -72,26 +75,31 @@ def render(template: str, context: Mapping[str, Any], *, limit: int = MAX_LENGTH
 
 def assemble(
     instructions: str | Sequence[Mapping[str, Any]],
-    context: Mapping[str, Any],
+    context: Mapping[str, Any] | Evaluation,
     found: Mapping[str, BlockText | str],
+    *,
+    field: str = "instructions",
 ) -> tuple[str, list[BlockReport]]:
     """Return the instructions as one text, and a report on every block.
 
     Text is used as it is. Blocks are rendered; those whose rules do not hold or that are blank are
     left out, the rest are joined by a blank line. `found` maps the id of a referenced block to
     what was found, or to the reason why there is nothing (`missing`, `unpublished`). Raises
-    `Invalid` for a result of more than `MAX_LENGTH` characters.
+    `Invalid` for a result of more than `MAX_LENGTH` characters, and for one that would take more
+    work than the evaluation may; `field` is what the caller calls the instructions.
     """
     if isinstance(instructions, str):
         return instructions, []
+    evaluation = Evaluation.of(context)
     parts: list[str] = []
     reports: list[BlockReport] = []
     length = 0
     for position, block in enumerate(instructions):
-        text, report = _one_block(position, block, context, found)
+        evaluation.field = f"{field}.{position}"
+        text, report = _one_block(position, block, evaluation, found)
         length += len(text)
         if length > MAX_LENGTH:
-            raise _too_long()
+            raise _too_long(evaluation)
         reports.append(report)
         if report.shown:
             parts.append(text)
@@ -132,37 +140,44 @@ def referenced_blocks(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield f"instructions.{position}.id", block["id"]
 
 
-def _value(match: re.Match[str], context: Mapping[str, Any]) -> str:
-    value = lookup(match["path"], context)
+def _value(match: re.Match[str], evaluation: Evaluation) -> str:
+    value = evaluation.value_at(match["path"], None)
     if value is not None:
-        return value if isinstance(value, str) else dump(value)
+        text = value if isinstance(value, str) else evaluation.once("text", value, lambda: dump(value))
+        evaluation.spend(len(text))
+        return text
     fallbacks = (match["double"], match["single"])
     return next((text for text in fallbacks if text is not None), match[0])
 
 
-def _too_long() -> Invalid:
+def _too_long(evaluation: Evaluation) -> Invalid:
     message = f"the assembled instructions are longer than {MAX_LENGTH} characters"
-    return Invalid.field("instructions", message, code="instructions_too_long")
+    return Invalid.field(evaluation.field, message, code="instructions_too_long")
 
 
 def _one_block(
-    position: int, block: Mapping[str, Any], context: Mapping[str, Any], found: Mapping[str, BlockText | str]
+    position: int, block: Mapping[str, Any], evaluation: Evaluation, found: Mapping[str, BlockText | str]
 ) -> tuple[str, BlockReport]:
-    source: Mapping[str, Any] = block
     version_id = None
-    reason = None
     if block["type"] == "prompt_block_ref":
         target = found.get(block["id"], "missing")
         if isinstance(target, BlockText):
-            source, version_id = target.config, target.version_id
+            version_id = target.version_id
+            # The same block in the same context is the same text, however often it is referred to.
+            text, reason = evaluation.once("block", target, lambda: _shown(target.config, evaluation))
+            evaluation.spend(len(text))
         else:
-            reason = target
-    text = ""
-    if reason is None and not holds(source.get("rules"), context):
-        reason = "rules"
-    if reason is None:
-        text = render(source["content"], context)
-        reason = None if text.strip() else "blank"
+            text, reason = "", target
+    else:
+        text, reason = _shown(block, evaluation)
     return text, BlockReport(
         type=block["type"], position=position, id=block.get("id"), version_id=version_id, reason=reason
     )
+
+
+def _shown(block: Mapping[str, Any], evaluation: Evaluation) -> tuple[str, str | None]:
+    """Return the text of a block in the context, and why it is left out when it is."""
+    if not holds(block.get("rules"), evaluation):
+        return "", "rules"
+    text = render(block["content"], evaluation)
+    return text, None if text.strip() else "blank"

@@ -8,11 +8,14 @@ from typing import Any
 
 from studio.forms.inputs import MAX_SEGMENTS, Input, Reading
 from studio.forms.values import read_json
+from studio.room import MOST_NAMED, shortened
 from versioning import canonical
 from versioning.errors import Invalid
 
 MAX_CONTROLS = 40
 """How many controls a schema may make; what lies beyond is typed as JSON."""
+MAX_OPTIONS = 10_000
+"""How much JSON the values may be that a control lets one choose from; of more, one is typed."""
 
 # What a JSON Schema calls a plain value, what it is in Python, and on the page.
 _SCALARS: dict[str, tuple[Any, str]] = {
@@ -66,21 +69,26 @@ def _controls(schema: Any, prefix: str, depth: int) -> Iterator[ContextControl]:
         return
     for name, declared in properties.items():
         # A name with a dot is out of reach of templates and conditions.
-        if not isinstance(declared, Mapping) or not name or "." in name:
+        if not isinstance(declared, Mapping) or not name or "." in name or len(name) > MOST_NAMED:
             continue
         path = f"{prefix}{name}"
         # Compared one by one: what stands there may be a list, which no dictionary can look up.
         if declared.get("type") in tuple(_SCALARS):
-            listed = declared.get("enum")
             yield ContextControl(
                 path=path,
                 type=declared["type"],
-                title=str(declared.get("title") or path),
-                help=str(declared.get("description") or ""),
-                options=[_option(value) for value in listed] if isinstance(listed, list) else [],
+                title=shortened(str(declared.get("title") or path)),
+                help=shortened(str(declared.get("description") or "")),
+                options=_options(declared.get("enum")),
             )
         else:
             yield from _controls(declared, f"{path}.", depth - 1)
+
+
+def _options(listed: Any) -> list[tuple[str, str]]:
+    if not isinstance(listed, list) or len(canonical.dump(listed)) > MAX_OPTIONS:
+        return []
+    return [_option(value) for value in listed]
 
 
 def _option(value: Any) -> tuple[str, str]:

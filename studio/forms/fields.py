@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 
 from studio.forms.inputs import Input, Reading, Shown
 from studio.forms.instructions import read_instructions, show_instructions
@@ -13,6 +14,11 @@ from studio.forms.rules import read_rules, show_rules
 from studio.forms.values import json_text, read_json
 from versioning import canonical
 from versioning.config import Config
+
+MOST_CHARACTERS: Final = 300_000
+"""How much a form shows in its controls; a larger one could not be sent back either."""
+MOST_ROWS: Final = 250
+"""How many rows a field has; one of more is shown as JSON."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,8 +47,9 @@ def _or_json(simple: FormField) -> FormField:
     """Return a field whose value is JSON where its own controls cannot hold it: variants, say."""
 
     def show(value: Any) -> Shown:
-        controls = {} if isinstance(value, list) else simple.show(value)
-        exact = not isinstance(value, list) and _holds(simple, value)
+        has_controls = not isinstance(value, list) and rows_fit(value)
+        controls = simple.show(value) if has_controls else {}
+        exact = has_controls and _holds(simple, value)
         return {"as": "controls" if exact else "json", "json": json_text(value), **controls}  # type: ignore[dict-item]
 
     def read(field: Input, path: str, reading: Reading) -> Any:
@@ -55,6 +62,8 @@ def _or_json(simple: FormField) -> FormField:
 
 
 def _instructions_shown(value: Any) -> Shown:
+    if not rows_fit(value):
+        return {"as": "json", "text": "", "blocks": [], "json": json_text(value)}
     shown = show_instructions(value)
     exact = _holds(FormField(show=show_instructions, read=read_instructions), value)
     return shown if exact else {**shown, "as": "json"}  # type: ignore[dict-item]
@@ -91,9 +100,38 @@ def field_for(name: str) -> FormField:
     return _OWN_CONTROLS.get(name, JSON)
 
 
+def rows_fit(value: Any) -> bool:
+    """Say whether a form has room for a row for every block, tool, sub-agent and condition of a value."""
+    return sum(1 for _ in islice(_objects(value), MOST_ROWS + 1)) <= MOST_ROWS
+
+
+def _objects(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        yield value
+    if isinstance(value, dict | list):
+        for member in value.values() if isinstance(value, dict) else value:
+            yield from _objects(member)
+
+
+def too_large(config: Config, names: list[str]) -> list[str]:
+    """Return the fields of a configuration for which a form has no room; the first ones come first."""
+    room = MOST_CHARACTERS
+    found = []
+    for name in names:
+        size = len(canonical.dump(config[name])) if name in config else 0
+        # Everything else that has rows can be JSON instead.
+        if size > room or (name == "rules" and not rows_fit(config.get(name))):
+            found.append(name)
+        else:
+            room -= size
+    return found
+
+
 def shown(config: Config, names: list[str]) -> Input:
-    """Return the form of a configuration."""
-    return Input.showing({name: field_for(name).show(config.get(name)) for name in names})
+    """Return the form of a configuration, as far as it has room for the fields."""
+    large = too_large(config, names)
+    fitting = [name for name in names if name not in large]
+    return Input.showing({name: field_for(name).show(config.get(name)) for name in fitting})
 
 
 def changes(base: Config, names: list[str], posted: Input, reading: Reading) -> dict[str, Any]:

@@ -13,6 +13,8 @@ Shown: TypeAlias = "str | Mapping[str, Shown] | list[Shown]"
 
 MAX_SEGMENTS = 32
 """How many segments the name of a control may have; the deepest of a form has a good dozen."""
+MAX_CONTROLS = 8_000
+"""How many controls may be posted: all of them are shown again when something is wrong."""
 
 
 @dataclass
@@ -33,10 +35,12 @@ class Input:
     def of(cls, posted: Iterable[tuple[str, str]]) -> Input:
         """Return the tree of what a form posted; rows come in the order of the page.
 
-        Raises `Invalid` for a name of too many segments.
+        Raises `Invalid` for a name of too many segments, and for too many controls.
         """
         root = cls("")
-        for name, text in posted:
+        for count, (name, text) in enumerate(posted):
+            if count == MAX_CONTROLS:
+                raise Invalid.field("body", f"holds more than {MAX_CONTROLS} controls: use JSON for so much")
             segments = name.split(".", MAX_SEGMENTS)
             if len(segments) > MAX_SEGMENTS:
                 raise Invalid.field("body", "holds a control that is nested too deep")

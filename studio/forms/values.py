@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from studio.forms.inputs import Input, Reading, Shown
 from versioning import canonical
@@ -12,9 +12,19 @@ ABSENT: Any = object()
 """What a control that holds nothing amounts to."""
 
 
+MOST_INDENTED: Final = 50_000
+"""How much JSON is put on lines of their own: deep inside, the indent of an item is sixty times as long."""
+
+
 def json_text(value: Any) -> str:
-    """Return a value as people read JSON; nothing at all for None."""
-    return "" if value is None else canonical.dump(value, indent=2)
+    """Return a value as people read JSON, of what is very long as one line; nothing at all for None."""
+    if value is None:
+        return ""
+    compact = canonical.dump(value)
+    if len(compact) > MOST_INDENTED:
+        return compact
+    indented = canonical.dump(value, indent=2)
+    return indented if len(indented) <= 4 * MOST_INDENTED else compact
 
 
 def read_json(control: Input, path: str, reading: Reading) -> Any:

@@ -53,6 +53,15 @@ def test_who_is_switched_off_is_out_at_once_and_so_are_their_keys(administered_s
         assert watcher.get(AGENTS.url("by-lena"), status="draft").body["authorId"] == "lena"
 
 
+def test_a_role_is_given_without_an_invitation(administered_service: Installation) -> None:
+    service = administered_service.service
+    [command] = commands(ADMINISTRATION, "A role without an invitation")
+    with connected(service, service.manage("create_api_key", "mia")) as mia:
+        assert mia.post(AGENTS.path, AGENTS.body(id="by-mia", autoPublish=False)).status == 400
+        administered_service.run(command, USERNAME="mia", WORKSPACE="default")
+        assert mia.post(AGENTS.path, AGENTS.body(id="by-mia", autoPublish=False)).status == 201
+
+
 def test_a_key_is_issued_and_revoked(administered_service: Installation) -> None:
     issue, revoke = commands(ADMINISTRATION, "API keys")
     key = administered_service.run(issue, USERNAME="shop", WORKSPACE="default").strip()

@@ -29,8 +29,8 @@ User.objects.create_superuser('ada', password={PASSWORD!r})
 from studio.workspaces import invitation_address
 from versioning import installed
 from versioning.access import Role
-installed.editor().workspace.invite('default', 'lena', Role.VIEWER)
-print(invitation_address(*installed.editor().workspace.invitation('default', 'lena')))
+_, secret = installed.editor().invitation.invite('default', 'lena', Role.VIEWER)
+print(invitation_address(secret))
 """
 
 
@@ -143,7 +143,7 @@ def test_work_goes_on_after_a_restore(restored_service: Restored, kind: Kind) ->
 
 def test_another_secret_signs_people_out_and_leaves_them_their_passwords(restored_service: Restored) -> None:
     new = restored_service.new.service
-    assert remembered(restored_service) == {"key": True, "session": False, "invitation": False}
+    assert remembered(restored_service) == {"key": True, "session": False, "invitation": True}
     with visiting(new.url) as ada:
         assert not sign_in(ada, "ada", "another password")
         assert sign_in(ada, "ada", PASSWORD)

@@ -185,12 +185,18 @@ def test_people_sign_in_over_https_and_stay_signed_in_whichever_process_answers(
         known_as = {"sni_hostname": HOST}
         browser.get("/studio/login/", extensions=known_as)
         form = {"username": "ada", "password": PASSWORD, "csrfmiddlewaretoken": browser.cookies["csrftoken"]}
+        forged = {"X-Real-IP": "10.9.9.9", "X-Forwarded-For": "10.9.9.9"}
+        wrong = form | {"password": "wrong"}
+        refused = browser.post("/studio/login/", data=wrong, headers=forged, extensions=known_as)
+        assert refused.status_code == 200, refused.text
         entered = browser.post("/studio/login/", data=form, extensions=known_as)
         assert entered.status_code == 302, entered.text
         [cookie] = [text for text in entered.headers.get_list("Set-Cookie") if text.startswith("sessionid=")]
         assert "Secure" in cookie.split("; ")
         pages = [browser.get("/studio/", extensions=known_as) for _ in range(2 * TURNS)]
     assert {page.status_code for page in pages} == {200}
+    log = "".join(process.log for process in deployment.processes)
+    assert '"address": "127.0.0.1"' in log and "10.9.9.9" not in log
 
 
 def test_without_a_proxy_nobody_is_believed_to_come_by_https(live_service: Service) -> None:

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from studio.alignment import common_runs
-from studio.differences import Change, Fate, Row, changes, rows, sections, spans
+from studio.differences import Change, Fate, Row, Section, changes, rows, sections, spans
+from studio.room import Room
 from tests.support.configurations import json_values, texts, unhurried
 from versioning import canonical
 
@@ -22,7 +23,7 @@ prose = few_words | texts
 
 def put_together(before: str, after: str) -> tuple[str, str]:
     """Return both versions as the spans of their comparison tell them."""
-    pieces = spans(before, after)
+    pieces = spans(before, after, Room())
     return (
         "".join(piece.text for piece in pieces if piece.fate is not Fate.ADDED),
         "".join(piece.text for piece in pieces if piece.fate is not Fate.REMOVED),
@@ -32,11 +33,19 @@ def put_together(before: str, after: str) -> tuple[str, str]:
 def told(before: str, after: str) -> str:
     """Return the comparison as text: [-removed-] and {+added+}."""
     marks = {Fate.KEPT: "{}", Fate.REMOVED: "[-{}-]", Fate.ADDED: "{{+{}+}}"}
-    return "".join(marks[piece.fate].format(piece.text) for piece in spans(before, after))
+    return "".join(marks[piece.fate].format(piece.text) for piece in spans(before, after, Room()))
 
 
 def lines_of(before: str, after: str) -> list[Row]:
-    return rows(spans(before, after))
+    return list(rows(spans(before, after, Room())))
+
+
+def written(row: Row) -> str:
+    return "".join(piece.text for piece in row.spans)
+
+
+def rows_in(found: list[Section]) -> list[Row]:
+    return [row for section in found for row in section.rows]
 
 
 # Text
@@ -51,14 +60,14 @@ def test_a_comparison_holds_both_texts_completely(before: str, after: str) -> No
 @unhurried
 @given(prose, prose)
 def test_neighbouring_pieces_never_have_the_same_fate(before: str, after: str) -> None:
-    fates = [piece.fate for piece in spans(before, after)]
+    fates = [piece.fate for piece in spans(before, after, Room())]
     assert all(one is not other for one, other in pairwise(fates))
 
 
 @unhurried
 @given(prose)
 def test_a_text_does_not_differ_from_itself(text: str) -> None:
-    assert {piece.fate for piece in spans(text, text)} <= {Fate.KEPT}
+    assert {piece.fate for piece in spans(text, text, Room())} <= {Fate.KEPT}
 
 
 @unhurried
@@ -75,10 +84,27 @@ def test_the_lines_hold_every_piece_and_number_both_versions(before: str, after:
 @unhurried
 @given(prose, prose)
 def test_sections_hold_every_line_once_and_fold_only_what_is_kept(before: str, after: str) -> None:
-    found = lines_of(before, after)
-    folded = sections(found, context=1)
-    assert [row for section in folded for row in section.rows] == found
-    assert all(row.fate is Fate.KEPT for section in folded if section.folded for row in section.rows)
+    lines = lines_of(before, after)
+    place = 0
+    for section in sections(spans(before, after, Room()), Room(), context=1):
+        if section.folded:
+            folded = lines[place : place + section.folded]
+            assert {row.fate for row in folded} == {Fate.KEPT}
+            assert section.text.removesuffix("\n").split("\n") == [written(row) for row in folded]
+        else:
+            assert section.rows == tuple(lines[place : place + len(section.rows)])
+        place += section.folded or len(section.rows)
+    assert place == len(lines)
+
+
+@unhurried
+@given(prose, prose, st.integers(1, 40))
+def test_what_a_page_has_no_room_for_is_counted(before: str, after: str, characters: int) -> None:
+    pieces = spans(before, after, Room())
+    room, whole = Room(characters=characters), sections(pieces, Room())
+    shown = sections(pieces, room)
+    assert room.left_out or rows_in(shown) == rows_in(whole)
+    assert sum(len(written(row)) for row in rows_in(shown)) <= characters
 
 
 @pytest.mark.parametrize(
@@ -122,8 +148,8 @@ def test_lines_put_after_the_last_one_leave_that_one_as_it_was() -> None:
 def test_only_what_is_near_a_change_is_unfolded() -> None:
     old = [f"line {number}" for number in range(100)]
     new = [*old[:50], "line fifty", *old[51:]]
-    folded = sections(lines_of("\n".join(old), "\n".join(new)), context=2)
-    assert [(section.folded, len(section.rows)) for section in folded] == [(True, 48), (False, 5), (True, 47)]
+    folded = sections(spans("\n".join(old), "\n".join(new), Room()), Room(), context=2)
+    assert [(section.folded, len(section.rows)) for section in folded] == [(48, 0), (0, 5), (47, 0)]
     assert folded[0].text.startswith("line 0\nline 1\n")
 
 
@@ -149,7 +175,7 @@ def test_a_word_changed_in_each_of_five_thousand_lines_is_marked_in_each() -> No
 
 def test_too_much_to_compare_by_word_is_replaced_as_a_whole() -> None:
     before, after = ("x " * 300_000, "y " * 300_000)
-    assert [piece.fate for piece in spans(before, after)] == [Fate.REMOVED, Fate.ADDED]
+    assert [piece.fate for piece in spans(before, after, Room())] == [Fate.REMOVED, Fate.ADDED]
 
 
 # Alignment
@@ -159,7 +185,7 @@ def test_too_much_to_compare_by_word_is_replaced_as_a_whole() -> None:
 @given(st.lists(st.sampled_from("abc")), st.lists(st.sampled_from("abc")))
 def test_runs_are_equal_in_both_and_in_order(before: list[str], after: list[str]) -> None:
     i = j = 0
-    for run in common_runs(before, after):
+    for run in common_runs(before, after, Room()):
         assert run.length > 0 and run.before >= i and run.after >= j
         i, j = run.before + run.length, run.after + run.length
         assert before[run.before : i] == after[run.after : j]
@@ -169,7 +195,7 @@ def test_runs_are_equal_in_both_and_in_order(before: list[str], after: list[str]
 @unhurried
 @given(st.lists(st.sampled_from("ab"), max_size=12), st.lists(st.sampled_from("ab"), max_size=12))
 def test_something_in_common_is_always_found(before: list[str], after: list[str]) -> None:
-    assert bool(common_runs(before, after)) == bool(set(before) & set(after))
+    assert bool(common_runs(before, after, Room())) == bool(set(before) & set(after))
 
 
 # JSON
@@ -201,13 +227,13 @@ members = st.recursive(
 @unhurried
 @given(members, members)
 def test_the_changes_lead_from_one_object_to_the_other(before: Any, after: Any) -> None:
-    assert canonical.same(patched(before, changes(before, after)), after)
+    assert canonical.same(patched(before, changes(before, after, Room())), after)
 
 
 @unhurried
 @given(json_values, json_values)
 def test_there_are_changes_exactly_when_values_differ(before: Any, after: Any) -> None:
-    assert bool(changes(before, after)) == (not canonical.same(before, after))
+    assert bool(changes(before, after, Room())) == (not canonical.same(before, after))
 
 
 @pytest.mark.parametrize(
@@ -237,5 +263,5 @@ def test_there_are_changes_exactly_when_values_differ(before: Any, after: Any) -
     ],
 )
 def test_json_is_compared_by_member_and_item(before: Any, after: Any, expected: list[Any]) -> None:
-    found = changes(before, after)
+    found = changes(before, after, Room())
     assert [(change.path, change.fate.value, change.before, change.after) for change in found] == expected

@@ -235,6 +235,9 @@ def test_choices_are_what_the_caller_may_read(cast: Cast, edgar: Person) -> None
     PROMPT_BLOCKS.make(cast.charlie, "team/theirs", "unkind")
     found = edgar.get(AGENTS, "choices", of="prompt", q="team").json()["choices"]
     assert [choice["id"] for choice in found] == ["team/tone"]
+    for text, count in (("WRITER", 1), ("W" * 201, 0)):
+        found = edgar.get(AGENTS, "choices", of="agent", q=text).json()["choices"]
+        assert len(found) == count
     assert Person("vera").get(AGENTS, "choices", of="prompt").status_code == 403
 
 

@@ -89,6 +89,14 @@ def test_the_search_says_where_there_is_more(cast: Cast, kind: Kind) -> None:
     assert any(link.endswith("/?q=one") for link in page.links)
 
 
+def test_a_search_that_is_too_long_is_refused_with_words(cast: Cast) -> None:
+    AGENTS.make(cast.edgar, "writer", "x" * 300)
+    assert len(Window.of("edgar").get(HOME, q="x" * 200).rows) == 1
+    page = Window.of("edgar").get(HOME, q="x" * 201)
+    assert page.rows == []
+    assert "must not be longer than 200 characters" in page.text
+
+
 @pytest.mark.parametrize("text", ["\x00", "x" * 5000, "<script>alert(1)</script>", "%27"])
 def test_odd_searches_are_answered_as_text(cast: Cast, text: str) -> None:
     page = Window.of("edgar").get(HOME, q=text)

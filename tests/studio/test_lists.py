@@ -54,6 +54,11 @@ def test_a_list_is_narrowed_by_who_edited_last(three: Kind) -> None:
     ]
 
 
+def test_a_text_that_is_too_long_is_refused_beside_the_search_box(three: Kind) -> None:
+    page = Window.of("edgar").get(KINDS[three].address("changelist"), q="x" * 201)
+    assert "at most 200 characters (it has 201). Nothing was searched for." in page.text
+
+
 def test_a_list_is_narrowed_to_a_label_a_workspace_or_a_text(cast: Cast, three: Kind) -> None:
     three.make(cast.charlie, "other", "other words", workspaceId="elsewhere")
     root = Window.of("root")

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
-from django.test import Client
 from django.utils import timezone
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Api
 from tests.support.calls import make_history
 from tests.support.people import give_role
-from tests.support.studio import Visitor, page_of, words_of, workspace_page
+from tests.support.studio import Visitor, page_of, shown_once, words_of, workspace_page
 from versioning.models import ApiKey, AuditEntry, Membership, Workspace
 
 LIST = "/studio/versioning/workspace/"
@@ -26,14 +23,6 @@ pytestmark = pytest.mark.usefixtures("cast")
 @pytest.fixture
 def alice(cast: Cast) -> Visitor:
     return Visitor("alice")
-
-
-def shown_once(answer: Any) -> str:
-    """Return the secret that a page shows."""
-    found = re.search(r'id="once" value="([^"]+)"', answer.content.decode())
-    assert found is not None
-    assert "no-store" in answer["Cache-Control"]
-    return found[1]
 
 
 def members() -> dict[str, str]:
@@ -57,7 +46,8 @@ FORMS = {
     "members": {"username": "lena", "role": "admin"},
     "members/paula/role": {"role": "admin"},
     "members/vera/remove": {},
-    "members/vera/invitation": {},
+    "invitations/lena/link": {},
+    "invitations/lena/withdraw": {},
     "keys": {"name": "mine", "role": "admin"},
     "rename": {"name": "Mine"},
 }
@@ -140,95 +130,12 @@ def test_a_role_that_does_not_exist_is_refused(alice: Visitor, role: str) -> Non
     assert members()["vera"] == "viewer"
 
 
-@pytest.mark.parametrize("page", ["members/nobody/role", "members/charlie/remove", "members/root/invitation"])
+@pytest.mark.parametrize(
+    "page",
+    ["members/nobody/role", "members/charlie/remove", "invitations/vera/link", "invitations/vera/withdraw"],
+)
 def test_somebody_who_is_no_member_is_not_found(alice: Visitor, page: str) -> None:
     assert alice.post(workspace_page(page), role="viewer").status_code == 404
-
-
-# Invitations
-
-
-def invite(visitor: Visitor, username: str, role: str = "editor") -> Any:
-    return visitor.post(workspace_page("members"), username=username, role=role)
-
-
-def choose_password(link: str, password: str) -> tuple[Client, Any]:
-    """Follow a link as somebody who is not signed in, and choose a password."""
-    client = Client()
-    shown = client.get(link, follow=True)
-    address = shown.redirect_chain[-1][0] if shown.redirect_chain else link
-    typed = {"new_password1": password, "new_password2": password}
-    return client, client.post(address, typed, follow=True)
-
-
-def test_an_invited_person_chooses_a_password_and_is_in(alice: Visitor) -> None:
-    link = shown_once(invite(alice, "lena"))
-    client, answer = choose_password(link, "a fine long one")
-    assert answer.redirect_chain[-1][0] == "/studio/"
-    assert client.get(workspace_page("members")).status_code == 403
-    assert client.login(username="lena", password="a fine long one")
-    assert members()["lena"] == "editor"
-
-
-def test_the_secret_of_an_invitation_does_not_stay_in_the_address(alice: Visitor) -> None:
-    link = shown_once(invite(alice, "lena"))
-    shown = Client().get(link, follow=True)
-    assert shown.redirect_chain[-1][0].endswith("/welcome/")
-    assert link.rstrip("/").rpartition("/")[2] not in shown.content.decode()
-
-
-def test_a_weak_password_is_refused_beside_its_field(alice: Visitor) -> None:
-    _, answer = choose_password(shown_once(invite(alice, "lena")), "short")
-    assert "This password is too short" in words_of(answer)
-    assert not User.objects.get(username="lena").has_usable_password()
-
-
-def test_a_link_is_good_once(alice: Visitor) -> None:
-    link = shown_once(invite(alice, "lena"))
-    choose_password(link, "a fine long one")
-    assert "This link was used already" in words_of(Client().get(link, follow=True))
-
-
-@pytest.mark.parametrize("link", ["MQ/x-y", "MQ/welcome", "x/x-y", "AAAA/x", "%00/x-1"])
-def test_a_link_that_nobody_made_opens_nothing(link: str) -> None:
-    answer = Client().get(f"{LIST}welcome/{link}/", follow=True)
-    assert "This link was used already, or it is too old." in words_of(answer)
-
-
-def test_a_new_link_is_made_for_somebody_who_did_not_come(alice: Visitor) -> None:
-    invite(alice, "lena")
-    link = shown_once(alice.post(workspace_page("members/lena/invitation")))
-    choose_password(link, "a fine long one")
-    refused = words_of(alice.post(workspace_page("members/lena/invitation")))
-    assert "lena has a password already" in refused
-
-
-def test_no_link_is_made_into_the_account_of_somebody_else(alice: Visitor) -> None:
-    User.objects.filter(username="charlie").update(last_login=timezone.now())
-    answer = invite(alice, "charlie", "viewer")
-    assert 'id="once"' not in answer.content.decode()
-    assert "charlie is viewer here from now on" in words_of(answer)
-    for name in ("charlie", "alice"):
-        answer = alice.post(workspace_page(f"members/{name}/invitation"))
-        assert 'id="once"' not in answer.content.decode()
-
-
-@pytest.mark.parametrize(
-    ("typed", "field"),
-    [
-        ({"username": "vera", "role": "viewer"}, "username"),
-        ({"username": "a b", "role": "viewer"}, "username"),
-        ({"username": "", "role": "viewer"}, "username"),
-        ({"username": "lena", "role": "boss"}, "role"),
-    ],
-)
-def test_a_faulty_invitation_says_what_is_wrong_beside_the_field(
-    alice: Visitor, typed: dict[str, str], field: str
-) -> None:
-    answer = alice.post(workspace_page("members"), **typed)
-    assert answer.status_code == 400
-    assert answer.context["form"].errors.keys() == {field}
-    assert not User.objects.filter(username="lena").exists()
 
 
 # Keys
@@ -337,6 +244,18 @@ def test_the_log_is_narrowed(alice: Visitor, cast: Cast) -> None:
     )
     assert len(lines(alice, since=today, until=today)) == len(lines(alice))
     assert alice.get(workspace_page("audit"), action="eat", since="soon").status_code == 200
+
+
+def test_the_log_tells_how_a_workspace_was_made_and_renamed() -> None:
+    root = Visitor("root")
+    root.post(f"{LIST}add/", id="new", name="New")
+    root.post(workspace_page("rename", "new"), name="Newer")
+    address = workspace_page("audit", "new")
+    assert lines(root, address, action="workspace_renamed") == ["root renamed workspace new: New → Newer"]
+    assert lines(root, address, action="workspace_created") == ["root made workspace new: New"]
+    assert ("workspace_created", "Workspace created") in root.get(address).context["form"].fields[
+        "action"
+    ].choices
 
 
 def test_the_log_comes_in_pages(alice: Visitor) -> None:

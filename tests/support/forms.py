@@ -14,9 +14,9 @@ from tests.support.window import page_of
 
 
 class _Controls(HTMLParser):
-    """Collects the successful controls of the form with one id."""
+    """Collects the successful controls of the form with one id, or of all forms together."""
 
-    def __init__(self, form_id: str) -> None:
+    def __init__(self, form_id: str | None) -> None:
         super().__init__()
         self.form_id = form_id
         self.inside = self.in_template = False
@@ -30,7 +30,7 @@ class _Controls(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
         if tag == "form":
-            self.inside = given.get("id") == self.form_id
+            self.inside = self.form_id in {None, given.get("id")}
         elif tag == "template":
             self.in_template = True
         elif tag == "fieldset":
@@ -70,8 +70,8 @@ class _Controls(HTMLParser):
             self.textarea = None
 
 
-def controls(page: str, form_id: str) -> dict[str, str]:
-    """Return what the form with this id would send, in its order."""
+def controls(page: str, form_id: str | None) -> dict[str, str]:
+    """Return what the form with this id would send, in its order; with None, all forms together."""
     parser = _Controls(form_id)
     parser.feed(page)
     return dict(parser.typed)

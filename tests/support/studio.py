@@ -41,6 +41,14 @@ def workspace_page(page: str, workspace_id: str = "acme") -> str:
     return f"/studio/versioning/workspace/{quote(workspace_id)}/{page}/"
 
 
+def shown_once(answer: Any) -> str:
+    """Return the secret that a page shows, such as a key or the link of an invitation."""
+    found = re.search(r'id="once" value="([^"]+)"', answer.content.decode())
+    assert found is not None
+    assert "no-store" in answer["Cache-Control"]
+    return found[1]
+
+
 def words_of(answer: Any) -> str:
     """Return what can be read on the page, its scripts and styles aside, in a single line."""
     body = re.sub(r"(?s)^.*<body|<(script|style).*?</\1>", "", answer.content.decode())

@@ -15,19 +15,21 @@ from rest_framework.request import Request
 from versioning import canonical, installed
 from versioning.access import Caller, Right
 from versioning.api.parameters import JSON_OBJECT, TEXT, query
-from versioning.config import searchable_text
 from versioning.errors import Invalid, Issue
 from versioning.models import Agent, PromptBlock, VersionedResource, Visibility
 from versioning.models.agents import is_visible
 from versioning.models.versioned import within
 from versioning.registry import Registry
+from versioning.search import MAX_LENGTH, matching, occurs
 
 _METADATA_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 MAX_METADATA_KEYS = 100
-MAX_SEARCH = 40_000  # bytes: the database takes no pattern of more than 50 000
 _STATUS = [("published", "published"), ("draft", "draft"), ("all", "all")]
 _YES_NO = [("true", "true"), ("false", "false")]
-_TYPES: dict[str, dict[str, Any]] = {"metadata": JSON_OBJECT, "search": {"type": "string", "minLength": 0}}
+_TYPES: dict[str, dict[str, Any]] = {
+    "metadata": JSON_OBJECT,
+    "search": {"type": "string", "minLength": 0, "maxLength": MAX_LENGTH},
+}
 
 Rows = QuerySet[Any, Any]
 
@@ -95,8 +97,7 @@ def _has_metadata(record: VersionedResource, value: str, _given: ResourceFilter)
 def _has_text(record: VersionedResource, value: str, given: ResourceFilter) -> bool:
     drafts = given.caller.may(Right.READ_DRAFTS, record.workspace_id)
     shown = [record.active, record.latest if drafts else None]
-    texts = (f"{record.pk.casefold()}\n{searchable_text(one.config)}" for one in shown if one is not None)
-    return any(value.casefold() in text for text in texts)
+    return any(occurs(value, record.pk, one.config) for one in shown if one is not None)
 
 
 def _has_draft(record: VersionedResource, value: str, given: ResourceFilter) -> bool:
@@ -136,7 +137,7 @@ class ResourceFilter(django_filters.FilterSet):
             "workspaceId": "Of this workspace.",
             "visibility": "Private or public ones.",
             "metadata": "A JSON object: equal in each of its keys.",
-            "search": "In id, name, description and text, whatever the case.",
+            "search": f"In id, name, description and text, whatever the case; up to {MAX_LENGTH} characters.",
             "hasDraft": "With, or without, a draft that the caller may read.",
         }
         return tuple(
@@ -202,20 +203,6 @@ class ResourceFilter(django_filters.FilterSet):
     def _with_member(self, rows: Rows, alias: str, key: str, value: Any) -> Rows:
         typed: Rows = rows.alias(**{alias: KeyTransform(key, "metadata"), f"{alias}_type": JsonType(key)})
         return typed.filter(**{alias: value, f"{alias}_type__in": _type_names(value)})
-
-
-def matching(rows: Rows, value: str, caller: Caller) -> Rows:
-    """Keep the resources in which the text occurs, in what the caller may read of them."""
-    text = value.casefold()
-    if not text:
-        return rows
-    if len(text.encode()) > MAX_SEARCH:
-        raise Invalid.field("search", f"must not be longer than {MAX_SEARCH} bytes")
-    drafts = within("workspace_id", caller.scope(Right.READ_DRAFTS))
-    return rows.filter(
-        Q(active_version__search_text__contains=text)
-        | (drafts & Q(latest_version__search_text__contains=text))
-    )
 
 
 class PromptBlockFilter(ResourceFilter):

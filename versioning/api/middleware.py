@@ -17,6 +17,7 @@ from django.http import HttpRequest, HttpResponse
 
 from versioning.api import errors
 from versioning.canonical import is_utf8
+from versioning.redaction import without_secrets
 
 logger = logging.getLogger(__name__)
 
@@ -51,6 +52,7 @@ def id_of(given: str) -> str:
 def log_request(method: str, path: str, status: int, started: float, **more: str) -> None:
     """Write the line of a request that was begun at that time of the performance counter."""
     milliseconds = round((time.perf_counter() - started) * 1000, 1)
+    path = without_secrets(path)
     extra = {**more, "method": method, "path": path, "status": status, "milliseconds": milliseconds}
     logger.info("request", extra=extra)
 

@@ -13,7 +13,6 @@ from versioning import ids
 from versioning.api import components  # noqa: F401  its extension works by being there
 from versioning.api.answers import ErrorAnswer
 from versioning.api.base import EditorViewSet
-from versioning.api.parameters import TEXT
 
 _FAULTS = {
     400: "The request is invalid; `issues` names every fault.",
@@ -101,7 +100,7 @@ class EditorSchema(AutoSchema):
         if self.action in self.declared.guarded:
             found.append(
                 OpenApiParameter(
-                    "If-Match", TEXT, OpenApiParameter.HEADER, description="The record's `ETag` must be this."
+                    "If-Match", str, OpenApiParameter.HEADER, description="The record's `ETag` must be this."
                 )
             )
         return found

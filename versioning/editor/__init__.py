@@ -29,9 +29,11 @@ from versioning import grants
 from versioning.editor.agents import Agents
 from versioning.editor.collection import Collection
 from versioning.editor.file_agents import FileAgents
+from versioning.editor.invitations import Invitations
 from versioning.editor.prompts import Prompts, UsedBlock
 from versioning.editor.reading import Who, caller_of
 from versioning.editor.workspaces import Workspaces
+from versioning.evaluation import Evaluation
 from versioning.kept import Kept
 from versioning.models.basis import Basis
 from versioning.overrides import CodeAgent
@@ -40,7 +42,7 @@ from versioning.selectors import Selector
 from versioning.served import ResolvedAgent
 from versioning.sources.overrides import OverrideSource
 
-__all__ = ["Agents", "Collection", "Editor", "Prompts", "UsedBlock", "Workspaces"]
+__all__ = ["Agents", "Collection", "Editor", "Invitations", "Prompts", "UsedBlock", "Workspaces"]
 
 
 _OVERHEAD: Final = 1024  # bytes of the objects around what is kept
@@ -63,7 +65,8 @@ def _connections_of_one_call() -> Iterator[None]:
 class Editor:
     """Two collections, one for each kind, that know the agents which the framework defines in code.
 
-    Beside them `workspace`, which administers who may do what with them.
+    Beside them `workspace`, which administers who may do what with them, and `invitation`, by which people
+    become members.
 
     `source` says where overrides of code-defined agents live: in the `database`, or with the `code`
     as files; the default is the setting `EDITOR_SOURCE`.
@@ -80,6 +83,7 @@ class Editor:
         self.agent = Agents(self.code) if source == "database" else FileAgents(self.code, self.files)
         self.prompt = Prompts(self.code, self.agent)
         self.workspace = Workspaces()
+        self.invitation = Invitations(self.workspace)
         self.kept: Kept[Hashable, Any] = Kept(settings.EDITOR_KEPT_BYTES)
 
     # What the runtime asks of an editor: `versioning.runtime.store.AgentStore`
@@ -89,16 +93,25 @@ class Editor:
         self.code.register(agents, tools)
 
     def serve(
-        self, agent_id: str, selector: Selector, *, context: Mapping[str, Any], by: Who, as_part: bool
+        self,
+        agent_id: str,
+        selector: Selector,
+        *,
+        context: Mapping[str, Any] | Evaluation,
+        by: Who,
+        as_part: bool,
     ) -> ResolvedAgent:
         """Return the agent that the selector names; see `Agents.serve`."""
+        evaluation = Evaluation.of(context)
 
         def made() -> ResolvedAgent:
-            return self.agent.serve(agent_id, selector, context=context, by=by, as_part=as_part)
+            return self.agent.serve(agent_id, selector, context=evaluation, by=by, as_part=as_part)
 
         with _connections_of_one_call():
             basis = (
-                self.agent.served_basis(agent_id, selector, context) if settings.EDITOR_KEPT_BYTES else None
+                self.agent.served_basis(agent_id, selector, evaluation.context)
+                if settings.EDITOR_KEPT_BYTES
+                else None
             )
             if basis is None:
                 return made()

@@ -20,6 +20,7 @@ from versioning.dependents import Dependents, dependents_of
 from versioning.editor.collection import Collection
 from versioning.editor.reading import History, Who, caller_of
 from versioning.errors import Forbidden, IdTaken, Invalid, NotFound
+from versioning.evaluation import Evaluation
 from versioning.instructions import referenced_blocks
 from versioning.models import Agent, AgentLabel, AgentVersion, VersionedResource
 from versioning.models.basis import Basis
@@ -44,7 +45,7 @@ class Agents(Collection[Agent]):
         agent_id: str,
         selector: Selector = PUBLISHED,
         *,
-        context: Mapping[str, Any] | None = None,
+        context: Mapping[str, Any] | Evaluation | None = None,
         by: Who = APPLICATION,
         as_part: bool = False,
     ) -> ResolvedAgent:
@@ -53,11 +54,12 @@ class Agents(Collection[Agent]):
         `as_part` means that a published agent runs it as a part of itself, whoever calls: then
         nobody asks whether the caller may read what is published of it. Whoever passes it compares the
         identity of what comes back with what was granted (`versioning.grants`).
-        Raises `NotFound` and `Forbidden` as `select` does.
+        Raises `NotFound` and `Forbidden` as `select` does, `Invalid` for what is too long or takes
+        too much to evaluate; several agents share one budget by sharing an `Evaluation`.
         """
         by = caller_of(by)
         candidate = self._candidate(agent_id, selector, by, as_part=as_part)
-        return assembled(candidate, context or {}, by)
+        return assembled(candidate, Evaluation.of(context or {}), by)
 
     def preview(
         self,
@@ -80,14 +82,15 @@ class Agents(Collection[Agent]):
             candidate = replace(candidate, policy=Blocks.DRAFTS)
         elif candidate.policy is Blocks.DRAFTS:
             candidate = replace(candidate, policy=Blocks.READABLE)
-        return assembled(candidate, context or {}, by)
+        return assembled(candidate, Evaluation.of(context or {}), by)
 
     def serve_all(
         self, *, context: Mapping[str, Any] | None = None, by: Who = APPLICATION
     ) -> tuple[ResolvedAgent, ...]:
         """Return the published resolution of every agent that the caller may read, by id.
 
-        The number of queries does not depend on the number of agents.
+        The number of queries does not depend on the number of agents. Raises `Invalid` when that
+        is too much to evaluate; a public agent of another workspace is left out instead.
         """
         by = caller_of(by)
         rows = [*self.list(by=by), *self.beside(by=by)]
@@ -103,7 +106,7 @@ class Agents(Collection[Agent]):
         # One whose code leaves its instructions to the editor is none before some are published.
         candidates = [candidate for candidate in candidates if "instructions" in candidate.config]
         candidates.sort(key=lambda candidate: candidate.id)
-        return tuple(all_assembled(candidates, context or {}, by))
+        return tuple(all_assembled(candidates, Evaluation(context or {}), by))
 
     def served_basis(self, agent_id: str, selector: Selector, context: Mapping[str, Any]) -> Basis | None:
         """Return what serving an agent depends on beside its code; None when on more than its pointers.

@@ -14,6 +14,7 @@ from versioning.dependents import Dependents, dependents_of
 from versioning.editor.agents import Agents
 from versioning.editor.collection import Collection
 from versioning.editor.reading import Who, caller_of
+from versioning.evaluation import Evaluation
 from versioning.instructions import BlockReport, assemble, referenced_blocks
 from versioning.models import PromptBlock, PromptBlockLabel, PromptBlockVersion
 from versioning.models.basis import Basis
@@ -71,17 +72,22 @@ class Prompts(Collection[PromptBlock]):
         *,
         drafts: bool = True,
         by: Who = APPLICATION,
+        field: str = "blocks",
     ) -> tuple[str, list[BlockReport]]:
         """Return the text that instruction blocks make in the context, and what became of each.
 
         A referenced block is its draft, the published one for who may read no more, and missing
         for strangers. Without `drafts` it is the published one for everybody who may read it: the
         text that an agent would get that is published with these blocks now. Raises `Invalid` for
-        a text that would be too long.
+        a text that would be too long, or would take too much to evaluate; `field` is what the caller
+        calls the blocks.
         """
+        evaluation = Evaluation(context or {})
+        evaluation.field = field
         wanted = {block["id"] for block in blocks if block["type"] == "prompt_block_ref"}
-        found = find_blocks(wanted, Blocks.DRAFTS if drafts else Blocks.READABLE, caller_of(by))
-        return assemble(blocks, context or {}, {block_id: block.text for block_id, block in found.items()})
+        found = find_blocks(wanted, Blocks.DRAFTS if drafts else Blocks.READABLE, caller_of(by), evaluation)
+        texts = {block_id: block.text for block_id, block in found.items()}
+        return assemble(blocks, evaluation, texts, field=field)
 
     def context_notices(
         self, reports: Sequence[BlockReport], context: Mapping[str, Any] | None = None

@@ -250,7 +250,10 @@ def _workspace_for(by: Caller, asked: str | None) -> str:
             raise Invalid.field("workspaceId", f"is required: you are a member of {how_many}")
         asked = own[0]
     by.require(Right.SAVE, asked)
-    if by.everywhere is not None and not Workspace.objects.filter(pk=asked).exists():
+    # An impossible id is refused before a database that cannot hold it gets to see it.
+    if by.everywhere is not None and (
+        ids.fault(asked) is not None or not Workspace.objects.filter(pk=asked).exists()
+    ):
         raise Forbidden(f"You may not {Right.SAVE.value} in the workspace {asked!r}.")
     return asked
 

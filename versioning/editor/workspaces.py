@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from typing import Final
 
 from django.contrib.auth.models import User
-from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -21,27 +20,10 @@ from versioning import ids
 from versioning.access import APPLICATION, Caller, Right, Role
 from versioning.editor.reading import Who, caller_of
 from versioning.errors import Forbidden, IdTaken, Invalid, NotFound
-from versioning.models import ApiKey, AuditEntry, Membership, Workspace
-from versioning.models.workspaces import account, new_account
+from versioning.models import Action, ApiKey, AuditEntry, Invitation, Membership, Workspace
+from versioning.models.accounts import account
 
 MAX_NAME: Final = 200
-
-
-class Invitations(PasswordResetTokenGenerator):
-    """The secrets with which an invited person chooses a password, once.
-
-    One is void as soon as a password is chosen or the account joins or leaves any workspace: who
-    invited somebody here must not be able to sign in as them elsewhere.
-    """
-
-    key_salt = "versioning.editor.workspaces.Invitations"
-
-    def _make_hash_value(self, user: User, timestamp: int) -> str:
-        workspaces = sorted(Membership.objects.filter(user_id=user.pk).values_list("workspace_id", flat=True))
-        return f"{super()._make_hash_value(user, timestamp)}\n{workspaces}"
-
-
-INVITATIONS: Final = Invitations()
 
 
 class Workspaces:
@@ -74,9 +56,7 @@ class Workspaces:
         if fault is not None:
             raise Invalid.field("id", fault)
         with transaction.atomic():
-            workspace, is_new = Workspace.objects.get_or_create(
-                id=workspace_id, defaults={"name": _checked_name(name)}
-            )
+            workspace, is_new = Workspace.objects.make(workspace_id, _checked_name(name), by=by)
             if not is_new:
                 raise IdTaken(f"The id {workspace_id!r} is taken.")
             if by.user_id is not None:
@@ -85,9 +65,9 @@ class Workspaces:
 
     def rename(self, workspace_id: str, name: str, *, by: Who = APPLICATION) -> Workspace:
         """Give a workspace another name; its id stays."""
-        with self._administering(workspace_id, caller_of(by)) as workspace:
-            workspace.name = _checked_name(name)
-            workspace.save(update_fields=["name"])
+        by = caller_of(by)
+        with self.administering(workspace_id, by) as workspace:
+            Workspace.objects.rename(workspace, _checked_name(name), by=by)
             return workspace
 
     # Members
@@ -97,58 +77,56 @@ class Workspaces:
         workspace = self.find(workspace_id, by=by)
         return workspace.memberships.select_related("user").order_by("user__username")
 
-    def invite(
-        self, workspace_id: str, username: str, role: Role, *, by: Who = APPLICATION
-    ) -> tuple[Membership, bool]:
-        """Make somebody a member, with an account where there is none, and say whether it is new.
-
-        Raises `Invalid` for a name that no account can have, and for a member.
-        """
-        by = caller_of(by)
-        with self._administering(workspace_id, by) as workspace:
-            user = account(username)
-            is_new = user is None
-            if user is None:
-                user = new_account(username)
-            if workspace.memberships.filter(user=user).exists():
-                raise Invalid.field("username", "is a member already: change the role in the list")
-            if not user.is_active:
-                raise Invalid.field("username", "belongs to an account that is switched off")
-            return Membership.objects.grant(user, workspace, role, by=by), is_new
-
-    def invitation(self, workspace_id: str, username: str, *, by: Who = APPLICATION) -> tuple[User, str]:
-        """Return a member and the secret with which they choose their first password.
-
-        Only for somebody who never signed in, and whose every workspace the caller administers:
-        otherwise it would be a way into the rights of somebody else. Raises `Invalid` for others.
-        """
-        by = caller_of(by)
-        user = self._member(self.find(workspace_id, by=by), username).user
-        others = user.memberships.exclude(workspace_id=workspace_id).values_list("workspace_id", flat=True)
-        if user.is_superuser or not all(by.may(Right.ADMINISTER, other) for other in others):
-            raise Invalid.field("username", "has rights beyond your workspaces: ask a superuser")
-        if user.last_login is not None or user.has_usable_password():
-            raise Invalid.field("username", "has a password already")
-        return user, INVITATIONS.make_token(user)
-
     def change_role(
         self, workspace_id: str, username: str, role: Role, *, by: Who = APPLICATION
     ) -> Membership:
-        """Give a member another role; raises `Invalid` for the last admin."""
+        """Give a member another role; raises `NotFound` for others, `Invalid` for the last admin."""
         by = caller_of(by)
-        with self._administering(workspace_id, by) as workspace:
+        with self.administering(workspace_id, by) as workspace:
             member = self._member(workspace, username)
-            if role is not Role.ADMIN:
-                _refuse_last_admin(workspace, member)
-            return Membership.objects.grant(member.user, workspace, role, by=by)
+            self._set_role(workspace, member.user, role, by)
+            return self._member(workspace, username)
 
     def remove(self, workspace_id: str, username: str, *, by: Who = APPLICATION) -> None:
-        """End a membership; raises `Invalid` for the last admin. Keys of that person reach no further."""
+        """End a membership, and what is left of an invitation that could begin it again.
+
+        Keys of that person reach no further. Raises `NotFound` for who is no member, and `Invalid` for the
+        last admin.
+        """
         by = caller_of(by)
-        with self._administering(workspace_id, by) as workspace:
-            member = self._member(workspace, username)
+        with self.administering(workspace_id, by) as workspace:
+            self._set_role(workspace, self._member(workspace, username).user, None, by)
+
+    def set_role(
+        self, workspace_id: str, username: str, role: Role | None, *, by: Who = APPLICATION
+    ) -> Role | None:
+        """Give an account a role, member or not, without asking the person; None ends the membership.
+
+        Returns the role before. Raises `NotFound` for an unknown workspace or account, and `Invalid` for the
+        last admin. Only for superusers and the application: admins of a workspace invite.
+        """
+        by = caller_of(by)
+        if by.everywhere is not Role.ADMIN:
+            raise Forbidden("Only superusers add members without an invitation.")
+        with self.administering(workspace_id, by) as workspace:
+            user = account(username)
+            if user is None:
+                raise NotFound
+            return self._set_role(workspace, user, role, by)
+
+    def _set_role(self, workspace: Workspace, user: User, role: Role | None, by: Caller) -> Role | None:
+        """Do it in a workspace that is locked, and return the role before."""
+        member = workspace.memberships.filter(user=user).first()
+        if role is not Role.ADMIN and member is not None:
             _refuse_last_admin(workspace, member)
-            Membership.objects.end(member, by=by)
+        if role is not None:
+            Membership.objects.grant(user, workspace, role, by=by)
+        else:
+            for invitation in workspace.invitations.pending().filter(username=user.get_username()):
+                withdraw(invitation, by)
+            if member is not None:
+                Membership.objects.end(member, by=by)
+        return Role(member.role) if member is not None else None
 
     # API keys
 
@@ -176,7 +154,7 @@ class Workspaces:
         Raises `Invalid` without a name or with a past end, `Forbidden` to whoever is no person.
         """
         by = caller_of(by)
-        with self._administering(workspace_id, by) as workspace:
+        with self.administering(workspace_id, by) as workspace:
             if by.user_id is None:
                 raise Forbidden("An API key belongs to a person.")
             owner = User.objects.get(pk=by.user_id)
@@ -189,7 +167,7 @@ class Workspaces:
     def revoke_key(self, workspace_id: str, prefix: str, *, by: Who = APPLICATION) -> ApiKey:
         """Make a key useless; one that reaches further than this workspace is its owner's to revoke."""
         by = caller_of(by)
-        with self._administering(workspace_id, by):
+        with self.administering(workspace_id, by):
             key = next((key for key in self.keys(workspace_id, by=by) if key.prefix == prefix), None)
             if key is None:
                 raise NotFound
@@ -207,7 +185,7 @@ class Workspaces:
         return entries if scope is None else entries.filter(workspace_id__in=scope)
 
     @contextmanager
-    def _administering(self, workspace_id: str, by: Caller) -> Iterator[Workspace]:
+    def administering(self, workspace_id: str, by: Caller) -> Iterator[Workspace]:
         """Give out a workspace with its row locked, so that two admins cannot remove each other."""
         with transaction.atomic():
             self.find(workspace_id, by=by)
@@ -218,6 +196,12 @@ class Workspaces:
         if found is None:
             raise NotFound
         return found
+
+
+def withdraw(invitation: Invitation, by: Caller) -> None:
+    """Take an invitation back: its link is void, and the log says so."""
+    invitation.note(Action.INVITATION_WITHDRAWN, by)
+    invitation.delete()
 
 
 def may_revoke(key: ApiKey, by: Caller) -> bool:

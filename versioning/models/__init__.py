@@ -9,10 +9,12 @@ from versioning.models.agents import (
     Visibility,
 )
 from versioning.models.audit import Action, AuditEntry
+from versioning.models.invitations import Invitation
 from versioning.models.keys import ApiKey
 from versioning.models.labels import VersionLabel
 from versioning.models.prompts import PromptBlock, PromptBlockLabel, PromptBlockVersion
 from versioning.models.references import Reference
+from versioning.models.sign_in_attempts import SignInAttempts
 from versioning.models.throttle import ThrottleWindow
 from versioning.models.versioned import Version, VersionedResource
 from versioning.models.workspaces import Membership, Workspace, caller_for
@@ -25,11 +27,13 @@ __all__ = [
     "ApiKey",
     "AuditEntry",
     "BlockReference",
+    "Invitation",
     "Membership",
     "PromptBlock",
     "PromptBlockLabel",
     "PromptBlockVersion",
     "Reference",
+    "SignInAttempts",
     "SubAgentReference",
     "ThrottleWindow",
     "Version",

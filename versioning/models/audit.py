@@ -26,6 +26,10 @@ class Action(models.TextChoices):
     ROLE = "role"
     KEY_ISSUED = "key_issued"
     KEY_REVOKED = "key_revoked"
+    INVITATION_MADE = "invitation_made"
+    INVITATION_WITHDRAWN = "invitation_withdrawn"
+    WORKSPACE_CREATED = "workspace_created"
+    WORKSPACE_RENAMED = "workspace_renamed"
 
 
 class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
@@ -71,7 +75,7 @@ class AuditEntry(models.Model):
     """One thing that somebody did. Names are kept as text: they outlive what they name."""
 
     at = models.DateTimeField(default=timezone.now, editable=False, db_index=True)
-    action = models.CharField(max_length=16, choices=Action.choices)
+    action = models.CharField(max_length=32, choices=Action.choices)
     actor = models.TextField()
     key_prefix = models.CharField(max_length=16, blank=True)
     workspace_id = models.CharField(max_length=200, db_index=True)

@@ -282,7 +282,7 @@ class VersionedResource(models.Model):
             config_json=canonical.dump(config),
             digest=canonical.digest(config),
             name=config.get("name", ""),
-            search_text=f"{self.pk.casefold()}\n{searchable_text(config)}",
+            search_text=searchable_text(self.pk, config),
             changed_fields=changed_fields,
             change_message=message,
             author_id=author_id,

@@ -7,15 +7,35 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.utils import timezone
 
 from versioning.access import APPLICATION, Caller, Role
-from versioning.errors import Invalid
 from versioning.models.audit import Action, AuditEntry
 
 ROLE_CHOICES = [(role.value, role.value) for role in Role]
+
+
+class WorkspaceManager(models.Manager["Workspace"]):
+    """How workspaces are made and renamed; each change leaves an audit entry."""
+
+    @transaction.atomic
+    def make(self, workspace_id: str, name: str, *, by: Caller = APPLICATION) -> tuple[Workspace, bool]:
+        """Return the workspace with this id, and whether it was missing and has been made."""
+        workspace, is_new = self.get_or_create(id=workspace_id, defaults={"name": name})
+        if is_new:
+            workspace.note(Action.WORKSPACE_CREATED, by, {"name": name})
+        return workspace, is_new
+
+    @transaction.atomic
+    def rename(self, workspace: Workspace, name: str, *, by: Caller = APPLICATION) -> None:
+        """Give a workspace another name."""
+        before = workspace.name
+        if name == before:
+            return
+        workspace.name = name
+        workspace.save(update_fields=["name"])
+        workspace.note(Action.WORKSPACE_RENAMED, by, {"from": before, "to": name})
 
 
 class Workspace(models.Model):
@@ -24,6 +44,8 @@ class Workspace(models.Model):
     id = models.CharField(primary_key=True, max_length=200)
     name = models.TextField()
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = WorkspaceManager()
 
     class Meta:
         ordering = ["id"]
@@ -34,18 +56,35 @@ class Workspace(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def note(self, action: Action, by: Caller, detail: dict[str, Any]) -> None:
+        """Leave an audit entry about the workspace itself."""
+        AuditEntry.objects.record(
+            action, by=by, workspace_id=self.pk, target=f"workspace {self.pk}", detail=detail
+        )
+
 
 class MembershipManager(models.Manager["Membership"]):
     """Changes to who is a member of what; each leaves an audit entry."""
 
     @transaction.atomic
-    def grant(self, user: User, workspace: Workspace, role: Role, *, by: Caller = APPLICATION) -> Membership:
-        """Give the user the role in the workspace, whatever it was before."""
+    def grant(
+        self,
+        user: User,
+        workspace: Workspace,
+        role: Role,
+        *,
+        by: Caller = APPLICATION,
+        detail: Mapping[str, str] | None = None,
+    ) -> Membership:
+        """Give the user the role in the workspace, whatever it was before.
+
+        `detail` is added to what the audit entry says.
+        """
         held = self.select_for_update().filter(user=user, workspace=workspace).first()
         if held is not None and held.role == role:
             return held
         membership, _ = self.update_or_create(user=user, workspace=workspace, defaults={"role": role})
-        membership.note(by, before=held.role if held else None, after=role.value)
+        membership.note(by, before=held.role if held else None, after=role.value, detail=detail)
         return membership
 
     @transaction.atomic
@@ -80,37 +119,22 @@ class Membership(models.Model):
     def __str__(self) -> str:
         return f"{self.user} is {self.role} of {self.workspace_id}"
 
-    def note(self, by: Caller, *, before: str | None, after: str | None) -> None:
+    def note(
+        self,
+        by: Caller,
+        *,
+        before: str | None,
+        after: str | None,
+        detail: Mapping[str, str] | None = None,
+    ) -> None:
         """Leave an audit entry about a change of the role; None is no membership."""
         AuditEntry.objects.record(
             Action.ROLE,
             by=by,
             workspace_id=self.workspace_id,
             target=self.user.get_username(),
-            detail={"from": before, "to": after},
+            detail={"from": before, "to": after, **(detail or {})},
         )
-
-
-def account(username: str) -> User | None:
-    """Return the account of this name; None where there is none, or can be none."""
-    # A name that no account can have is refused before a database that cannot hold it gets to see it.
-    return User.objects.filter(username=username).first() if _fault_of(username) is None else None
-
-
-def new_account(username: str) -> User:
-    """Make an account that has no password yet; raises `Invalid` for a name that it cannot have."""
-    fault = _fault_of(username)
-    if fault is not None:
-        raise Invalid.field("username", fault)
-    return User.objects.create_user(username=username)
-
-
-def _fault_of(username: str) -> str | None:
-    try:
-        User(username=username).clean_fields(exclude=["password"])
-    except ValidationError as fault:
-        return " ".join(fault.messages)
-    return None
 
 
 def caller_for(user: User) -> Caller:

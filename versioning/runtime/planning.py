@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from versioning.errors import Forbidden, NotFound
+from versioning.errors import Forbidden, Invalid, Issue, NotFound
+from versioning.evaluation import Evaluation
 from versioning.overrides import CodeAgent
 from versioning.runtime.choices import Choice, own_choice, sub_agent_choice
 from versioning.runtime.context import RequestContext
@@ -22,6 +23,9 @@ from versioning.selectors import PUBLISHED, Selector, VersionsMap
 from versioning.served import Notice, ResolvedAgent
 
 logger = logging.getLogger("versioning.runtime")
+
+STEPS_OF_AN_AGENT = 64 * 1024
+"""What looking an agent up takes, whether it is there or not: a few queries."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +113,7 @@ class _Planner:
         self.delegations: dict[str, frozenset[str]] = {}
         self._catalogue = catalogue
         self._context = context
+        self._evaluation = Evaluation(context.values)
         self._strict = VersionsMap.merged(catalogue.versions, context.versions).strict or False
         self._warnings: dict[tuple[str, str | None], Notice] = {}
         self._unavailable: dict[str, None] = {}  # a set in the order in which they were met
@@ -122,7 +127,7 @@ class _Planner:
             return self._serve(agent_id, Choice(selector=default, by=self._context.by))
         if agent_id not in self._catalogue.code:
             raise NotFound
-        return as_code(self._catalogue.code[agent_id], self._context.values)
+        return as_code(self._catalogue.code[agent_id], self._evaluation)
 
     def explore(self, root: ResolvedAgent) -> None:
         """Find every agent that can be reached, the nearest first."""
@@ -206,7 +211,7 @@ class _Planner:
         if not in_code:
             return served
         agent = self._catalogue.code[agent_id]
-        return None if agent.instructions is None else as_code(agent, self._context.values)
+        return None if agent.instructions is None else as_code(agent, self._evaluation)
 
     def _look_up(self, agent_id: str, choice: Choice, *, as_part: bool = False) -> ResolvedAgent | None:
         """Return a version of a sub-agent, or None; each is asked for once in a request."""
@@ -219,10 +224,15 @@ class _Planner:
         return self._found[asked]
 
     def _serve(self, agent_id: str, choice: Choice, *, as_part: bool = False) -> ResolvedAgent:
+        self._evaluation.field = "agents"
+        self._evaluation.spend(STEPS_OF_AN_AGENT)
         try:
             return self._catalogue.store.serve(
-                agent_id, choice.selector, context=self._context.values, by=choice.by, as_part=as_part
+                agent_id, choice.selector, context=self._evaluation, by=choice.by, as_part=as_part
             )
+        except Invalid as fault:
+            issues = [Issue(f"agents.{agent_id}.{one.field}", one.message) for one in fault.issues]
+            raise Invalid(issues if self.agents else fault.issues, code=fault.code) from None
         except Forbidden as fault:
             if choice.place is None:
                 raise

@@ -9,6 +9,7 @@ from uuid import UUID
 from versioning.access import Caller
 from versioning.conditions import choose
 from versioning.errors import NoInstructions, NotFound
+from versioning.evaluation import Evaluation
 from versioning.instructions import BlockReport, assemble
 from versioning.overrides import IN_CODE, CodeAgent, code_config
 from versioning.selectors import PUBLISHED, Selector, Status
@@ -22,14 +23,21 @@ class AgentStore(Protocol):
         """Take note of the agents that are defined in code and of the tools there are."""
 
     def serve(
-        self, agent_id: str, selector: Selector, *, context: Mapping[str, Any], by: Caller, as_part: bool
+        self,
+        agent_id: str,
+        selector: Selector,
+        *,
+        context: Mapping[str, Any] | Evaluation,
+        by: Caller,
+        as_part: bool,
     ) -> ResolvedAgent:
         """Return the agent that the selector names, with its override applied.
 
-        `as_part`: it runs as part of a published agent to which it was granted (see
-        `granted_sub_agents`), so its published version is served whoever calls. Raises `NotFound` for
-        an unknown agent, version or label and for one that the caller cannot read, `Forbidden` when the
-        caller may read the agent but not this version of it.
+        The agents of one run share the budget of one `Evaluation`. `as_part`: it runs as part of a
+        published agent to which it was granted (see `granted_sub_agents`), so its published version is
+        served whoever calls. Raises `NotFound` for an unknown agent, version or label and for one that
+        the caller cannot read, `Forbidden` when the caller may read the agent but not this version of
+        it, `Invalid` for what is too much to evaluate.
         """
 
     def granted_sub_agents(self, parent: ResolvedAgent) -> Mapping[str, UUID]:
@@ -50,7 +58,13 @@ class CodeOnly:
         self._agents = {agent.id: agent for agent in agents}
 
     def serve(
-        self, agent_id: str, selector: Selector, *, context: Mapping[str, Any], by: Caller, as_part: bool
+        self,
+        agent_id: str,
+        selector: Selector,
+        *,
+        context: Mapping[str, Any] | Evaluation,
+        by: Caller,
+        as_part: bool,
     ) -> ResolvedAgent:
         """Return the agent as its code says; raises `NotFound` for exact versions: there are none."""
         if agent_id not in self._agents or selector.version_id is not None or selector.label is not None:
@@ -62,7 +76,9 @@ class CodeOnly:
         return {agent_id: IN_CODE for agent_id in parent.agents if agent_id in self._agents}
 
 
-def as_code(agent: CodeAgent, context: Mapping[str, Any], selector: Selector = PUBLISHED) -> ResolvedAgent:
+def as_code(
+    agent: CodeAgent, context: Mapping[str, Any] | Evaluation, selector: Selector = PUBLISHED
+) -> ResolvedAgent:
     """Return the agent exactly as its code says, whatever is stored for it.
 
     Blocks are rendered in the given context; references to stored prompt blocks are left out,
@@ -71,7 +87,8 @@ def as_code(agent: CodeAgent, context: Mapping[str, Any], selector: Selector = P
     config = code_config(agent)
     if "instructions" not in config:
         raise NoInstructions(agent.id)
-    instructions, reports = assemble(config["instructions"], context, {})
+    evaluation = Evaluation.of(context)
+    instructions, reports = assemble(config["instructions"], evaluation, {})
     return ResolvedAgent(
         id=agent.id,
         uuid=IN_CODE,
@@ -80,7 +97,7 @@ def as_code(agent: CodeAgent, context: Mapping[str, Any], selector: Selector = P
         instructions=instructions,
         tools=config.get("tools", {}),
         agents=config.get("agents", {}),
-        model=choose(config.get("model"), context),
+        model=choose(config.get("model"), evaluation),
         default_options=dict(agent.default_options),
         source="code",
         status=Status.PUBLISHED,

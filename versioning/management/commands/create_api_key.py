@@ -16,7 +16,7 @@ from versioning import ids
 from versioning.access import Role
 from versioning.errors import Invalid
 from versioning.models import ApiKey, Membership, Workspace
-from versioning.models.workspaces import account, new_account
+from versioning.models.accounts import account, new_account
 
 
 class Command(BaseCommand):
@@ -68,7 +68,7 @@ def _joined(user: User, workspace_id: str, role: Role | None) -> Workspace:
     fault = ids.fault(workspace_id)
     if fault is not None:
         raise CommandError(f"--workspace {fault}")
-    room, _ = Workspace.objects.get_or_create(id=workspace_id, defaults={"name": workspace_id})
+    room, _ = Workspace.objects.make(workspace_id, workspace_id)
     held = Membership.objects.roles_of(user).get(workspace_id)
     wanted = role or Role.VIEWER
     if held is None or held.rank < wanted.rank:
@@ -79,8 +79,11 @@ def _joined(user: User, workspace_id: str, role: Role | None) -> Workspace:
 def _moment(text: str) -> datetime.datetime:
     try:
         moment = parse_datetime(text) or parse_datetime(f"{text}T00:00:00")
-    except ValueError:
-        moment = None
-    if moment is None:
-        raise CommandError(f"--expires must be ISO 8601, not {text!r}")
-    return moment if timezone.is_aware(moment) else moment.replace(tzinfo=datetime.UTC)
+        if moment is not None:
+            # In UTC, as the database keeps it: a moment can be too early or too late for that.
+            return (moment if timezone.is_aware(moment) else moment.replace(tzinfo=datetime.UTC)).astimezone(
+                datetime.UTC
+            )
+    except (ValueError, OverflowError):
+        pass
+    raise CommandError(f"--expires must be ISO 8601, not {text!r}")

@@ -1,0 +1,35 @@
+"""Days that people choose in forms, and the moments that they begin and end at: in UTC."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Final
+
+from django import forms
+from django.core.validators import MaxValueValidator
+
+LAST_DAY: Final = datetime.date.max - datetime.timedelta(days=1)
+"""The last day that ends at a moment which can be stored."""
+
+
+class DayField(forms.DateField):
+    """A day, chosen from the browser's calendar."""
+
+    def __init__(self, *, label: str, help_text: str = "") -> None:
+        super().__init__(
+            label=label,
+            required=False,
+            widget=forms.DateInput(attrs={"type": "date"}),
+            help_text=help_text,
+            validators=[MaxValueValidator(LAST_DAY, f"Enter a day that is not after {LAST_DAY}.")],
+        )
+
+
+def beginning_of(day: datetime.date) -> datetime.datetime:
+    """Return the first moment of a day."""
+    return datetime.datetime.combine(day, datetime.time(), tzinfo=datetime.UTC)
+
+
+def end_of(day: datetime.date) -> datetime.datetime:
+    """Return the moment after a day, which a `DayField` has accepted."""
+    return beginning_of(day) + datetime.timedelta(days=1)

@@ -1,0 +1,422 @@
+"""Invitations: nobody is a member before the person, with the link and the account, has said yes."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from tests.conftest import Cast
+from tests.support.people import command, give_role, person
+from tests.support.studio import Visitor, shown_once, words_of, workspace_page
+from versioning.models import AuditEntry, Invitation, Membership
+
+WELCOME = "/studio/versioning/workspace/welcome/"
+PASSWORD = "a fine long one"
+TOO_LATE = "This link was used already, was taken back, or it is too old."
+
+pytestmark = pytest.mark.usefixtures("cast")
+
+
+@pytest.fixture
+def alice(cast: Cast) -> Visitor:
+    """The admin of acme."""
+    return Visitor("alice")
+
+
+@pytest.fixture
+def charlie(cast: Cast) -> Visitor:
+    """The admin of elsewhere."""
+    return Visitor("charlie")
+
+
+def invite(visitor: Visitor, username: str, role: str = "editor", workspace: str = "acme") -> Any:
+    return visitor.post(workspace_page("members", workspace), username=username, role=role)
+
+
+def link_for(visitor: Visitor, username: str, role: str = "editor", workspace: str = "acme") -> str:
+    return shown_once(invite(visitor, username, role, workspace))
+
+
+def opened(client: Client, link: str) -> Any:
+    return client.get(link, follow=True)
+
+
+def number_on(answer: Any) -> str:
+    """Return the number of the invitation that a form on the page is about; empty without a form."""
+    found = re.search(r'name="invitation" value="(\d+)"', answer.content.decode())
+    return found[1] if found else ""
+
+
+def say_yes(client: Client, link: str, password: str = PASSWORD) -> Any:
+    """Follow a link and send whatever form would be there, with a password too."""
+    number = number_on(opened(client, link))
+    form = {"invitation": number, "new_password1": password, "new_password2": password}
+    return client.post(WELCOME, form, follow=True)
+
+
+def in_session_of(name: str) -> Client:
+    client = Client()
+    client.force_login(User.objects.get(username=name))
+    return client
+
+
+def roles(name: str) -> dict[str, str]:
+    """Return somebody's role by workspace."""
+    rows = Membership.objects.filter(user__username=name)
+    return dict(rows.values_list("workspace_id", "role"))
+
+
+def with_account(name: str) -> None:
+    """Make somebody who has chosen a password and is a member of nothing."""
+    user = person(name)
+    user.set_password(PASSWORD)
+    user.save()
+
+
+# A name that nobody has
+
+
+def test_somebody_new_chooses_a_password_and_is_in(alice: Visitor) -> None:
+    link = link_for(alice, "lena")
+    assert roles("lena") == {} and not User.objects.filter(username="lena").exists()
+    client = Client()
+    assert say_yes(client, link).redirect_chain[-1][0] == "/studio/"
+    assert roles("lena") == {"acme": "editor"}
+    assert client.get(workspace_page("members")).status_code == 403
+    assert Client().login(username="lena", password=PASSWORD)
+
+
+def test_a_weak_password_is_refused_beside_its_field(alice: Visitor) -> None:
+    answer = say_yes(Client(), link_for(alice, "lena"), "short")
+    assert answer.status_code == 400 and "This password is too short" in words_of(answer)
+    assert not User.objects.filter(username="lena").exists()
+
+
+def test_no_page_stands_at_the_secret(alice: Visitor) -> None:
+    link = link_for(alice, "lena")
+    secret = link.rpartition("/")[2]
+    for times in range(2):
+        answer = opened(Client(), link)
+        assert answer.redirect_chain == [(WELCOME, 302)]
+        assert secret not in answer.content.decode()
+        Invitation.objects.all().update(accepted_at=timezone.now() if times else None)
+
+
+def test_the_secret_is_stored_nowhere(alice: Visitor) -> None:
+    link = link_for(alice, "lena")
+    client = Client()
+    opened(client, link)
+    secret = link.rpartition("/")[2]
+    assert secret not in str(dict(client.session)) + str(list(Invitation.objects.values()))
+    assert secret not in alice.get(workspace_page("members")).content.decode()
+
+
+# A name that somebody has
+
+
+def test_an_account_made_in_advance_gets_no_rights_that_its_owner_did_not_accept(
+    alice: Visitor, charlie: Visitor
+) -> None:
+    hijacker = Client()
+    say_yes(hijacker, link_for(alice, "lena", "viewer"))
+    answer = invite(charlie, "lena", "admin", "elsewhere")
+    assert "The account lena exists already" in words_of(answer)
+    assert roles("lena") == {"acme": "viewer"}
+    # Signed in as lena, but without the link, which charlie has sent to the person whom he means.
+    assert TOO_LATE in words_of(hijacker.get(WELCOME))
+    number = str(Invitation.objects.get(workspace_id="elsewhere").pk)
+    assert hijacker.post(WELCOME, {"invitation": number}).status_code == 404
+    assert hijacker.get(workspace_page("members", "elsewhere")).status_code == 404
+    assert roles("lena") == {"acme": "viewer"}
+
+
+def test_the_link_alone_opens_no_account_that_exists(charlie: Visitor) -> None:
+    with_account("lena")
+    link = link_for(charlie, "lena", "admin", "elsewhere")
+    before = User.objects.get(username="lena").password
+    client = Client()
+    seen = opened(client, link)
+    assert "Sign in with it to accept" in words_of(seen) and "new_password1" not in seen.content.decode()
+    assert say_yes(client, link).status_code in {400, 409}
+    form = {
+        "invitation": str(Invitation.objects.get().pk),
+        "new_password1": "x" * 20,
+        "new_password2": "x" * 20,
+    }
+    assert client.post(WELCOME, form).status_code == 400
+    assert roles("lena") == {} and User.objects.get(username="lena").password == before
+
+
+@pytest.mark.parametrize("made", ["by create_api_key", "by an administrator", "a superuser"])
+def test_an_account_without_a_password_is_no_less_an_account(charlie: Visitor, made: str) -> None:
+    if made == "by create_api_key":
+        command("create_api_key", "robot", "--workspace", "acme", "--role", "admin")
+    else:
+        User.objects.create_user("robot", is_superuser=made == "a superuser")
+    client = Client()
+    answer = say_yes(client, link_for(charlie, "robot", "viewer", "elsewhere"))
+    assert "Sign in with it to accept" in words_of(answer)
+    assert "elsewhere" not in roles("robot")
+    assert not User.objects.get(username="robot").has_usable_password()
+    assert "_auth_user_id" not in client.session
+
+
+def test_the_owner_accepts_while_signed_in(alice: Visitor, charlie: Visitor) -> None:
+    link = link_for(alice, "charlie", "viewer")
+    assert roles("charlie") == {"elsewhere": "admin"}
+    seen = opened(charlie.client, link)
+    assert "alice invites charlie to the workspace Acme , as viewer" in words_of(seen)
+    assert roles("charlie") == {"elsewhere": "admin"}
+    say_yes(charlie.client, link)
+    assert roles("charlie") == {"elsewhere": "admin", "acme": "viewer"}
+
+
+def test_a_member_of_nothing_signs_in_to_accept_and_for_nothing_else(alice: Visitor) -> None:
+    with_account("lena")
+    form = {"username": "lena", "password": PASSWORD}
+    assert "member of no workspace" in words_of(Client().post("/studio/login/", form))
+    link, client = link_for(alice, "lena"), Client()
+    sign_in = re.search(r'href="(/studio/login/\?next=[^"]+)"', opened(client, link).content.decode())
+    assert sign_in is not None
+    seen = client.post(sign_in[1], form, follow=True)
+    assert seen.redirect_chain == [(WELCOME, 302)]
+    assert client.get("/studio/versioning/agent/").status_code == 302
+    client.post(WELCOME, {"invitation": number_on(seen)})
+    assert roles("lena") == {"acme": "editor"}
+    assert client.get("/studio/versioning/agent/").status_code == 200
+
+
+def test_somebody_else_who_is_signed_in_accepts_nothing(alice: Visitor, charlie: Visitor) -> None:
+    with_account("lena")
+    for name in ("lena", "newcomer"):
+        link = link_for(alice, name, "admin")
+        for other in ("charlie", "vera", "root", "alice"):
+            client = in_session_of(other)
+            assert f"You are signed in as {other}" in words_of(opened(client, link))
+            form = {"invitation": str(Invitation.objects.get(username=name).pk), "new_password1": PASSWORD}
+            assert client.post(WELCOME, form | {"new_password2": PASSWORD}).status_code == 403
+        assert roles(name) == {}
+    assert roles("charlie") == {"elsewhere": "admin"} and roles("vera") == {"acme": "viewer"}
+    assert not User.objects.filter(username="newcomer").exists()
+
+
+def test_whoever_is_signed_in_and_a_member_of_nothing_can_sign_out(alice: Visitor) -> None:
+    with_account("lena")
+    client = in_session_of("lena")
+    opened(client, link_for(alice, "newcomer"))
+    assert client.post("/studio/logout/").status_code == 200
+    assert "_auth_user_id" not in client.session
+
+
+# Two workspaces, one name
+
+
+def test_invitations_of_two_workspaces_do_not_cancel_each_other(alice: Visitor, charlie: Visitor) -> None:
+    links = [link_for(alice, "lena"), link_for(charlie, "lena", "admin", "elsewhere")]
+    for link in links:
+        assert "Welcome, lena" in words_of(opened(Client(), link))
+    first = Client()
+    say_yes(first, links[1])
+    assert roles("lena") == {"elsewhere": "admin"}
+    # The other one is not granted with it, and its link chooses no password any more.
+    assert "Sign in with it to accept" in words_of(say_yes(Client(), links[0], "another password"))
+    assert roles("lena") == {"elsewhere": "admin"}
+    assert not Client().login(username="lena", password="another password")
+    say_yes(first, links[0])
+    assert roles("lena") == {"elsewhere": "admin", "acme": "editor"}
+
+
+def test_an_answer_to_one_invitation_accepts_no_other_that_was_opened_meanwhile(
+    alice: Visitor, charlie: Visitor
+) -> None:
+    with_account("lena")
+    shown, other = link_for(alice, "lena"), link_for(charlie, "lena", "viewer", "elsewhere")
+    client = in_session_of("lena")
+    number = number_on(opened(client, shown))
+    opened(client, other)
+    answer = client.post(WELCOME, {"invitation": number})
+    assert answer.status_code == 409 and "Elsewhere" in words_of(answer)
+    assert roles("lena") == {}
+
+
+# What voids a link
+
+VOIDED_BY: dict[str, Callable[[Visitor], object]] = {
+    "a new link": lambda alice: alice.post(workspace_page("invitations/lena/link")),
+    "taking it back": lambda alice: alice.post(workspace_page("invitations/lena/withdraw")),
+    "three days": lambda alice: Invitation.objects.update(
+        expires_at=timezone.now() - datetime.timedelta(seconds=1)
+    ),
+    "the inviter being no admin any more": lambda alice: give_role("alice", "acme", "publisher"),
+    "the inviter leaving": lambda alice: Membership.objects.filter(user__username="alice").delete(),
+    "the inviter being switched off": lambda alice: User.objects.filter(username="alice").update(
+        is_active=False
+    ),
+}
+
+
+@pytest.mark.parametrize("has_account", [True, False], ids=["account", "no-account"])
+@pytest.mark.parametrize("void", VOIDED_BY.values(), ids=VOIDED_BY)
+def test_a_void_link_opens_nothing_even_if_it_was_opened_before(
+    alice: Visitor, void: Callable[[Visitor], object], has_account: bool
+) -> None:
+    if has_account:
+        with_account("lena")
+    link = link_for(alice, "lena")
+    client = in_session_of("lena") if has_account else Client()
+    number = number_on(opened(client, link))
+    assert number
+    void(alice)
+    form = {"invitation": number, "new_password1": PASSWORD, "new_password2": PASSWORD}
+    assert client.post(WELCOME, form).status_code == 404
+    assert TOO_LATE in words_of(opened(client, link))
+    assert roles("lena") == {} and User.objects.filter(username="lena").exists() == has_account
+
+
+def test_a_link_is_good_once(alice: Visitor) -> None:
+    link = link_for(alice, "lena")
+    say_yes(Client(), link)
+    alice.post(workspace_page("members/lena/remove"))
+    for client in (Client(), in_session_of("lena")):
+        assert TOO_LATE in words_of(say_yes(client, link))
+    assert roles("lena") == {}
+
+
+@pytest.mark.parametrize("link", ["MQ/x-y", "ei_x", "x/x-y/", "AAAA/x", "%00/x-1", "ei_" + "x" * 20_000])
+def test_a_link_that_nobody_made_opens_nothing(link: str) -> None:
+    assert TOO_LATE in words_of(opened(Client(), WELCOME + link))
+
+
+def test_a_superuser_who_invites_is_an_admin_of_every_workspace() -> None:
+    say_yes(Client(), link_for(Visitor("root"), "lena"))
+    assert roles("lena") == {"acme": "editor"}
+
+
+def test_a_slash_at_the_end_of_a_link_does_no_harm(alice: Visitor) -> None:
+    assert "Welcome, lena" in words_of(opened(Client(), link_for(alice, "lena") + "/"))
+
+
+def test_an_account_that_is_switched_off_accepts_nothing(alice: Visitor) -> None:
+    with_account("lena")
+    link, client = link_for(alice, "lena"), in_session_of("lena")
+    opened(client, link)
+    User.objects.filter(username="lena").update(is_active=False)
+    client.post(WELCOME, {"invitation": str(Invitation.objects.get().pk)})
+    assert "Please enter" in words_of(
+        client.post("/studio/login/", {"username": "lena", "password": PASSWORD})
+    )
+    assert roles("lena") == {}
+
+
+def test_a_role_that_was_given_meanwhile_stays(alice: Visitor) -> None:
+    with_account("lena")
+    link = link_for(alice, "lena", "admin")
+    give_role("lena", "acme", "viewer")
+    say_yes(in_session_of("lena"), link)
+    assert roles("lena") == {"acme": "viewer"}
+    assert TOO_LATE in words_of(say_yes(in_session_of("lena"), link))
+
+
+def test_who_is_sent_away_does_not_come_back_by_a_link_of_before(alice: Visitor) -> None:
+    with_account("lena")
+    link = link_for(alice, "lena")
+    give_role("lena", "acme", "viewer")
+    alice.post(workspace_page("members/lena/remove"))
+    assert TOO_LATE in words_of(say_yes(in_session_of("lena"), link))
+    assert roles("lena") == {}
+
+
+def test_accepting_takes_the_token_of_the_form(alice: Visitor) -> None:
+    with_account("lena")
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(User.objects.get(username="lena"))
+    number = number_on(opened(client, link_for(alice, "lena")))
+    assert client.post(WELCOME, {"invitation": number}).status_code == 403
+    assert roles("lena") == {}
+
+
+# What the admins see
+
+
+def test_the_members_page_lists_who_is_invited_and_whether_there_is_an_account(alice: Visitor) -> None:
+    with_account("lena")
+    invite(alice, "lena"), invite(alice, "newcomer", "viewer")
+    words = words_of(alice.get(workspace_page("members")))
+    assert "lena account exists Editor alice" in words and "newcomer new account Viewer alice" in words
+    say_yes(Client(), shown_once(alice.post(workspace_page("invitations/newcomer/link"))))
+    assert "new account" not in words_of(alice.get(workspace_page("members")))
+    alice.post(workspace_page("invitations/lena/withdraw"))
+    assert "account exists" not in words_of(alice.get(workspace_page("members")))
+
+
+def test_another_admin_makes_the_invitation_of_a_former_one_good_again(alice: Visitor) -> None:
+    link_for(alice, "lena", "viewer")
+    give_role("paula", "acme", "admin")
+    give_role("alice", "acme", "viewer")
+    paula = Visitor("paula")
+    assert "lena new account link void" in words_of(paula.get(workspace_page("members")))
+    say_yes(Client(), shown_once(paula.post(workspace_page("invitations/lena/link"))))
+    assert roles("lena") == {"acme": "viewer"}
+
+
+@pytest.mark.parametrize(
+    ("username", "why"),
+    [
+        ("vera", "is a member already"),
+        ("lena", "is invited already"),
+        ("\uff4c\uff45\uff4e\uff41", "is invited already"),
+        ("ALICE", "differs from the account alice in upper and lower case only"),
+        ("Charlie", "differs from the account charlie in upper and lower case only"),
+        ("\u0430lice", "mixes letters of alphabets that look alike"),
+        ("gone", "switched off"),
+        ("a b", "Enter a valid username"),
+        ("x" * 151, "at most 150 characters"),
+        ("", "This field is required"),
+    ],
+)
+def test_an_invitation_that_cannot_be_made_says_why_beside_the_field(
+    alice: Visitor, username: str, why: str
+) -> None:
+    User.objects.create_user("gone", is_active=False)
+    invite(alice, "lena")
+    answer = invite(alice, username)
+    assert answer.status_code == 400
+    assert why.lower() in str(answer.context["form"].errors["username"]).lower()
+    assert [invitation.username for invitation in Invitation.objects.all()] == ["lena"]
+
+
+def test_a_role_that_does_not_exist_is_not_offered(alice: Visitor) -> None:
+    answer = invite(alice, "lena", "boss")
+    assert (answer.status_code, set(answer.context["form"].errors)) == (400, {"role"})
+    assert not Invitation.objects.exists()
+
+
+def test_the_name_of_an_account_is_found_however_it_is_typed(alice: Visitor) -> None:
+    say_yes(Visitor("charlie").client, link_for(alice, "\uff43harlie", "viewer"))
+    assert roles("charlie") == {"elsewhere": "admin", "acme": "viewer"}
+
+
+def test_the_log_tells_who_invited_and_who_accepted(alice: Visitor) -> None:
+    known = AuditEntry.objects.count()
+    say_yes(Client(), link_for(alice, "lena"))
+    invite(alice, "nora")
+    alice.post(workspace_page("invitations/nora/withdraw"))
+    entries = [(entry.actor, entry.action, entry.target) for entry in AuditEntry.objects.order_by("pk")]
+    assert entries[known:] == [
+        ("alice", "invitation_made", "lena"),
+        ("lena", "role", "lena"),
+        ("alice", "invitation_made", "nora"),
+        ("alice", "invitation_withdrawn", "nora"),
+    ]
+    joined = AuditEntry.objects.get(action="role", target="lena")
+    assert joined.detail == {"from": None, "to": "editor", "invitedBy": "alice"}
+    assert "lena accepted the invitation for lena: editor, invited by alice" in words_of(
+        alice.get(workspace_page("audit"))
+    )

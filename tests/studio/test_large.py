@@ -1,0 +1,178 @@
+"""Configurations that are larger than a page: what is left out is counted, and an edit never loses it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from studio.alignment import common_runs
+from studio.room import Room
+from tests.conftest import Cast
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.forms import Person
+from tests.support.served import text
+from tests.support.studio import Visitor, page_of, words_of
+
+MEGABYTE = 1_000_000
+CONDITIONS = [{"field": "tier", "operator": "equals", "value": number} for number in range(300)]
+RULES = {"operator": "OR", "conditions": CONDITIONS}
+SPECIAL = "&'<" * 200_000
+
+
+@pytest.fixture
+def edgar(cast: Cast) -> Person:
+    return Person("edgar")
+
+
+def two_versions(cast: Cast, before: dict[str, Any], after: dict[str, Any]) -> None:
+    """Publish one configuration of an agent and save another."""
+    AGENTS.make(cast.alice, autoPublish=True, **before)
+    answer = cast.alice.patch(AGENTS.url("writer"), after)
+    assert answer.status == 200, answer.body
+
+
+def draft(cast: Cast, kind: Kind) -> dict[str, Any]:
+    body: dict[str, Any] = cast.alice.get(kind.url("writer"), status="draft").body
+    return body
+
+
+@pytest.mark.parametrize("page", ["compare", "publish"])
+def test_scattered_changes_of_a_long_list_are_shown_in_part_and_counted(cast: Cast, page: str) -> None:
+    old = list(range(100_000))
+    new = [-item if item % 100 == 7 else item for item in old]
+    two_versions(cast, {"memory": {"list": old}}, {"memory": {"list": new}})
+    answer = Visitor("paula").get(page_of(AGENTS, page))
+    assert answer.content.count(b'class="difference-part"') == Room().changes == 300
+    assert "… 700 more differences: too many for this page. Download both versions" in words_of(answer)
+    assert len(answer.content) < MEGABYTE
+
+
+@pytest.mark.parametrize("page", ["compare", "publish"])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("x", SPECIAL),
+        ("x", "\n" * 300_000),
+        ("a\n" * 100_000, "b\n" * 100_000),
+        ("x" * 500_000, "y" * 500_000),
+    ],
+    ids=["one line", "empty lines", "other lines", "another line"],
+)
+def test_a_long_text_is_compared_as_far_as_the_page_has_room(
+    cast: Cast, page: str, before: str, after: str
+) -> None:
+    two_versions(cast, {"description": before}, {"description": f"{after}."})
+    answer = Visitor("paula").get(page_of(AGENTS, page))
+    assert answer.content.count(b'class="diff-row') <= Room().lines
+    assert len(answer.content) < 3 * MEGABYTE
+    assert "too long for this page" in words_of(answer)
+
+
+def test_a_change_in_a_long_text_is_shown_without_all_the_rest(cast: Cast) -> None:
+    lines = [f"line {number}" for number in range(80_000)]
+    changed = [*lines[:40_000], "another line", *lines[40_001:]]
+    two_versions(cast, {"description": "\n".join(lines)}, {"description": "\n".join(changed)})
+    answer = Visitor("paula").get(page_of(AGENTS, "compare"))
+    assert b"<del>line 40000</del>" in answer.content and b"<ins>another line</ins>" in answer.content
+    assert "39998 lines without a change" in words_of(answer)
+    assert "too long for this page" not in words_of(answer)
+    assert len(answer.content) < MEGABYTE
+
+
+def test_a_conflict_over_a_large_configuration_fits_on_a_page(cast: Cast, edgar: Person) -> None:
+    AGENTS.make(cast.alice, memory={"list": list(range(50_000))})
+    form = edgar.form(AGENTS)
+    cast.alice.patch(AGENTS.url("writer"), {"memory": {"list": list(range(0, -50_000, -1))}})
+    answer = edgar.post(AGENTS, {**form, "name": "Renamed"})
+    assert answer.status_code == 409
+    assert b'value="Renamed"' in answer.content
+    assert "more differences: too many for this page" in words_of(answer)
+    assert len(answer.content) < 2 * MEGABYTE
+
+
+def test_more_rows_than_a_form_has_room_for_are_edited_as_json(cast: Cast, edgar: Person) -> None:
+    blocks = [text(f"piece {number}") for number in range(300)]
+    tools = {f"tool-{number}": {} for number in range(300)}
+    AGENTS.make(cast.alice, instructions=blocks, tools=tools)
+    page = edgar.get(AGENTS).content
+    assert page.count(b"data-row>") < 20
+    assert b'value="json" checked' in page
+    before = draft(cast, AGENTS)
+    assert edgar.save(AGENTS).status_code == 302
+    assert draft(cast, AGENTS)["latestVersionId"] == before["latestVersionId"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "value"),
+    [
+        (AGENTS, "instructions", "x" * 400_000),
+        (AGENTS, "memory", {"notes": ["x" * 1_000] * 400}),
+        (PROMPT_BLOCKS, "content", "x" * 400_000),
+        (PROMPT_BLOCKS, "rules", RULES),
+    ],
+)
+def test_a_field_too_large_for_the_form_is_said_to_be_and_survives_an_edit(
+    cast: Cast, edgar: Person, kind: Kind, field: str, value: Any
+) -> None:
+    kind.make(cast.alice, **{field: value})
+    answer = edgar.get(kind)
+    assert "Too large to edit here" in words_of(answer)
+    assert len(answer.content) < MEGABYTE
+    assert edgar.save(kind, name="Renamed").status_code == 302
+    saved = draft(cast, kind)
+    assert (saved["name"], saved[field]) == ("Renamed", value)
+
+
+def test_a_version_is_shown_as_far_as_the_page_has_room(cast: Cast, kind: Kind) -> None:
+    made = kind.make(cast.alice, "writer", SPECIAL)
+    answer = Visitor("edgar").get(page_of(kind, f"versions/{made['latestVersionId']}"))
+    assert "… 300006 more characters: too many for this page. Download the version" in words_of(answer)
+    assert len(answer.content) < 3 * MEGABYTE
+
+
+def test_a_preview_is_shown_as_far_as_the_page_has_room(cast: Cast) -> None:
+    AGENTS.make(cast.alice, instructions=[text("x" * 2_000)] * 400)
+    answer = Visitor("edgar").get(page_of(AGENTS, "preview"))
+    assert "… and 100 more blocks." in words_of(answer)
+    assert "more characters: too many for this page" in words_of(answer)
+    assert len(answer.content) < MEGABYTE
+
+
+def test_of_many_warnings_the_first_are_shown(cast: Cast) -> None:
+    AGENTS.make(cast.alice, agents={f"missing-{number}": {} for number in range(100)})
+    paula = Visitor("paula")
+    answer = paula.get(page_of(AGENTS, "publish"))
+    assert "And 50 more." in words_of(answer)
+    form = {"version": AGENTS.versions(cast.alice)[0]["id"], "tag": answer.context["resource"].tag}
+    assert "And 90 more." in words_of(paula.post(page_of(AGENTS, "publish"), **form))
+
+
+def test_a_very_long_name_takes_one_line(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice, name="n" * 100_000)
+    visitor = Visitor("edgar")
+    pages = [page_of(kind, page) for page in ("history", "usage", "preview", "publish")]
+    for address in (*pages, "/studio/", page_of(kind, "change").rpartition("writer")[0]):
+        answer = visitor.get(address)
+        assert answer.status_code in {200, 403} and b"n" * 201 not in answer.content
+
+
+def test_a_schema_with_endless_choices_is_typed_instead(cast: Cast) -> None:
+    schema = {"properties": {"tier": {"type": "string", "enum": [f"tier {n}" for n in range(5_000)]}}}
+    AGENTS.make(cast.alice, requestContextSchema=schema)
+    page = Visitor("edgar").get(page_of(AGENTS, "preview")).content
+    assert b'name="given.tier"' in page and b"<option" not in page
+
+
+def test_more_controls_than_a_form_can_have_are_refused(cast: Cast, edgar: Person) -> None:
+    AGENTS.make(cast.alice)
+    form = {f"instructions.blocks.{number}.type": "text" for number in range(9_000)}
+    assert edgar.post(AGENTS, form).status_code == 400
+
+
+def test_the_work_of_a_comparison_ends_where_there_is_no_room_for_it() -> None:
+    old = [str(number * number % 7) for number in range(50_000)]
+    new = [str(number * number % 11 % 7) for number in range(50_000)]
+    found = common_runs(["first", *old, "last"], ["first", *new, "last"], Room(steps=0))
+    assert (found[0].before, found[-1].before + found[-1].length) == (0, 50_002)
+    assert sum(run.length for run in found) < 100

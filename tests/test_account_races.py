@@ -1,0 +1,169 @@
+"""People who sign in, invite and accept at the same moment, on a server with two worker processes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from html import unescape
+from threading import Barrier
+
+import httpx
+import pytest
+
+from tests.support.browsing import SIGN_IN, sign_in, visiting
+from tests.support.service import Service, running_service
+from tests.support.studio_cast import PASSWORD, make_cast
+
+WELCOME = "/studio/versioning/workspace/welcome/"
+ROUNDS = 4
+AT_ONCE = 6
+ATTEMPTS = 24
+
+Act = Callable[[httpx.Client], int]
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A server with two workers and the cast of the studio."""
+    with running_service(tmp_path_factory.mktemp("accounts"), "--workers", "2") as running:
+        make_cast(running)
+        yield running
+
+
+@pytest.fixture(scope="module")
+def alice(service: Service) -> Iterator[httpx.Client]:
+    """The admin of acme, signed in."""
+    with visiting(service.url) as visitor:
+        assert sign_in(visitor, "alice", PASSWORD)
+        yield visitor
+
+
+@pytest.fixture(scope="module")
+def charlie(service: Service) -> Iterator[httpx.Client]:
+    """The admin of elsewhere, signed in."""
+    with visiting(service.url) as visitor:
+        assert sign_in(visitor, "charlie", PASSWORD)
+        yield visitor
+
+
+def send(visitor: httpx.Client, address: str, **typed: str) -> httpx.Response:
+    """Send a form with its token."""
+    token = visitor.cookies["csrftoken"]
+    return visitor.post(address, data={**typed, "csrfmiddlewaretoken": token})
+
+
+def page(workspace: str, rest: str = "members/") -> str:
+    return f"/studio/versioning/workspace/{workspace}/{rest}"
+
+
+def link_on(answer: httpx.Response) -> str:
+    found = re.search(r'id="once" value="([^"]+)"', answer.text)
+    assert found is not None, answer.text
+    return unescape(found[1])
+
+
+def link_for(visitor: httpx.Client, workspace: str, name: str, role: str = "editor") -> str:
+    return link_on(send(visitor, page(workspace), username=name, role=role))
+
+
+def all_at_once(service: Service, links: Sequence[str], act: Callable[[httpx.Client, str], int]) -> list[int]:
+    """Let somebody open each of the links, then all of them do it at the same moment."""
+    barrier = Barrier(len(links))
+
+    def one(link: str) -> int:
+        with visiting(service.url) as visitor:
+            number = re.search(
+                r'name="invitation" value="(\d+)"', visitor.get(link, follow_redirects=True).text
+            )
+            barrier.wait()
+            return act(visitor, number[1] if number else "")
+
+    with ThreadPoolExecutor(len(links)) as threads:
+        return list(threads.map(one, links))
+
+
+def choose_a_password(visitor: httpx.Client, number: str) -> int:
+    typed = {"invitation": number, "new_password1": PASSWORD, "new_password2": PASSWORD}
+    return send(visitor, WELCOME, **typed).status_code
+
+
+def memberships(service: Service, name: str) -> list[tuple[str, str]]:
+    printed = service.manage(
+        "shell",
+        "--no-imports",
+        "-c",
+        "import json; from versioning.models import Membership; "
+        f"print(json.dumps(list(Membership.objects.filter(user__username={name!r})"
+        ".values_list('workspace_id', 'role'))))",
+    )
+    return [tuple(row) for row in json.loads(printed)]
+
+
+def test_a_link_that_several_follow_at_once_is_good_for_one(service: Service, alice: httpx.Client) -> None:
+    for turn in range(ROUNDS):
+        link = link_for(alice, "acme", f"lena-{turn}")
+        statuses = all_at_once(service, [link] * AT_ONCE, choose_a_password)
+        assert Counter(statuses)[302] == 1 and max(statuses) < 500, statuses
+    assert memberships(service, "lena-0") == [("acme", "editor")]
+
+
+def test_a_name_that_two_workspaces_invite_becomes_one_account_of_one_of_them(
+    service: Service, alice: httpx.Client, charlie: httpx.Client
+) -> None:
+    for turn in range(ROUNDS):
+        name = f"nina-{turn}"
+        links = [link_for(alice, "acme", name), link_for(charlie, "elsewhere", name, "admin")]
+        statuses = all_at_once(service, links, choose_a_password)
+        assert Counter(statuses)[302] == 1 and max(statuses) < 500, statuses
+        joined = [("acme", "editor")] if statuses[0] == 302 else [("elsewhere", "admin")]
+        assert memberships(service, name) == joined
+
+
+def test_an_invitation_taken_back_while_it_is_accepted_is_either_or(
+    service: Service, alice: httpx.Client
+) -> None:
+    for turn in range(ROUNDS):
+        name = f"olga-{turn}"
+        link = link_for(alice, "acme", name)
+
+        def withdraw_or_accept(visitor: httpx.Client, number: str) -> int:
+            if number:
+                return choose_a_password(visitor, number)
+            return send(alice, page("acme", f"invitations/{name}/withdraw/")).status_code  # noqa: B023
+
+        accepted, withdrawn = all_at_once(service, [link, page("acme")], withdraw_or_accept)
+        assert (accepted, withdrawn) in {(302, 404), (404, 302)}
+        assert memberships(service, name) == ([("acme", "editor")] if accepted == 302 else [])
+
+
+def test_invitations_of_one_name_at_once_are_one_invitation(service: Service, alice: httpx.Client) -> None:
+    barrier = Barrier(AT_ONCE)
+
+    def invite(_turn: int) -> int:
+        with visiting(service.url) as visitor:
+            visitor.cookies.update(alice.cookies)
+            barrier.wait()
+            return send(visitor, page("acme"), username="paul", role="viewer").status_code
+
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        assert Counter(threads.map(invite, range(AT_ONCE))) == {200: 1, 400: AT_ONCE - 1}
+
+
+def test_of_wrong_passwords_at_once_few_are_looked_at(service: Service) -> None:
+    barrier = Barrier(ATTEMPTS)
+
+    def attempt(_turn: int) -> int:
+        with visiting(service.url) as visitor:
+            visitor.get(SIGN_IN)
+            barrier.wait()
+            return send(visitor, SIGN_IN, username="vera", password="wrong").status_code
+
+    with ThreadPoolExecutor(ATTEMPTS) as threads:
+        statuses = Counter(threads.map(attempt, range(ATTEMPTS)))
+    assert statuses == {200: 5, 429: ATTEMPTS - 5}
+    with visiting(service.url) as vera:
+        assert not sign_in(vera, "vera", PASSWORD)
+    assert service.log.count('"event": "a wrong password"') == 5

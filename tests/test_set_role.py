@@ -1,0 +1,78 @@
+"""The command that gives somebody a role, or takes it: for who has the machine."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import CommandError
+
+from tests.support.people import command, person
+from versioning import installed
+from versioning.access import Role
+from versioning.errors import Forbidden
+from versioning.models import AuditEntry, Invitation, Membership, caller_for
+
+pytestmark = pytest.mark.usefixtures("cast")
+
+
+def role_of(name: str) -> Role | None:
+    return Membership.objects.roles_of(User.objects.get(username=name)).get("acme")
+
+
+def entries() -> list[tuple[str, str, dict[str, str | None]]]:
+    """Return the entries since the cast was made: by whom, about whom, and the change."""
+    return [(entry.actor, entry.target, entry.detail) for entry in AuditEntry.objects.order_by("pk")]
+
+
+def test_a_role_is_given_changed_and_taken_with_an_entry_each() -> None:
+    person("lena")
+    assert command("set_role", "lena", "acme", "editor") == "lena is editor in the workspace acme.\n"
+    assert role_of("lena") is Role.EDITOR
+    assert "publisher in the workspace acme, and was editor" in command(
+        "set_role", "lena", "acme", "publisher"
+    )
+    assert "no member of the workspace acme, and was publisher" in command("set_role", "lena", "acme", "none")
+    assert role_of("lena") is None
+    assert entries() == [
+        ("", "lena", {"from": None, "to": "editor"}),
+        ("", "lena", {"from": "editor", "to": "publisher"}),
+        ("", "lena", {"from": "publisher", "to": None}),
+    ]
+
+
+@pytest.mark.parametrize(("name", "role"), [("vera", "viewer"), ("charlie", "none")])
+def test_what_is_so_already_leaves_no_entry(name: str, role: str) -> None:
+    command("set_role", name, "acme", role)
+    assert entries() == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("nobody", "acme", "viewer"), "There is no account 'nobody'"),
+        (("a\0b", "acme", "viewer"), "There is no account"),
+        (("vera", "nowhere", "viewer"), "There is no workspace 'nowhere'"),
+        (("vera", "a\0b", "viewer"), "There is no workspace"),
+        (("vera", "acme", "owner"), "invalid choice: 'owner'"),
+        (("alice", "acme", "none"), "alice is the last admin of this workspace"),
+        (("alice", "acme", "publisher"), "alice is the last admin of this workspace"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_a_sentence(arguments: tuple[str, ...], why: str) -> None:
+    with pytest.raises(CommandError, match=why):
+        command("set_role", *arguments)
+    assert entries() == [] and role_of("alice") is Role.ADMIN
+
+
+def test_taking_the_role_takes_back_a_pending_invitation_too() -> None:
+    person("lena")
+    installed.editor().invitation.invite("acme", "lena", Role.ADMIN)
+    command("set_role", "lena", "acme", "none")
+    assert not Invitation.objects.exists()
+
+
+def test_an_admin_of_a_workspace_adds_nobody_without_asking() -> None:
+    alice = caller_for(User.objects.get(username="alice"))
+    with pytest.raises(Forbidden):
+        installed.editor().workspace.set_role("acme", "charlie", Role.VIEWER, by=alice)
+    assert role_of("charlie") is None

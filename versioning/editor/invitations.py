@@ -1,0 +1,169 @@
+"""Invitations: how somebody becomes a member of a workspace whose admins do not control the account.
+
+Nobody becomes a member before the person has said yes. Two things are needed for that: the secret of
+the link, which only the inviter was shown, and the account of the invited name. Where there is no such
+account yet, the holder of the link makes it, with a password of their own, and it joins this one workspace
+only. Where there is one, its owner has to be signed in. So neither an account that somebody made in
+advance nor a link that went astray is enough for a membership.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from versioning.access import APPLICATION, Role
+from versioning.editor.reading import Who, caller_of
+from versioning.editor.workspaces import Workspaces, withdraw
+from versioning.errors import Forbidden, IdTaken, Invalid, NotFound
+from versioning.models import Invitation, Membership, Workspace, caller_for
+from versioning.models.accounts import account, checked_new_name, new_account, normalized
+
+
+@dataclass(frozen=True, kw_only=True)
+class PendingInvitation:
+    """An invitation as the admins of the workspace see it."""
+
+    invitation: Invitation
+    has_account: bool
+    """Whether there is an account of that name, which then has to sign in to accept."""
+    is_acceptable: bool
+    """Whether the link still works: it has not expired, and the inviter is still an admin."""
+
+
+class Invitations:
+    """Inviting people, and accepting."""
+
+    def __init__(self, workspaces: Workspaces) -> None:
+        self._workspaces = workspaces
+
+    def pending(self, workspace_id: str, *, by: Who = APPLICATION) -> list[PendingInvitation]:
+        """Return the invitations to a workspace that nobody has accepted, by user name."""
+        workspace = self._workspaces.find(workspace_id, by=by)
+        found = list(workspace.invitations.pending().select_related("invited_by").order_by("username"))
+        acceptable = set(workspace.invitations.acceptable().values_list("pk", flat=True))
+        names = {invitation.username for invitation in found}
+        accounts = set(User.objects.filter(username__in=names).values_list("username", flat=True))
+        return [
+            PendingInvitation(
+                invitation=invitation,
+                has_account=invitation.username in accounts,
+                is_acceptable=invitation.pk in acceptable,
+            )
+            for invitation in found
+        ]
+
+    def invite(
+        self, workspace_id: str, username: str, role: Role, *, by: Who = APPLICATION
+    ) -> tuple[Invitation, str]:
+        """Offer somebody a role; return the invitation and the secret of its link, which is kept nowhere.
+
+        Raises `Invalid` for a name that no account can have or that could be taken for another one, for a
+        member, for an account that is switched off, and where an invitation is pending.
+        """
+        by = caller_of(by)
+        with self._workspaces.administering(workspace_id, by) as workspace:
+            user = account(username)
+            name = checked_new_name(username) if user is None else user.get_username()
+            if user is not None and workspace.memberships.filter(user=user).exists():
+                raise Invalid.field("username", "is a member already: change the role in the list")
+            if user is not None and not user.is_active:
+                raise Invalid.field("username", "belongs to an account that is switched off")
+            if workspace.invitations.pending().filter(username=name).exists():
+                raise Invalid.field("username", "is invited already: make a new link in the list")
+            invitation = Invitation(workspace=workspace, username=name, role=role)
+            return invitation, invitation.issue(by)
+
+    def renew(self, workspace_id: str, username: str, *, by: Who = APPLICATION) -> tuple[Invitation, str]:
+        """Return a pending invitation with a new secret; the caller is the inviter now.
+
+        The link before is void. Raises `NotFound` without a pending invitation of that name.
+        """
+        by = caller_of(by)
+        with self._workspaces.administering(workspace_id, by) as workspace:
+            invitation = self._pending(workspace, username)
+            return invitation, invitation.issue(by)
+
+    def withdraw(self, workspace_id: str, username: str, *, by: Who = APPLICATION) -> None:
+        """Take a pending invitation back; raises `NotFound` where there is none."""
+        by = caller_of(by)
+        with self._workspaces.administering(workspace_id, by) as workspace:
+            withdraw(self._pending(workspace, username), by)
+
+    # What the invited person does
+
+    def find(self, digest: str) -> Invitation:
+        """Return the invitation whose secret has this digest; raises `NotFound` unless it can be accepted."""
+        found = Invitation.objects.acceptable().filter(digest=digest)
+        invitation = found.select_related("workspace", "invited_by").first()
+        if invitation is None:
+            raise NotFound
+        return invitation
+
+    def accept(self, digest: str, *, by: User) -> Invitation:
+        """Let an account that exists join the workspace; `by` is who is signed in at this moment.
+
+        The role of somebody who has become a member otherwise stays as it is. Raises `Forbidden` for any
+        other account than the invited one, and `NotFound` for an invitation that cannot be accepted.
+        """
+        with self._accepting(digest) as invitation:
+            if by.get_username() != invitation.username or not by.is_active:
+                raise Forbidden(f"This invitation is for {invitation.username}.")
+            self._join(invitation, by)
+            return invitation
+
+    def accept_with_new_account(self, digest: str, password: str) -> User:
+        """Make the account of the invited name, with this password, and let it join the workspace.
+
+        Raises `IdTaken` when there is such an account by now: its owner has to sign in and accept. Raises
+        `Invalid` when there is one by now that this name could be taken for, and `NotFound` for an
+        invitation that cannot be accepted.
+        """
+        with self._accepting(digest) as invitation:
+            name = invitation.username
+            taken = IdTaken(f"The user name {name} has an account by now: sign in with it to accept.")
+            if account(name) is not None:
+                raise taken
+            try:
+                with transaction.atomic():
+                    user = new_account(checked_new_name(name), password)
+            except IntegrityError:  # somebody else was faster, by an invitation to another workspace
+                raise taken from None
+            self._join(invitation, user)
+            return user
+
+    @contextmanager
+    def _accepting(self, digest: str) -> Iterator[Invitation]:
+        """Give out an invitation with its row locked, and that of its workspace, as admins lock it."""
+        with transaction.atomic():
+            Workspace.objects.select_for_update().get(pk=self.find(digest).workspace_id)
+            found = Invitation.objects.acceptable().select_for_update(of=("self",)).filter(digest=digest)
+            invitation = found.first()
+            if invitation is None:
+                raise NotFound
+            yield invitation
+
+    def _join(self, invitation: Invitation, user: User) -> None:
+        if not Membership.objects.filter(user=user, workspace=invitation.workspace).exists():
+            inviter = invitation.invited_by
+            Membership.objects.grant(
+                user,
+                invitation.workspace,
+                Role(invitation.role),
+                by=caller_for(user),
+                detail={"invitedBy": inviter.get_username()} if inviter else {},
+            )
+        invitation.accepted_at = timezone.now()
+        invitation.save(update_fields=["accepted_at"])
+
+    def _pending(self, workspace: Workspace, username: str) -> Invitation:
+        name = normalized(username)
+        found = workspace.invitations.pending().select_for_update().filter(username=name or "").first()
+        if found is None:
+            raise NotFound
+        return found

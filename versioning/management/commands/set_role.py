@@ -1,0 +1,45 @@
+"""Give somebody a role in a workspace, or end the membership."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any, Final
+
+from django.core.management.base import BaseCommand, CommandError
+
+from versioning.access import Role
+from versioning.editor import Workspaces
+from versioning.errors import Invalid, NotFound
+from versioning.models.accounts import account
+
+NO_ROLE: Final = "none"
+
+
+class Command(BaseCommand):
+    """For who has the machine: the person is not asked, and no admin of the workspace is needed."""
+
+    help = "Give an account a role in a workspace; `none` ends the membership."
+    requires_system_checks = ()  # they would load the framework, which no role needs
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the arguments."""
+        parser.add_argument("username")
+        parser.add_argument("workspace", help="its id")
+        parser.add_argument("role", choices=[*(role.value for role in Role), NO_ROLE])
+
+    def handle(self, *_args: Any, username: str, workspace: str, role: str, **_options: Any) -> None:
+        """Do it, with an entry in the audit log; what changes nothing leaves none."""
+        if account(username) is None:
+            raise CommandError(
+                f"There is no account {username!r}: create_api_key or an invitation makes one."
+            )
+        wanted = None if role == NO_ROLE else Role(role)
+        try:
+            before = Workspaces().set_role(workspace, username, wanted)
+        except NotFound:
+            raise CommandError(f"There is no workspace {workspace!r}.") from None
+        except Invalid as fault:
+            raise CommandError(f"{username} {fault.issues[0].message}.") from None
+        was = f", and was {before}" if before is not None and before != wanted else ""
+        now = "no member of" if wanted is None else f"{wanted} in"
+        self.stdout.write(f"{username} is {now} the workspace {workspace}{was}.")

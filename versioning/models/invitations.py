@@ -1,0 +1,102 @@
+"""Invitations: shown once as a link, kept as a hash, accepted by the person who is invited."""
+
+from __future__ import annotations
+
+import datetime
+import secrets
+from typing import TYPE_CHECKING, Final
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from versioning.access import Role
+from versioning.models.audit import Action, AuditEntry
+from versioning.models.keys import digest_of
+from versioning.models.workspaces import ROLE_CHOICES, Membership, Workspace
+
+if TYPE_CHECKING:
+    from versioning.access import Caller
+
+VALID_FOR: Final = datetime.timedelta(days=3)
+
+
+class InvitationQuerySet(models.QuerySet["Invitation"]):
+    """Which invitations there are."""
+
+    def pending(self) -> InvitationQuerySet:
+        """Return those that nobody has accepted, expired ones included."""
+        return self.filter(accepted_at=None)
+
+    def acceptable(self) -> InvitationQuerySet:
+        """Return those that can be accepted at this moment.
+
+        One that is accepted or expired cannot, nor one whose inviter could not make it any more: who has
+        lost the right to administer a workspace must not come back through invitations made before.
+        An invitation without an inviter was made by the application.
+        """
+        administers = Membership.objects.filter(
+            user=models.OuterRef("invited_by"), workspace=models.OuterRef("workspace"), role=Role.ADMIN
+        )
+        may_invite = models.Q(invited_by=None) | models.Q(invited_by__is_active=True) & (
+            models.Q(invited_by__is_superuser=True) | models.Exists(administers)
+        )
+        return self.pending().filter(may_invite, expires_at__gt=timezone.now())
+
+
+class Invitation(models.Model):
+    """A role that is offered to whoever has, or gets, an account of this name."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="invitations")
+    username = models.CharField(max_length=150)
+    role = models.CharField(max_length=16, choices=ROLE_CHOICES)
+    invited_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="+"
+    )
+    digest = models.CharField(max_length=64)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    expires_at = models.DateTimeField()
+    accepted_at = models.DateTimeField(null=True, editable=False)
+
+    objects = InvitationQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["username"]
+        constraints = [
+            models.UniqueConstraint(name="invitation_digest_unique", fields=["digest"]),
+            models.UniqueConstraint(
+                name="invitation_pending_once",
+                fields=["workspace", "username"],
+                condition=models.Q(accepted_at=None),
+            ),
+            models.CheckConstraint(
+                name="invitation_role_known", condition=models.Q(role__in=[role.value for role in Role])
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.username} is invited to {self.workspace_id} as {self.role}"
+
+    def issue(self, by: Caller) -> str:
+        """Save the invitation as one that the caller makes now, and return the secret of its link.
+
+        A link that was made before is void from then on.
+        """
+        # Told from other text by its beginning, so that logs can leave it out: editor_project.logs.
+        token = f"ei_{secrets.token_urlsafe(32)}"
+        self.digest = digest_of(token)
+        self.invited_by_id = by.user_id
+        self.expires_at = timezone.now() + VALID_FOR
+        self.save()
+        self.note(Action.INVITATION_MADE, by)
+        return token
+
+    def note(self, action: Action, by: Caller) -> None:
+        """Leave an audit entry about the invitation."""
+        AuditEntry.objects.record(
+            action,
+            by=by,
+            workspace_id=self.workspace_id,
+            target=self.username,
+            detail={"role": self.role},
+        )

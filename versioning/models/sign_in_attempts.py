@@ -1,0 +1,130 @@
+"""Wrong passwords, counted for all processes together, and how long to wait after too many of them."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from django.db import models, transaction
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
+
+FIRST_WAIT: Final = 5  # seconds, doubled with every further wrong password
+LONGEST_WAIT: Final = 300  # seconds: nobody can be kept out for longer than this by what happened before
+FORGOTTEN_AFTER: Final = datetime.timedelta(hours=1)
+_FREE: Final[Mapping[str, int]] = {"account": 5, "browser": 5, "password": 5, "address": 30}
+"""How many wrong passwords of each kind of subject have no consequence."""
+_HASH_DIGITS: Final = 5  # so there are at most 16**5 subjects of each kind, whatever names are tried
+_CLEANED_AT_ONCE: Final = 200
+
+
+def subject(kind: str, name: str) -> str:
+    """Return under what the attempts at something are counted; the name itself is not stored.
+
+    An unknown account has a subject like any other, so that nobody learns which accounts exist.
+    """
+    return f"{kind}:{salted_hmac(__name__, name).hexdigest()[:_HASH_DIGITS]}"
+
+
+def seconds_to_wait(subject: str, failures: int) -> int:
+    """Return how long no password is looked at after so many wrong ones."""
+    beyond = failures - _FREE[subject.partition(":")[0]]
+    return 0 if beyond < 0 else min(FIRST_WAIT << min(beyond, 16), LONGEST_WAIT)
+
+
+class TooManyAttempts(Exception):
+    """No password is looked at for as many seconds as this says, the right one included."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(f"wait {seconds} seconds")
+        self.seconds = seconds
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """An attempt that is counted as a failure until it turns out to have been none."""
+
+    counted: Sequence[SignInAttempts]
+    """The rows as they are now, with the attempt in them."""
+
+    def succeeded(self, *cleared: str) -> None:
+        """Take the attempt back, and forget all the others at the cleared subjects."""
+        SignInAttempts.objects.filter(subject__in=cleared).delete()
+        for row in self.counted:
+            SignInAttempts.objects.filter(subject=row.subject, failures__gt=0).update(
+                failures=models.F("failures") - 1
+            )
+            # A wait that this attempt began ends; one that another attempt began meanwhile goes on.
+            SignInAttempts.objects.filter(subject=row.subject, blocked_until=row.blocked_until).update(
+                blocked_until=None
+            )
+
+    @property
+    def seconds(self) -> int:
+        """How long to wait after this attempt, if it was a failure."""
+        return max((seconds_to_wait(row.subject, row.failures) for row in self.counted), default=0)
+
+
+class SignInAttemptsManager(models.Manager["SignInAttempts"]):
+    """The counters that all workers share."""
+
+    def begin(self, subjects: Iterable[str]) -> Attempt:
+        """Count an attempt at each of the subjects, before the password is looked at.
+
+        Counted first, a hundred attempts at once are no more than a hundred one after the other. Raises
+        `TooManyAttempts` during a wait; such an attempt counts for nothing, so it makes no wait longer.
+        """
+        self._clean()
+        names = sorted(subjects)  # always locked in this order
+        with transaction.atomic():
+            fresh = [SignInAttempts(subject=name, last_at=timezone.now()) for name in names]
+            self.bulk_create(fresh, ignore_conflicts=True)
+            rows = list(self.select_for_update().filter(subject__in=names).order_by("subject"))
+            now = timezone.now()  # of after the lock, which may have taken its time
+            left = max((row.seconds_left(now) for row in rows), default=0)
+            if left > 0:
+                raise TooManyAttempts(math.ceil(left))
+            for row in rows:
+                row.count(now)
+        return Attempt(rows)
+
+    def _clean(self) -> None:
+        """Delete what is forgotten, so that the table does not grow."""
+        with transaction.atomic():
+            old = self.filter(last_at__lt=timezone.now() - FORGOTTEN_AFTER)
+            # Rows that another process is about to count at, or to delete, are left to it.
+            names = old.select_for_update(skip_locked=True).values_list("pk", flat=True)[:_CLEANED_AT_ONCE]
+            self.filter(pk__in=list(names)).delete()
+
+
+class SignInAttempts(models.Model):
+    """The wrong passwords of the last hour for an account, from an address or from a browser."""
+
+    subject = models.CharField(primary_key=True, max_length=32)
+    failures = models.PositiveIntegerField(default=0)
+    last_at = models.DateTimeField(db_index=True)
+    blocked_until = models.DateTimeField(null=True)
+    """None while there is nothing to wait for."""
+
+    objects = SignInAttemptsManager()
+
+    class Meta:
+        verbose_name_plural = "sign-in attempts"
+
+    def __str__(self) -> str:
+        return f"{self.subject}: {self.failures}"
+
+    def seconds_left(self, now: datetime.datetime) -> float:
+        """Return how much of a wait is left."""
+        return 0 if self.blocked_until is None else (self.blocked_until - now).total_seconds()
+
+    def count(self, now: datetime.datetime) -> None:
+        """Count an attempt, and begin a wait if it is one too many."""
+        self.failures = self.failures + 1 if now - self.last_at < FORGOTTEN_AFTER else 1
+        self.last_at = now
+        seconds = seconds_to_wait(self.subject, self.failures)
+        self.blocked_until = now + datetime.timedelta(seconds=seconds) if seconds else None
+        self.save()
