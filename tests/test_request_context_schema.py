@@ -177,6 +177,18 @@ def test_no_schema_keeps_a_thread_busy(
     assert (answer.status, answer.code, answer.fields) == (400, "request_context_invalid", ["requestContext"])
 
 
+def test_the_schemas_of_all_agents_of_a_list_share_one_time(
+    alice: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("versioning.context_schema.SECONDS", 0.2)
+    for number in range(10):
+        published_agent(alice, f"laughing-{number}", requestContextSchema={**LAUGHING, "title": f"{number}"})
+    started = time.thread_time()
+    answer = alice.get("/agents")
+    assert time.thread_time() - started < 1.5
+    assert (answer.status, len(answer.body)) == (200, 10)
+
+
 def test_many_equal_items_are_told_apart_quickly(alice: Api) -> None:
     schema = {"properties": {"a": {"uniqueItems": True}}}
     published_agent(alice, model=ECHO, requestContextSchema=schema)
