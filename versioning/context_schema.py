@@ -37,7 +37,7 @@ from versioning import canonical
 from versioning.errors import Issue
 from versioning.kept import Kept
 
-MAX_SCHEMA: Final = 32 * 1024
+MAX_SCHEMA: Final = 256 * 1024
 """Bytes of the canonical text of a schema."""
 MAX_PATTERN: Final = 1000
 """Characters of one pattern."""
@@ -65,6 +65,8 @@ _LONGEST_MESSAGE: Final = 300
 _VERSIONS: Final = "versions"
 _FAULTS_KEPT: Final = 2 * 1024 * 1024
 _WEIGHT_OF_A_FAULT: Final = 512  # bytes
+_VALIDATORS_KEPT: Final = 16 * 1024 * 1024
+_WEIGHT_OF_A_BYTE: Final = 20  # a text of JSON as the objects that it makes
 
 
 class UnusableSchema(ValueError):
@@ -111,6 +113,7 @@ def refusals(
 _deadline: ContextVar[float] = ContextVar("deadline")
 # What was found out about schemas, by the digest of their text: finding it out takes longer than using it.
 _faults: Kept[str, tuple[Issue | None]] = Kept(_FAULTS_KEPT)
+_validators: Kept[str, Any] = Kept(_VALIDATORS_KEPT)
 
 
 @contextmanager
@@ -170,10 +173,13 @@ def _dialect_of(schema: Mapping[str, Any]) -> Any:
     return _DIALECTS.get(name.rstrip("#")) if isinstance(name, str) else None
 
 
-@lru_cache(maxsize=256)
 def _validator(text: str) -> Any:
-    schema = json.loads(text)
-    return _checking(_dialect_of(schema), schema)
+    validator = _validators.get(text)
+    if validator is None:
+        schema = json.loads(text)
+        validator = _checking(_dialect_of(schema), schema)
+        _validators.put(text, validator, _WEIGHT_OF_A_BYTE * len(text))
+    return validator
 
 
 def _checking(dialect: Any, schema: Mapping[str, Any]) -> Any:
