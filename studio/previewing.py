@@ -177,7 +177,8 @@ class PreviewPage(Statuses):
         if self.kind is not AGENT:
             return self._of_block(config, context)
         config = laid_over(self.code_agent, config) if self.code_agent else config
-        instructions = config["instructions"]
+        # The code of an agent may leave them to the editor.
+        instructions = config.get("instructions", "")
         if isinstance(instructions, str):
             return Preview.of(instructions, [])
         text, reports = self.editor.prompt.preview(

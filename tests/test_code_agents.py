@@ -18,7 +18,7 @@ from tests.support.served import published_agent, served
 from versioning import installed
 from versioning.access import Role
 from versioning.editor import Editor
-from versioning.errors import Forbidden, Invalid, NotFound
+from versioning.errors import Forbidden, Invalid, NoInstructions, NotFound
 from versioning.runtime import Agent
 from versioning.selectors import DRAFT
 
@@ -326,3 +326,63 @@ def _facts(agent: Agent) -> dict[str, Any]:
     facts = {field.name: getattr(agent, field.name) for field in fields(agent)}
     copied = {name: deepcopy(dict(facts[name])) for name in ("model", "default_options", "metadata")}
     return {**facts, **copied, "toolbox": dict(facts["toolbox"])}
+
+
+# Instructions that the code leaves to the editor
+
+
+def test_an_agent_without_instructions_fails_clearly_until_some_are_published(
+    team: Cast, settings: Any
+) -> None:
+    settings.EDITOR_FRAMEWORK = "tests.support.code.unworded"
+    agent = installed.framework().get_agent_by_id("answers")
+    draft = team.edgar.patch(URL, {"instructions": "from the editor"}).body["latestVersionId"]
+    for answer in (
+        team.vera.get("/agents/answers"),
+        run(team.vera, "answers"),
+        run(team.vera, "answers", verb="stream"),
+    ):
+        assert (answer.status, answer.code) == (422, "no_instructions")
+    with pytest.raises(NoInstructions, match="none are published"):
+        agent.generate("hello")
+    assert set(team.vera.get("/agents").body) == {"leads-answers"}
+    lead = run(team.vera, "leads-answers")
+    assert lead.status == 200
+    assert ("agent_unavailable", "agents.answers") in noticed(lead.body)
+    assert served(team.edgar, "answers", status="draft")["instructions"] == "from the editor"
+    AGENTS.publish(team.paula, "answers", draft)
+    assert served(team.vera, "answers")["instructions"] == "from the editor"
+    assert agent.generate("hello").text == "from the editor\n\nhello"
+    assert "from the editor" in run(team.vera, "leads-answers").body["text"]
+    assert team.paula.post(f"{URL}/unpublish").status == 200
+    assert run(team.vera, "answers").code == "no_instructions"
+
+
+@pytest.mark.parametrize("editor", [None, False, {"tools": True}, {"instructions": False}])
+def test_instructions_are_left_to_the_editor_in_so_many_words_only(editor: Any) -> None:
+    with pytest.raises(ValueError, match="instructions are missing"):
+        Agent(id="a", name="A", editor=editor)
+
+
+def test_where_nothing_is_to_be_applied_a_selector_gives_the_registered_agent(
+    team: Cast, editor: Editor
+) -> None:
+    framework = installed.framework()
+    registered = framework.get_agent_by_id("answers")
+    for status in ("published", "draft"):
+        assert framework.get_agent_by_id("answers", status=status) is registered
+    editor.agent.update("answers", instructions="draft", publish=False)
+    assert framework.get_agent_by_id("answers", status="published") is registered
+    assert framework.get_agent_by_id("answers", status="draft").instructions == "draft"
+    editor.agent.update("answers", instructions="live", publish=True)
+    assert framework.get_agent_by_id("answers", status="published").instructions == "live"
+
+
+def test_what_is_left_of_an_override_of_removed_code_breaks_nothing(team: Cast, settings: Any) -> None:
+    settings.EDITOR_FRAMEWORK = "tests.support.code.unworded"
+    made = team.alice.post(AGENTS.path, {"id": "answers", "instructions": "left", "autoPublish": True})
+    assert made.status == 201
+    settings.EDITOR_FRAMEWORK = "tests.support.no_code.framework"
+    assert served(team.vera, "answers")["name"] == "answers"
+    assert team.vera.get("/agents").body["answers"]["source"] == "stored"
+    assert team.charlie.get("/agents/answers").status == 404, "a row that nobody made public is private"

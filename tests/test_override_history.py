@@ -298,3 +298,23 @@ def test_an_edit_of_a_removed_override_makes_the_first_draft(
     assert (saved.status, saved.body["status"], saved.body["instructions"]) == (200, "draft", "anew")
     assert not repo.path().exists()
     assert ids(admin) == [saved.body["latestVersionId"], *history[::-1]]
+
+
+def test_a_draft_waits_through_commits_of_the_file(admin: Api, repo: Repository) -> None:
+    published = admin.post(AGENTS.path, {"id": "answers", "instructions": "one", "autoPublish": True}).body
+    draft = AGENTS.save(admin, "answers", "draft")["latestVersionId"]
+    # What was published is committed, then somebody else commits another text, and takes it back again.
+    commits = [repo.commit("Publish", at="2099-01-01T00:00:00Z")]
+    for minute, text in enumerate(["two", "one"], start=1):
+        repo.put({"instructions": text})
+        commits.append(repo.commit(f"Say {text}", at=f"2099-01-01T00:0{minute}:00Z"))
+        found = record(admin)
+        assert (found["activeVersionId"], found["instructions"]) == (commits[-1], text)
+        assert (found["latestVersionId"], found["hasDraft"]) == (draft, True)
+        assert served(admin, "answers", status="draft")["instructions"] == "draft"
+    states = {one["id"]: one["state"] for one in AGENTS.versions(admin, "answers")}
+    assert states == {
+        **dict.fromkeys([published["activeVersionId"], *commits[:2]], "historical"),
+        draft: "draft",
+        commits[2]: "published",
+    }

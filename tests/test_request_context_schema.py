@@ -33,7 +33,7 @@ NO_SCHEMAS: dict[str, tuple[Any, str]] = {
     "no regular expression": ({"properties": {"a": {"pattern": "("}}}, "properties.a.pattern"),
     "no regular expression as a name": ({"patternProperties": {"[": {}}}, "patternProperties"),
     "a pattern that is too long": ({"pattern": "a" * 1001}, "pattern"),
-    "one that is too large": ({"description": "x" * 33_000}, ""),
+    "one that is too large": ({"description": "x" * 263_000}, ""),
     "what could not be stopped": ({"unevaluatedProperties": False, "patternProperties": {"a": {}}}, ""),
 }
 
@@ -175,6 +175,18 @@ def test_no_schema_keeps_a_thread_busy(
     answer = run(alice, requestContext=context)
     assert time.thread_time() - started < 2
     assert (answer.status, answer.code, answer.fields) == (400, "request_context_invalid", ["requestContext"])
+
+
+def test_the_schemas_of_all_agents_of_a_list_share_one_time(
+    alice: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("versioning.context_schema.SECONDS", 0.2)
+    for number in range(10):
+        published_agent(alice, f"laughing-{number}", requestContextSchema={**LAUGHING, "title": f"{number}"})
+    started = time.thread_time()
+    answer = alice.get("/agents")
+    assert time.thread_time() - started < 1.5
+    assert (answer.status, len(answer.body)) == (200, 10)
 
 
 def test_many_equal_items_are_told_apart_quickly(alice: Api) -> None:

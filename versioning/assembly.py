@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -261,7 +262,7 @@ def _build(candidate: Candidate, evaluation: Evaluation, texts: Texts) -> Resolv
         fallback=candidate.fallback,
         warnings=(
             *(_left_out(report) for report in absent),
-            *context_notices(config.get(SCHEMA_FIELD), evaluation.context),
+            *context_notices(config.get(SCHEMA_FIELD), evaluation),
         ),
         blocks=tuple(reports),
     )
@@ -282,14 +283,21 @@ def _offered(field: str, config: Config, evaluation: Evaluation) -> dict[str, An
     }
 
 
-def context_notices(schema: Any, context: Mapping[str, Any]) -> list[Notice]:
-    """Return what a `requestContextSchema` has against a context; nothing without a schema."""
+def context_notices(schema: Any, evaluation: Evaluation) -> list[Notice]:
+    """Return what a `requestContextSchema` has against a context; nothing without a schema.
+
+    All schemas of a request share the time that the evaluation leaves for them.
+    """
     if schema is None:
         return []
+    began = time.thread_time()
     try:
-        return [Notice(CONTEXT_INVALID, issue.message, issue.field) for issue in refusals(schema, context)]
+        issues = refusals(schema, evaluation.context, seconds_spent=evaluation.seconds_checking)
     except UnusableSchema as fault:
         return [Notice("request_context_unchecked", f"The schema cannot be used: {fault}.", SCHEMA_FIELD)]
+    finally:
+        evaluation.seconds_checking += time.thread_time() - began
+    return [Notice(CONTEXT_INVALID, issue.message, issue.field) for issue in issues]
 
 
 def _left_out(report: BlockReport) -> Notice:

@@ -8,9 +8,11 @@ at for every keyword. What a deadline stops counts as refused.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, lru_cache
 from itertools import islice
@@ -26,13 +28,16 @@ from jsonschema import (
     ValidationError,
 )
 from jsonschema.validators import extend
+from jsonschema_specifications import REGISTRY as METASCHEMAS
 from referencing import Registry
 from referencing.exceptions import Unresolvable
+from referencing.jsonschema import specification_with
 
 from versioning import canonical
 from versioning.errors import Issue
+from versioning.kept import Kept
 
-MAX_SCHEMA: Final = 32 * 1024
+MAX_SCHEMA: Final = 256 * 1024
 """Bytes of the canonical text of a schema."""
 MAX_PATTERN: Final = 1000
 """Characters of one pattern."""
@@ -40,7 +45,7 @@ MAX_UNEVALUATED: Final = 1000
 """Members or items that `unevaluated…` can be asked about: the library takes the square of them."""
 MAX_ISSUES: Final = 20
 SECONDS: Final = 1.0
-"""For how long the processor may check."""
+"""For how long the processor may check, all that takes part in a request together."""
 SCHEMA_FIELD: Final = "requestContextSchema"
 CONTEXT_FIELD: Final = "requestContext"
 
@@ -58,6 +63,10 @@ _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 _SHOWN: Final = 60  # characters of a value in a message
 _LONGEST_MESSAGE: Final = 300
 _VERSIONS: Final = "versions"
+_FAULTS_KEPT: Final = 2 * 1024 * 1024
+_WEIGHT_OF_A_FAULT: Final = 512  # bytes
+_VALIDATORS_KEPT: Final = 16 * 1024 * 1024
+_WEIGHT_OF_A_BYTE: Final = 20  # a text of JSON as the objects that it makes
 
 
 class UnusableSchema(ValueError):
@@ -70,34 +79,50 @@ class _TooSlow(Exception):
 
 def schema_fault(schema: Any) -> Issue | None:
     """Return why such a schema cannot be saved, or None when it can."""
-    found = _compiled(canonical.dump(schema))
-    return found if isinstance(found, Issue) else None
+    try:
+        with _time_for(SECONDS / 2):
+            return _fault(canonical.dump(schema))
+    except _TooSlow:
+        return Issue(SCHEMA_FIELD, "is too complicated")
 
 
-def refusals(schema: Mapping[str, Any], context: Mapping[str, Any]) -> list[Issue]:
+def refusals(
+    schema: Mapping[str, Any], context: Mapping[str, Any], *, seconds_spent: float = 0
+) -> list[Issue]:
     """Return why a schema refuses a context, each under the member's own name; nothing when it does not.
 
-    The `versions` in a context are the caller's selectors, which a schema need not know. Raises
-    `UnusableSchema`.
+    The `versions` in a context are the caller's selectors, which a schema need not know. Of `SECONDS`
+    those are gone that the request has spent on other schemas. Raises `UnusableSchema`.
     """
-    validator = _compiled(canonical.dump(schema))
-    if isinstance(validator, Issue):
-        raise UnusableSchema(f"{validator.field} {validator.message}")
-    knows_versions = _VERSIONS in (schema.get("properties") or {})
-    values = {name: value for name, value in context.items() if knows_versions or name != _VERSIONS}
-    started = _deadline.set(time.thread_time() + SECONDS)
+    text = canonical.dump(schema)
     try:
-        errors = list(islice(validator.iter_errors(_brief(values)), MAX_ISSUES))
+        with _time_for(SECONDS - seconds_spent):
+            _refuse_unusable(text)
+            knows_versions = _VERSIONS in (schema.get("properties") or {})
+            values = {name: value for name, value in context.items() if knows_versions or name != _VERSIONS}
+            errors = list(islice(_validator(text).iter_errors(_brief(values)), MAX_ISSUES))
     except (_TooSlow, RecursionError):
         return [Issue(CONTEXT_FIELD, f"cannot be checked within {SECONDS:g} s of processor time")]
+    except UnusableSchema:
+        raise
     except Exception as fault:  # noqa: BLE001  of a library, over whatever anybody may send
         return [Issue(CONTEXT_FIELD, f"cannot be checked: {type(fault).__name__}")]
-    finally:
-        _deadline.reset(started)
     return [Issue(_path(CONTEXT_FIELD, error), error.message[:_LONGEST_MESSAGE]) for error in errors]
 
 
 _deadline: ContextVar[float] = ContextVar("deadline")
+# What was found out about schemas, by the digest of their text: finding it out takes longer than using it.
+_faults: Kept[str, tuple[Issue | None]] = Kept(_FAULTS_KEPT)
+_validators: Kept[str, Any] = Kept(_VALIDATORS_KEPT)
+
+
+@contextmanager
+def _time_for(seconds: float) -> Iterator[None]:
+    began = _deadline.set(time.thread_time() + seconds)
+    try:
+        yield
+    finally:
+        _deadline.reset(began)
 
 
 def _time_left() -> float:
@@ -108,35 +133,72 @@ def _time_left() -> float:
     return left
 
 
-@lru_cache(maxsize=256)
-def _compiled(text: str) -> Any:
-    """Return what checks contexts against the schema with this text, or the `Issue` of the schema."""
+def _fault(text: str) -> Issue | None:
+    """Return what is wrong with the schema that has this text; raises `_TooSlow`."""
     if len(text.encode()) > MAX_SCHEMA:
         return Issue(SCHEMA_FIELD, f"must not be larger than {MAX_SCHEMA // 1024} KiB")
-    schema = json.loads(text)
-    name = schema.get("$schema", Draft202012Validator.META_SCHEMA["$schema"])
-    dialect = _DIALECTS.get(name.rstrip("#")) if isinstance(name, str) else None
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    known = _faults.get(digest)
+    if known is None:
+        known = (_found_fault(json.loads(text)),)
+        _faults.put(digest, known, _WEIGHT_OF_A_FAULT)
+    return known[0]
+
+
+def _found_fault(schema: dict[str, Any]) -> Issue | None:
+    dialect = _dialect_of(schema)
     if dialect is None:
         return Issue(f"{SCHEMA_FIELD}.$schema", "must name one of the drafts 4 to 2020-12 of JSON Schema")
-    started = _deadline.set(time.thread_time() + SECONDS)
     try:
         error = next(_checking(dialect, dialect.META_SCHEMA).iter_errors(_brief(schema)), None)
         if error is not None:
             return Issue(_path(SCHEMA_FIELD, error), error.message[:_LONGEST_MESSAGE])
-        validator = _checking(dialect, schema)
-        return _unsafe(schema, validator) or validator
-    except (_TooSlow, RecursionError):
+        return _unsafe(schema, _checking(dialect, schema))
+    except _TooSlow:
+        raise
+    except RecursionError:
         return Issue(SCHEMA_FIELD, "is too complicated")
     except Exception as fault:  # noqa: BLE001  of a library, over whatever anybody may send
         return Issue(SCHEMA_FIELD, f"is not a JSON Schema that can be used: {type(fault).__name__}")
-    finally:
-        _deadline.reset(started)
+
+
+def _refuse_unusable(text: str) -> None:
+    fault = _fault(text)
+    if fault is not None:
+        raise UnusableSchema(f"{fault.field} {fault.message}")
+
+
+def _dialect_of(schema: Mapping[str, Any]) -> Any:
+    name = schema.get("$schema", Draft202012Validator.META_SCHEMA["$schema"])
+    return _DIALECTS.get(name.rstrip("#")) if isinstance(name, str) else None
+
+
+def _validator(text: str) -> Any:
+    validator = _validators.get(text)
+    if validator is None:
+        schema = json.loads(text)
+        validator = _checking(_dialect_of(schema), schema)
+        _validators.put(text, validator, _WEIGHT_OF_A_BYTE * len(text))
+    return validator
 
 
 def _checking(dialect: Any, schema: Mapping[str, Any]) -> Any:
-    # A schema that names its dialect would be handed on to the library's own validator of it.
-    rest = {name: value for name, value in schema.items() if name != "$schema"}
-    return _bounded(dialect)(_brief(rest), registry=Registry())
+    return _bounded(dialect)(_brief(_undeclared(schema)), registry=_metaschemas())
+
+
+def _undeclared(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a schema that does not name its dialect: the library would check it with its own validator."""
+    return {name: value for name, value in schema.items() if name != "$schema"}
+
+
+@cache
+def _metaschemas() -> Any:
+    """Return the schemas of schemas, which the library brings along, so that they are checked in time."""
+    contents = {uri: METASCHEMAS.contents(uri) for uri in METASCHEMAS}
+    return Registry().with_resources(
+        (uri, specification_with(schema["$schema"]).create_resource(_undeclared(schema)))
+        for uri, schema in contents.items()
+    )
 
 
 def _unsafe(schema: Any, validator: Any) -> Issue | None:

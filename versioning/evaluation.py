@@ -38,6 +38,8 @@ class Evaluation:
         self.steps_left = steps
         self.field = "context"
         """What is being evaluated, in the caller's own words; a refusal names it."""
+        self.seconds_checking = 0.0
+        """What checking the context against schemas has taken: their patterns cannot be counted in steps."""
         self._worked_out: dict[tuple[str, int], tuple[Any, Any]] = {}
 
     @classmethod

@@ -283,8 +283,7 @@ def test_an_old_file_comes_back_like_a_new_one(folder: Folder) -> None:
     os.utime(folder.path(), (0, 0))
 
     def fail_after_writing() -> None:
-        with there.undoable("answers"):
-            there.write("answers", b"new")
+        with there.replacing("answers", b"new", expected=b"old"):
             there.write("other", b"other")
             raise ZeroDivisionError
 

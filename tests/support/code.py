@@ -66,3 +66,13 @@ wording = _limited({"instructions": True})
 tooling = _limited({"tools": True})
 descriptions = _limited({"tools": {"description": True}})
 private = Framework(agents=[_answers(visibility="private")], editor=Editor())
+
+_unworded = Agent(id="answers", name="Answers", model=ECHO, editor={"instructions": True})
+unworded = Framework(
+    agents=[
+        _unworded,
+        Agent(id="leads-answers", name="Lead", instructions="lead", model=ECHO, agents=[_unworded]),
+    ],
+    editor=Editor(),
+)
+"""`answers` leaves its instructions to the editor."""

@@ -18,7 +18,7 @@ from rest_framework.views import set_rollback
 from versioning import errors
 from versioning.api import wire
 from versioning.runtime import errors as runtime
-from versioning.sources.files import OverrideNotWritten, OverrideUnreadable
+from versioning.sources.files import OverrideChanged, OverrideNotWritten, OverrideUnreadable
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +32,7 @@ STATUS: dict[type[errors.VersioningError], int] = {
     errors.InUse: 409,
     errors.EditConflict: 412,
     OverrideNotWritten: 503,
+    OverrideChanged: 503,
     OverrideUnreadable: 503,
     runtime.NoModel: 422,
     runtime.ProviderUnavailable: 422,

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
-from contextlib import ExitStack, contextmanager
-from functools import partial
-from typing import Any, Final
+from contextlib import ExitStack, contextmanager, suppress
+from functools import wraps
+from typing import Any, Final, TypeVar, cast
 
 from django.db import transaction
 
@@ -27,9 +27,27 @@ from versioning.models.versioned import VersionedQuerySet
 from versioning.registry import Registry
 from versioning.resolution import Resolved
 from versioning.snapshots import Snapshot, Standing
+from versioning.sources.files import OverrideChanged
 from versioning.sources.overrides import OverrideSource
 
 KEPT: Final = "Kept from the override file"
+_ATTEMPTS: Final = 3
+
+
+V = TypeVar("V", bound=Callable[..., Any])
+
+
+def _decided_anew(verb: V) -> V:
+    """Return the verb, begun anew when somebody else changes the file while it decides."""
+
+    @wraps(verb)
+    def begun_anew(*args: Any, **named: Any) -> Any:
+        for _ in range(_ATTEMPTS - 1):
+            with suppress(OverrideChanged):
+                return verb(*args, **named)
+        return verb(*args, **named)
+
+    return cast("V", begun_anew)
 
 
 class FileAgents(Agents):
@@ -94,14 +112,21 @@ class FileAgents(Agents):
 
     # Changing
 
+    @_decided_anew
     def create(
         self, fields: Mapping[str, Any] | None = None, *, by: Who = APPLICATION, **more: Any
     ) -> Resolved[Agent]:
         """Make an agent, or an override, whose file is written when it is published at once."""
-        with self._file_follows() as follow:
+        with ExitStack() as undo, transaction.atomic():
+            content = self._content(more.get("id") or "")
             made = super().create(fields, by=by, **more)
-            follow(made.resource.pk, made.resource, None)
+            self._follow(undo, made.resource.pk, made.resource, None, content)
         return made
+
+    edit = _decided_anew(Agents.edit)
+    publish = _decided_anew(Agents.publish)
+    unpublish = _decided_anew(Agents.unpublish)
+    delete = _decided_anew(Agents.delete)
 
     @contextmanager
     def _changing(
@@ -112,36 +137,32 @@ class FileAgents(Agents):
         expect: AnyCollection[str] | None = None,
         **how: bool,
     ) -> Iterator[Agent]:
-        with self._file_follows() as follow:
-            with super()._changing(resource_id, right, by, expect, **how) as resource:
-                before = resource.active_id
-                yield resource
-            follow(resource_id, resource, before)
-
-    @contextmanager
-    def _file_follows(self) -> Iterator[Callable[[str, Agent, str | None], None]]:
-        """Give out the last act of a transaction: it makes the file hold what is active by then.
-
-        The file as it was comes back when the transaction cannot be ended after that.
-        """
         with ExitStack() as undo, transaction.atomic():
-            yield partial(self._follow, undo)
+            with super()._changing(resource_id, right, by, expect, **how) as resource:
+                before, content = resource.active_id, self._content(resource_id)
+                yield resource
+            self._follow(undo, resource_id, resource, before, content)
 
-    def _follow(self, undo: ExitStack, agent_id: str, resource: Agent, before: str | None) -> None:
+    def _content(self, agent_id: str) -> bytes | None:
+        """Return what the file of an agent of the code holds; None of any other."""
+        return self.source.files.content(agent_id) if self.code.get(agent_id) else None
+
+    def _follow(
+        self, undo: ExitStack, agent_id: str, resource: Agent, before: str | None, content: bytes | None
+    ) -> None:
+        """Do the last act of a transaction: make the file hold what is active by then.
+
+        The file as it was, which held this content, comes back when the transaction cannot be ended
+        after that: until then nobody else can publish.
+        """
         agent = self.code.get(agent_id)
         if agent is None or resource.standing is None:
             return
         deleted = resource.pk is None
         active = None if deleted else resource.active
         if (active and active.version_id) != before:
-            # A write that fails is undone while the row is still locked, before anybody else can write.
-            with ExitStack() as written:
-                written.enter_context(self.source.files.undoable(agent_id))
-                if active is None:
-                    self.source.files.remove(agent_id)
-                else:
-                    self.source.write(agent, active.config)
-                undo.push(written.pop_all())
+            config = None if active is None else active.config
+            undo.enter_context(self.source.replacing(agent, config, expected=content))
         if not deleted:
             self.records.record(agent, resource)
 

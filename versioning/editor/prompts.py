@@ -96,11 +96,12 @@ class Prompts(Collection[PromptBlock]):
         shown = [report.version_id for report in reports if report.shown and report.version_id]
         if not shown:
             return []
+        evaluation = Evaluation(context or {})
         with_schema = PromptBlockVersion.objects.filter(pk__in=shown, config_json__contains=SCHEMA_FIELD)
         return [
             replace(notice, message=f"Prompt block {version.resource_id!r}: {notice.message}")
             for version in with_schema.order_by("resource_id")
-            for notice in context_notices(version.config.get(SCHEMA_FIELD), context or {})
+            for notice in context_notices(version.config.get(SCHEMA_FIELD), evaluation)
         ]
 
     def used_in(self, config: Config, *, by: Who = APPLICATION) -> list[UsedBlock]:

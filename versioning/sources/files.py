@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import fcntl
+import logging
 import os
 import shutil
 import stat
@@ -21,12 +23,20 @@ MAX_BYTES: Final = 16 * 1024 * 1024
 FOLDER: Final = "agents"
 _TEMPORARY, _ASIDE = ".tmp", ".old"
 _ABANDONED_AFTER = 3600  # seconds; a write takes far less
+_PATIENCE = 10  # seconds; a publication that is at its end takes far less
+_POLL = 0.01
+
+logger = logging.getLogger(__name__)
 
 
 class OverrideNotWritten(VersioningError):
     """The machine did not let the file be written: a full disk, a folder that is read-only."""
 
     code = "override_not_written"
+
+
+class OverrideChanged(OverrideNotWritten):
+    """The file is another one than that on which it was decided what to write; deciding anew helps."""
 
 
 class OverrideUnreadable(VersioningError):
@@ -105,26 +115,67 @@ class OverrideFiles:
             _sync_folder(path.parent)
 
     @contextmanager
-    def undoable(self, agent_id: str) -> Iterator[None]:
-        """Bring the very file back when what is done inside fails, the writing or what comes after it."""
+    def replacing(self, agent_id: str, content: bytes | None, *, expected: bytes | None) -> Iterator[None]:
+        """Let the file hold the content, or be gone for None, unless what is done inside fails.
+
+        Then the very file that was there comes back; but not over what somebody else has written in
+        the meantime. Whoever replaces a file here waits until another one who does has ended this.
+        `expected` is what the file held when it was decided what it is to hold: `OverrideChanged` when
+        it holds something else by now. Raises as `write`, and when another one does not end.
+        """
         path = self.path(agent_id)
-        aside = path.with_name(_temporary_name(_ASIDE))
-        with _faults_named(path), suppress(FileNotFoundError, NotADirectoryError):
-            _keep_aside(path, aside)
-        was_there = aside.exists()
+        with _faults_named(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        with self._one_at_a_time(path):
+            if self.content(agent_id) != expected:
+                raise OverrideChanged(
+                    f"The override file {path.name} is being changed by somebody else. "
+                    "Nothing was changed here."
+                )
+            aside = path.with_name(_temporary_name(_ASIDE))
+            with _faults_named(path), suppress(FileNotFoundError, NotADirectoryError):
+                _keep_aside(path, aside)
+            written = before = _identity(path)
+            try:
+                try:
+                    if content is None:
+                        self.remove(agent_id)
+                    else:
+                        self.write(agent_id, content)
+                finally:
+                    # Only who waits for the lock writes through here, so what is there now is our own.
+                    written = _identity(path)
+                yield
+            except BaseException:
+                if written != before:
+                    _put_back(path, aside, written)
+                raise
+            finally:
+                # Two names of one file do not replace each other, so it may still be there.
+                if aside.exists():
+                    aside.unlink()
+
+    def content(self, agent_id: str) -> bytes | None:
+        """Return what the file holds at this moment; None without one, and for one that cannot be read."""
         try:
+            stored = self.read(agent_id)
+        except OverrideUnreadable:
+            return None
+        return stored.content if stored else None
+
+    @contextmanager
+    def _one_at_a_time(self, path: Path) -> Iterator[None]:
+        """Hold the folder, against threads and processes of this machine, wherever it can be held.
+
+        Never while anything else is still to be waited for: whoever holds it goes on to the end.
+        """
+        with _faults_named(path):
+            folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            _lock(folder, path)
             yield
-        except BaseException:
-            with _faults_named(path):
-                if was_there:
-                    aside.replace(path)
-                elif path.is_file():
-                    path.unlink()
-            raise
         finally:
-            # Two names of one file do not replace each other, so it may still be there.
-            if aside.exists():
-                aside.unlink()
+            os.close(folder)
 
     def remove(self, agent_id: str) -> None:
         """Remove the file of an agent, durably; nothing happens when there is none. Raises as `write`."""
@@ -132,6 +183,48 @@ class OverrideFiles:
         with _faults_named(path), suppress(FileNotFoundError, NotADirectoryError):
             path.unlink()
             _sync_folder(path.parent)
+
+
+def _lock(folder: int, path: Path) -> None:
+    """Lock a folder until its descriptor is closed; not every file system can."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise OverrideNotWritten(
+                    f"The override file {path.name} could not be written: another publication does not end. "
+                    "Nothing was changed."
+                ) from None
+            time.sleep(_POLL)
+        except OSError as fault:
+            logger.warning("the folder of the override files cannot be locked: %s", fault)
+            return
+        else:
+            return
+
+
+def _identity(path: Path) -> tuple[int, ...] | None:
+    """Return what tells a file from every other that takes its name; None without one."""
+    try:
+        about = path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns)
+
+
+def _put_back(path: Path, aside: Path, written: tuple[int, ...] | None) -> None:
+    """Bring a file back, unless there is another one by now than the one that was written in its place."""
+    if _identity(path) != written:
+        logger.error("the override file %s was changed by somebody else, and stays so", path.name)
+        return
+    with _faults_named(path):
+        if aside.exists():
+            aside.replace(path)
+        elif path.is_file():
+            path.unlink()
+        _sync_folder(path.parent)
 
 
 def _stored(descriptor: int) -> StoredFile:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -103,6 +104,13 @@ class OverrideSource:
     def versions(self, agent: CodeAgent) -> Sequence[GitVersion]:
         """Return the versions that Git has of one agent's file, newest first."""
         return self.at_head()(agent)
+
+    def replacing(
+        self, agent: CodeAgent, config: Config | None, *, expected: bytes | None
+    ) -> AbstractContextManager[None]:
+        """Let the file hold a configuration, or be gone; see `OverrideFiles.replacing`."""
+        content = None if config is None else file_content(agent, config)
+        return self.files.replacing(agent.id, content, expected=expected)
 
     def write(self, agent: CodeAgent, config: Config) -> None:
         """Make the file hold what counts of a configuration; raises as `OverrideFiles.write`."""

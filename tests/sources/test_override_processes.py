@@ -1,0 +1,119 @@
+"""Several processes publish the same agent: what one of them could not end is no business of the other."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.override_files import Folder
+from tests.support.service import ROOT
+
+# Publishes a text; with a second argument COMMIT fails, and the program waits when the database has
+# forgotten all of it, and has let go of the row.
+PROGRAM = """
+import sys, uuid
+import django
+django.setup()
+from django.db import connection
+from django.db.models.signals import post_save
+from versioning import installed
+from versioning.models import AgentLabel, AuditEntry
+
+def break_a_reference(**_):
+    AgentLabel.objects.create(resource_id="nobody", name=uuid.uuid4().hex, version_id=uuid.uuid4())
+
+def wait():
+    roll_back()
+    print("rolled back", flush=True)
+    sys.stdin.readline()
+
+if len(sys.argv) > 2:
+    post_save.connect(break_a_reference, sender=AuditEntry)
+    roll_back, connection.rollback = connection.rollback, wait
+installed.editor().agent.update("answers", instructions=sys.argv[1])
+"""
+
+
+class Publisher:
+    """A process that publishes a text."""
+
+    def __init__(self, environment: dict[str, str], *arguments: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, *arguments],
+            cwd=ROOT,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def end(self) -> int:
+        """Let it go on, wait for its end and return its status."""
+        self.process.communicate("go on\n", timeout=60)
+        return self.process.returncode
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    """The folder of the overrides."""
+    return Folder(tmp_path / "overrides")
+
+
+@pytest.fixture
+def environment(tmp_path: Path, folder: Folder) -> dict[str, str]:
+    """What the processes have in common: a database, the folder, and an override that says `one`."""
+    environment = {
+        **os.environ,
+        "SECRET_KEY": "test",
+        "DJANGO_SETTINGS_MODULE": "editor_project.settings",
+        "DATABASE_URL": f"sqlite:///{tmp_path}/db.sqlite3",
+        "EDITOR_SOURCE": "code",
+        "EDITOR_CODE_PATH": str(folder.root),
+        "EDITOR_FRAMEWORK": "tests.support.code.framework",
+    }
+    command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+    subprocess.run(command, cwd=ROOT, env=environment, check=True)
+    assert Publisher(environment, "one").end() == 0
+    return environment
+
+
+def failing(environment: dict[str, str]) -> Publisher:
+    """Publish `two` so far that the file says so and the database has refused it."""
+    publisher = Publisher(environment, "two", "fail")
+    assert publisher.process.stdout is not None
+    assert publisher.process.stdout.readline() == "rolled back\n"
+    return publisher
+
+
+def test_a_commit_that_fails_puts_no_older_file_over_what_another_process_publishes(
+    environment: dict[str, str], folder: Folder
+) -> None:
+    first = failing(environment)
+    second = Publisher(environment, "three")
+    try:
+        second.process.wait(2)  # or it waits for the first one to end
+    except subprocess.TimeoutExpired:
+        assert folder.config() == {"instructions": "two"}
+    assert first.end() != 0
+    assert second.end() == 0
+    assert folder.config() == {"instructions": "three"}
+    assert [path.name for path in (folder.root / "agents").iterdir()] == ["answers.json"]
+
+
+def test_a_commit_that_fails_puts_no_older_file_over_what_was_written_by_hand(
+    environment: dict[str, str], folder: Folder
+) -> None:
+    publisher = failing(environment)
+    folder.put({"instructions": "by hand"})
+    assert publisher.end() != 0
+    assert folder.config() == {"instructions": "by hand"}
+
+
+def test_a_commit_that_fails_leaves_the_file_as_it_was(environment: dict[str, str], folder: Folder) -> None:
+    assert failing(environment).end() != 0
+    assert folder.config() == {"instructions": "one"}
