@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from django.db import DatabaseError
-from django.http import HttpRequest, JsonResponse
+from django.db import Error as DatabaseError
+from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from versioning.api import errors
 from versioning.models import tables
@@ -14,12 +14,12 @@ def alive(_request: HttpRequest) -> JsonResponse:
     return JsonResponse({"status": "ok"})
 
 
-def ready(_request: HttpRequest) -> JsonResponse:
+def ready(_request: HttpRequest) -> HttpResponse:
     """Answer 200 when the database answers and is migrated, else 503."""
     try:
         pending = tables.lack_migrations()
-    except DatabaseError:
-        return errors.plain(503, "database_unavailable", "The database does not answer.")
+    except DatabaseError as fault:
+        return errors.database_unavailable(fault)
     if pending:
         return errors.plain(503, "not_migrated", tables.NOT_MIGRATED)
     return JsonResponse({"status": "ok"})

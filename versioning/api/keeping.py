@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIRequest
-from django.db import DatabaseError
+from django.db import Error as DatabaseError
 from django.http import HttpRequest, HttpResponse
 
 from versioning import installed

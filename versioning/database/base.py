@@ -1,0 +1,105 @@
+"""Django's PostgreSQL backend, with a pool that notices within seconds that the server is gone, and is back."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Final, Self
+
+from django.db.backends.postgresql import base
+from psycopg import Connection, OperationalError
+from psycopg.abc import PQGen
+from psycopg.errors import _WaitTimeout
+from psycopg_pool import ConnectionPool
+
+CHECK_SECONDS: Final = 1.0
+"""How long a connection that was idle may take to show that it is alive."""
+
+AWAY_SECONDS: Final = 0.25
+"""How long a request waits for a connection when the one before it waited in vain."""
+
+MARGIN: Final = 0.5
+"""How much longer than a statement may take the server's word about it is waited for."""
+
+
+class PatientConnection(Connection[Any]):
+    """A connection on which nobody waits for ever, once statements are limited."""
+
+    statement_seconds: ClassVar[float | None] = None
+    """How long a statement may take in this process; None is as long as it likes."""
+
+    _seconds: float | None = None
+
+    @classmethod
+    def connect(cls, conninfo: str = "", **kwargs: Any) -> Self:
+        """Return a new connection, whose server knows the limit of this process."""
+        connection = super().connect(conninfo, **kwargs)
+        if cls.statement_seconds is not None:
+            milliseconds = str(round(cls.statement_seconds * 1000))
+            connection._seconds = cls.statement_seconds + MARGIN
+            connection.execute("SELECT set_config('statement_timeout', %s, false)", [milliseconds])
+        return connection
+
+    def wait(self, gen: PQGen[Any], interval: float = 0.1, timeout: float | None = None) -> Any:
+        """Wait for the server; raises `OperationalError` when it says nothing for too long."""
+        try:
+            return super().wait(gen, interval, self._seconds if timeout is None else timeout)
+        except _WaitTimeout:
+            self.close()
+            raise OperationalError("the database says nothing") from None
+
+    def check(self) -> None:
+        """Raise `OperationalError` unless the server answers at once."""
+        usual, self._seconds = self._seconds, CHECK_SECONDS
+        try:
+            ConnectionPool.check_connection(self)
+        finally:
+            self._seconds = usual
+
+
+class Pool(ConnectionPool[PatientConnection]):
+    """A pool that drops all that it has when one connection is dead, and does not wait for a server that is away."""
+
+    _errors = 0
+
+    def getconn(self, timeout: float | None = None) -> PatientConnection:
+        """Return a connection that is alive; raises `PoolTimeout`, which comes soon while the server is away."""
+        is_away = self._failures() > self._errors
+        connection = super().getconn(AWAY_SECONDS if is_away else timeout)
+        self._errors = self._failures()
+        return connection
+
+    def check_or_drain(self, connection: PatientConnection) -> None:
+        """Check a connection; where it is dead, those that are as old are taken for dead, too."""
+        try:
+            connection.check()
+        except Exception:
+            self.drain()
+            raise
+
+    def _failures(self) -> int:
+        """Return how many attempts to connect have failed so far."""
+        return self.get_stats().get("connections_errors", 0)
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    """Django's connection to PostgreSQL, with that pool."""
+
+    @property
+    def pool(self) -> ConnectionPool[Any] | None:
+        """The pool of this process, as in Django."""
+        options = self.settings_dict["OPTIONS"].get("pool")
+        if options and self.alias not in self._connection_pools:
+            pool = Pool(
+                kwargs={**self.get_connection_params(), "autocommit": True},
+                connection_class=PatientConnection,
+                open=False,
+                configure=self._configure_connection,
+                check=lambda connection: pool.check_or_drain(connection),
+                **options,
+            )
+            self._connection_pools.setdefault(self.alias, pool)
+        return super().pool
+
+
+def limit_statements(seconds: float) -> None:
+    """Limit every statement of this process from now on; a web server does, commands may take their time."""
+    PatientConnection.statement_seconds = seconds or None

@@ -1,0 +1,117 @@
+"""Which processor a worker keeps to; docs/decisions/0010 says why it does."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+LOOK: Final = 0.1
+"""Seconds for which processors are watched before the first choice."""
+
+PERIOD: Final = 5.0
+"""Seconds for which they are watched before another one."""
+
+CROWDED: Final = 0.3
+"""The share of a processor that others may take before a worker looks for a better one."""
+
+BETTER: Final = 0.2
+"""How much less busy that one has to be."""
+
+_STAT: Final = Path("/proc/stat")
+_QUOTAS: Final = (Path("/sys/fs/cgroup/cpu.max"), Path("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"))
+
+Busy = Mapping[int, float]
+"""Of each processor, the seconds for which it has worked so far."""
+
+
+class Processors:
+    """The processors among which workers choose; none where they are to stay unbound."""
+
+    def __init__(self, order: Sequence[int]) -> None:
+        self.order = list(order)
+        self._kept: int | None = None
+
+    @classmethod
+    def found(cls, wish: str) -> Processors:
+        """Return those of this machine, the least busy first.
+
+        `wish` is `on`, `off` or `auto`, which leaves a process alone that was given a part of the
+        machine: whoever did that had a plan, and others may have been given the same part.
+        """
+        if wish == "off" or not hasattr(os, "sched_setaffinity") or not _STAT.exists():
+            return cls([])
+        allowed = os.sched_getaffinity(0)
+        if wish == "auto" and (len(allowed) < (os.cpu_count() or 1) or _has_quota()):
+            return cls([])
+        before = busy()
+        time.sleep(LOOK)
+        after = busy()
+        # Of equally busy ones any will do, so that several services seldom begin with the same.
+        order = sorted(allowed, key=lambda one: (after[one] - before[one], random.random()))  # noqa: S311
+        return cls(order)
+
+    def take(self, worker: int) -> None:
+        """Bind this process, the worker of this number counted from 1, to a processor."""
+        if self.order:
+            self._keep_to(self.order[(worker - 1) % len(self.order)])
+            self._note()
+
+    def reconsider(self) -> None:
+        """Move to another processor, when this one has been shared for a while and another is free."""
+        if self._kept is None or time.monotonic() - self._since < PERIOD:
+            return
+        seconds = time.monotonic() - self._since
+        now, own = busy(), time.process_time() - self._own
+        shares = {one: (now[one] - self._busy[one]) / seconds for one in self.order if one in now}
+        shares[self._kept] -= own / seconds
+        self._note()
+        target = better(shares, self._kept)
+        # Workers that get in each other's way must not move at once, or they meet again.
+        if target is not None and random.random() < 0.5:  # noqa: S311
+            self._keep_to(target)
+
+    def _note(self) -> None:
+        self._since, self._busy, self._own = time.monotonic(), busy(), time.process_time()
+
+    def _keep_to(self, processor: int) -> None:
+        self._kept = processor
+        for thread in os.listdir("/proc/self/task"):
+            try:
+                os.sched_setaffinity(int(thread), {processor})
+            except ProcessLookupError:  # it has ended since
+                continue
+
+
+def better(shares: Mapping[int, float], kept: int) -> int | None:
+    """Return the processor to move to, None to stay; `shares` is how busy others keep each of them."""
+    target = min(shares, key=lambda one: shares[one])
+    if shares[kept] < CROWDED or shares[target] > shares[kept] - BETTER:
+        return None
+    return target
+
+
+def busy() -> Busy:
+    """Return how long each processor of the machine has worked."""
+    lines = (line.split() for line in _STAT.read_text().splitlines())
+    tick = os.sysconf("SC_CLK_TCK")
+    # user, nice, system, idle, iowait, irq, softirq, steal
+    return {
+        int(name[3:]): (sum(map(int, times[:3])) + sum(map(int, times[5:8]))) / tick
+        for name, *times in lines
+        if name.startswith("cpu") and name != "cpu"
+    }
+
+
+def _has_quota() -> bool:
+    """Say whether the container may use less of its processors than all of their time."""
+    for path in _QUOTAS:
+        try:
+            first = path.read_text().split()[0]
+        except (OSError, IndexError):
+            continue
+        return first not in {"max", "-1"}
+    return False
