@@ -64,6 +64,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "versioning.api.keeping.kept_answers",
     "versioning.api.middleware.request_log",
+    "versioning.api.middleware.cache_control",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "versioning.api.middleware.exact_address",

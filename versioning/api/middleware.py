@@ -8,6 +8,7 @@ import re
 import time
 import uuid
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any
 
 import structlog
@@ -55,6 +56,28 @@ def log_request(method: str, path: str, status: int, started: float, **more: str
     milliseconds = round((time.perf_counter() - started) * 1000, 1)
     extra = {**more, "method": method, "path": path, "status": status, "milliseconds": milliseconds}
     logger.info("request", extra=extra)
+
+
+def cache_control(get_response: Handler) -> Handler:
+    """Say of every answer of the API, and of the health of the service, who may keep it.
+
+    What a caller gets depends on who it is, so no proxy may keep it. With an entity tag the caller
+    itself may, and asks each time whether it still holds. The description of the API is public.
+    """
+    api = f"/{settings.EDITOR_API_PREFIX}/"
+    public = {f"{api}schema", f"{api}docs"}
+    health = {"/healthz", "/readyz"}
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        path = request.path_info
+        if path.startswith(api) or path in health:
+            is_public = path in public and response.status_code == HTTPStatus.OK
+            mine = "private, no-cache" if response.has_header("ETag") else "private, no-store"
+            response.headers.setdefault("Cache-Control", "public, max-age=300" if is_public else mine)
+        return response
+
+    return middleware
 
 
 class ExactWSGIRequest(WSGIRequest):

@@ -1,7 +1,8 @@
-"""Django's PostgreSQL backend, with a pool that notices within seconds that the server is gone, and is back."""
+"""Django's PostgreSQL backend, with a pool that notices within seconds that the server is gone, or back."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Final, Self
 
 from django.db.backends.postgresql import base
@@ -33,10 +34,13 @@ class PatientConnection(Connection[Any]):
         """Return a new connection, whose server knows the limit of this process."""
         connection = super().connect(conninfo, **kwargs)
         if cls.statement_seconds is not None:
-            milliseconds = str(round(cls.statement_seconds * 1000))
-            connection._seconds = cls.statement_seconds + MARGIN
-            connection.execute("SELECT set_config('statement_timeout', %s, false)", [milliseconds])
+            connection.limit(cls.statement_seconds)
         return connection
+
+    def limit(self, seconds: float) -> None:
+        """Let no statement take longer; the server is told, and not trusted to be there to obey."""
+        self._seconds = seconds + MARGIN
+        self.execute("SELECT set_config('statement_timeout', %s, false)", [str(round(seconds * 1000))])
 
     def wait(self, gen: PQGen[Any], interval: float = 0.1, timeout: float | None = None) -> Any:
         """Wait for the server; raises `OperationalError` when it says nothing for too long."""
@@ -56,23 +60,28 @@ class PatientConnection(Connection[Any]):
 
 
 class Pool(ConnectionPool[PatientConnection]):
-    """A pool that drops all that it has when one connection is dead, and does not wait for a server that is away."""
+    """A pool for a server that may be away.
+
+    One dead connection shows that all older ones are; and while nothing answers, requests hardly wait.
+    """
 
     _errors = 0
 
     def getconn(self, timeout: float | None = None) -> PatientConnection:
-        """Return a connection that is alive; raises `PoolTimeout`, which comes soon while the server is away."""
+        """Return a connection that is alive; raises `PoolTimeout`, at once while the server is away."""
         is_away = self._failures() > self._errors
         connection = super().getconn(AWAY_SECONDS if is_away else timeout)
         self._errors = self._failures()
         return connection
 
-    def check_or_drain(self, connection: PatientConnection) -> None:
+    @staticmethod
+    def check_or_drain(connection: PatientConnection) -> None:
         """Check a connection; where it is dead, those that are as old are taken for dead, too."""
         try:
             connection.check()
         except Exception:
-            self.drain()
+            if isinstance(connection._pool, Pool):  # noqa: SLF001  there is no public way to it
+                connection._pool.drain()  # noqa: SLF001
             raise
 
     def _failures(self) -> int:
@@ -83,21 +92,26 @@ class Pool(ConnectionPool[PatientConnection]):
 class DatabaseWrapper(base.DatabaseWrapper):
     """Django's connection to PostgreSQL, with that pool."""
 
+    # What the stubs of Django lack.
+    _connection_pools: ClassVar[dict[str, ConnectionPool[Any]]]
+    _configure_connection: Callable[[Connection[Any]], None]
+
     @property
     def pool(self) -> ConnectionPool[Any] | None:
         """The pool of this process, as in Django."""
         options = self.settings_dict["OPTIONS"].get("pool")
         if options and self.alias not in self._connection_pools:
-            pool = Pool(
+            made = Pool(
                 kwargs={**self.get_connection_params(), "autocommit": True},
                 connection_class=PatientConnection,
                 open=False,
                 configure=self._configure_connection,
-                check=lambda connection: pool.check_or_drain(connection),
+                check=Pool.check_or_drain,
                 **options,
             )
-            self._connection_pools.setdefault(self.alias, pool)
-        return super().pool
+            self._connection_pools.setdefault(self.alias, made)
+        pool: ConnectionPool[Any] | None = super().pool
+        return pool
 
 
 def limit_statements(seconds: float) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import errno
 import socket
 import sys
+from typing import Final
+
+_HIGHEST: Final = 65535
 
 
 class Unusable(Exception):
@@ -14,7 +17,7 @@ class Unusable(Exception):
 def parse(bind: str) -> tuple[str, int]:
     """Return the address and the port of `--bind`; raises `Unusable`."""
     host, _, port = bind.rpartition(":")
-    if not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
+    if not host or not (port.isascii() and port.isdigit()) or int(port) > _HIGHEST:
         raise Unusable(f"--bind must look like 127.0.0.1:8000, not {bind!r}")
     try:
         found = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)

@@ -21,6 +21,9 @@ CROWDED: Final = 0.3
 BETTER: Final = 0.2
 """How much less busy that one has to be."""
 
+READINESS: Final = 0.5
+"""The probability of moving then: workers that move at once, out of each other's way, meet again."""
+
 _STAT: Final = Path("/proc/stat")
 _QUOTAS: Final = (Path("/sys/fs/cgroup/cpu.max"), Path("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"))
 
@@ -70,8 +73,7 @@ class Processors:
         shares[self._kept] -= own / seconds
         self._note()
         target = better(shares, self._kept)
-        # Workers that get in each other's way must not move at once, or they meet again.
-        if target is not None and random.random() < 0.5:  # noqa: S311
+        if target is not None and random.random() < READINESS:  # noqa: S311
             self._keep_to(target)
 
     def _note(self) -> None:
@@ -79,9 +81,9 @@ class Processors:
 
     def _keep_to(self, processor: int) -> None:
         self._kept = processor
-        for thread in os.listdir("/proc/self/task"):
+        for thread in Path("/proc/self/task").iterdir():
             try:
-                os.sched_setaffinity(int(thread), {processor})
+                os.sched_setaffinity(int(thread.name), {processor})
             except ProcessLookupError:  # it has ended since
                 continue
 

@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from django.core.servers.basehttp import get_internal_wsgi_application
 from granian._granian import CallbackScheduler
@@ -27,9 +27,11 @@ GRACE: Final = 2.0
 class HandOver(CallbackScheduler):
     """Gives each request to a function, in the thread in which it comes; granian's own makes a task of it."""
 
-    def __new__(cls, loop: asyncio.AbstractEventLoop, _take: Callable[[Any], None]) -> HandOver:
+    def __new__(cls, loop: asyncio.AbstractEventLoop, _take: Callable[[Any], None]) -> Self:
         """Leave out what is needed for tasks alone."""
-        return super().__new__(cls, loop, None, None, None, None)
+        compiled: Any = super()
+        made: Self = compiled.__new__(cls, loop, None, None, None, None)
+        return made
 
     def __init__(self, _loop: asyncio.AbstractEventLoop, take: Callable[[Any], None]) -> None:
         super().__init__()
@@ -48,7 +50,8 @@ def work(parent: int, threads: int, processors: Processors, worker: int, *argume
     def hand_over(loop: asyncio.AbstractEventLoop, *_given: Any, **_options: Any) -> HandOver:
         return HandOver(loop, Gateway(get_internal_wsgi_application(), loop, threads).take)
 
-    mp._new_cbscheduler = hand_over  # noqa: SLF001  the one thing that is to be different
+    # The one thing that is to be different.
+    mp._new_cbscheduler = hand_over  # type: ignore[attr-defined]  # noqa: SLF001
     mp.MPServer._spawn_asgi_worker(worker, *arguments)  # noqa: SLF001  what granian starts by itself
 
 
