@@ -43,6 +43,10 @@ class Refusal(StrEnum):
     BROKEN = "broken off"
 
 
+TOO_LARGE: Final = frozenset({Refusal.TOO_LARGE, Refusal.TOO_LARGE_FOR_A_STRANGER})
+"""What is answered to a client that may still be sending."""
+
+
 @dataclass(frozen=True, slots=True)
 class Admission:
     """How large a body may be, and how long it may take to arrive."""
@@ -95,6 +99,13 @@ async def received(receive: Receive, admitted: Admission, length: int | None) ->
                     break
             return b"".join(parts) if length in {None, size} else Refusal.BROKEN
     return Refusal.TOO_SLOW
+
+
+async def departure(receive: Receive) -> Mapping[str, Any]:
+    """Wait until the client has gone, and return the message that says so."""
+    while (message := await receive())["type"] == "http.request":  # the end of a body whose length was known
+        pass
+    return message
 
 
 async def discard(receive: Receive) -> None:

@@ -65,13 +65,13 @@ class Pool(ConnectionPool[PatientConnection]):
     One dead connection shows that all older ones are; and while nothing answers, requests hardly wait.
     """
 
-    _errors = 0
+    _errors = 0  # that is, attempts to connect that had failed when a connection was last had
 
     def getconn(self, timeout: float | None = None) -> PatientConnection:
         """Return a connection that is alive; raises `PoolTimeout`, at once while the server is away."""
-        is_away = self._failures() > self._errors
+        is_away = self._stats[self._CONNECTIONS_ERRORS] > self._errors
         connection = super().getconn(AWAY_SECONDS if is_away else timeout)
-        self._errors = self._failures()
+        self._errors = self._stats[self._CONNECTIONS_ERRORS]
         return connection
 
     @staticmethod
@@ -83,10 +83,6 @@ class Pool(ConnectionPool[PatientConnection]):
             if isinstance(connection._pool, Pool):  # noqa: SLF001  there is no public way to it
                 connection._pool.drain()  # noqa: SLF001
             raise
-
-    def _failures(self) -> int:
-        """Return how many attempts to connect have failed so far."""
-        return self.get_stats().get("connections_errors", 0)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any
 
 from asgiref.sync import ThreadSensitiveContext, sync_to_async
@@ -11,10 +13,13 @@ from django.core.handlers.asgi import ASGIRequest
 
 from versioning.api.admission import (
     REFUSAL,
+    TOO_LARGE,
     Receive,
     Refusal,
     admission,
     declared_length,
+    departure,
+    discard,
     has_body,
     received,
 )
@@ -34,25 +39,40 @@ def bodies_first(application: Application) -> Application:
             return
         async with ThreadSensitiveContext():
             admitted = await sync_to_async(admission)(request)
-        length = declared_length(request)
-        body = b"" if admitted is None else await received(receive, admitted, length)
-        if isinstance(body, Refusal):
-            scope = {**scope, REFUSAL: body}
-        await application(scope, _again(body, receive), send)
+        if admitted is None:
+            await application(_with(scope, b""), _given(b"", _never), send)
+            await discard(receive)
+            return
+        body = await received(receive, admitted, declared_length(request))
+        if not isinstance(body, Refusal):
+            await application(_with(scope, body), _given(body, partial(departure, receive)), send)
+            return
+        await application({**_with(scope, b""), REFUSAL: body}, _given(b"", _never), send)
+        if body in TOO_LARGE:
+            await discard(receive)
 
     return receiving
 
 
-def _again(body: bytes | Refusal, receive: Receive) -> Receive:
-    """Return what gives out a body that is there, and then that the client has gone."""
-    given = iter([body if isinstance(body, bytes) else b""])
+def _with(scope: Scope, body: bytes) -> Scope:
+    """Return the scope of a request whose body is there as a whole."""
+    headers = [one for one in scope["headers"] if one[0] not in {b"content-length", b"transfer-encoding"}]
+    return {**scope, "headers": [*headers, (b"content-length", str(len(body)).encode())]}
 
-    async def again() -> Mapping[str, Any]:
-        for content in given:
-            return {"type": "http.request", "body": content, "more_body": False}
-        # What was not taken of a body may still come in.
-        while (message := await receive())["type"] == "http.request":
-            pass
-        return message
 
-    return again
+def _given(body: bytes, then: Receive) -> Receive:
+    """Return what gives out the body, and afterwards whatever else comes."""
+    messages = iter([{"type": "http.request", "body": body, "more_body": False}])
+
+    async def give() -> Mapping[str, Any]:
+        for message in messages:
+            return message
+        return await then()
+
+    return give
+
+
+async def _never() -> Mapping[str, Any]:
+    """Wait: nothing more is asked of a client whose body was not taken."""
+    await asyncio.Event().wait()
+    raise AssertionError

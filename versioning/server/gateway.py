@@ -22,10 +22,12 @@ from django.core.handlers.wsgi import WSGIRequest
 
 from versioning.api.admission import (
     REFUSAL,
+    TOO_LARGE,
     Admission,
     Refusal,
     admission,
     declared_length,
+    departure,
     discard,
     received,
 )
@@ -34,9 +36,9 @@ logger = logging.getLogger(__name__)
 
 Environ = dict[str, Any]
 Application = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
-Head = tuple[int, list[tuple[bytes, bytes]]]
 
-_EVENT_STREAM: Final = b"text/event-stream"
+EVENT_STREAM: Final = "text/event-stream"
+_FAILED: Final = [("Content-Type", "application/json"), ("Cache-Control", "private, no-store")]
 _SAME_FOR_ALL: Final = {
     "SCRIPT_NAME": "",
     "SERVER_SOFTWARE": "granian",
@@ -86,42 +88,35 @@ class Gateway:
     async def _receive(self, environ: Environ, proto: Any, admitted: Admission, length: int | None) -> None:
         body = await received(proto.receive, admitted, length)
         answer = self._loop.run_in_executor(self._threads, self._answer, _with(environ, body), proto)
-        if body in {Refusal.TOO_LARGE, Refusal.TOO_LARGE_FOR_A_STRANGER}:
+        if body in TOO_LARGE:
             await answer
             await discard(proto.receive)
 
     def _answer(self, environ: Environ, proto: Any) -> None:
         """Run the application in this thread and send what it answers."""
-        head: list[Head] = []
-
-        def start_response(status: str, headers: list[tuple[str, str]], _exc_info: Any = None) -> None:
-            sent = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
-            head[:] = [(int(status[:3]), sent)]
-
+        head: list[tuple[str, list[tuple[str, str]]]] = []
         try:
-            parts = self._application(environ, start_response)
-            [(status, headers)] = head
-            start = {"type": "http.response.start", "status": status, "headers": headers}
-            if any(
-                name.lower() == b"content-type" and value.startswith(_EVENT_STREAM) for name, value in headers
-            ):
+            parts = self._application(environ, lambda *given: head.append(given[:2]))
+            status, headers = head[-1]
+            start = {"type": "http.response.start", "status": int(status[:3]), "headers": _as_bytes(headers)}
+            if getattr(parts, "streaming", False) and dict(headers).get("Content-Type") == EVENT_STREAM:
                 proto.send(start)
                 self._threads.submit(self._stream, proto, parts)
                 return
-            try:
-                body = b"".join(parts)
-            finally:
-                _close(parts)
+            body = b"".join(parts)
+            _close(parts)
         except Exception:
             logger.exception("the application failed outside of its own handling of faults")
-            start = {"type": "http.response.start", "status": 500, "headers": []}
-            body = b""
+            start = {"type": "http.response.start", "status": 500, "headers": _as_bytes(_FAILED)}
+            body = (
+                b'{"error": "Something went wrong on the server; its log says what.", "code": "server_error"}'
+            )
         proto.send(start)
         proto.send({"type": "http.response.body", "body": body})
 
     def _stream(self, proto: Any, parts: Iterable[bytes]) -> None:
         """Send one part after the other, until there are no more or the client has gone."""
-        gone = asyncio.run_coroutine_threadsafe(_departure(proto), self._loop)
+        gone = asyncio.run_coroutine_threadsafe(departure(proto.receive), self._loop)
         try:
             for part in parts:
                 if gone.done():
@@ -182,10 +177,13 @@ def _variable(header: bytes) -> str:
     return name if name in {"CONTENT_TYPE", "CONTENT_LENGTH"} else f"HTTP_{name}"
 
 
-async def _departure(proto: Any) -> None:
-    """Wait until the client has gone."""
-    while (await proto.receive())["type"] != "http.disconnect":
-        pass
+def _as_bytes(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
+    return [(_encoded(name), value.encode("latin-1")) for name, value in headers]
+
+
+@lru_cache(maxsize=512)
+def _encoded(name: str) -> bytes:
+    return name.encode("latin-1")
 
 
 async def _sent(sending: Any) -> None:
