@@ -50,7 +50,7 @@ def doors(service: Service) -> dict[str, tuple[str, tuple[str, ...], int]]:
     return {
         "nobody": (api, (JSON,), 401),
         "a wrong key": (api, (JSON, unknown), 401),
-        "a made-up session": (api, (JSON, "Cookie: sessionid=made-up"), 401),
+        "a made-up session": (api, (JSON, "Cookie: sessionid=made-up-but-long-enough"), 401),
         "a known key": (api, (JSON, known), 408),
         "the sign-in": (SIGN_IN, (FORM,), 408),
     }
