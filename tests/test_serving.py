@@ -181,7 +181,7 @@ def test_a_wish_that_is_none_is_refused(live_service: Service) -> None:
 
 
 @pytest.mark.parametrize(
-    ("shares", "kept", "target"),
+    ("others", "kept", "target"),
     [
         ({0: 0.0, 1: 0.0}, 0, None),
         ({0: 0.2, 1: 0.0}, 0, None),
@@ -193,6 +193,6 @@ def test_a_wish_that_is_none_is_refused(live_service: Service) -> None:
     ],
 )
 def test_a_worker_leaves_a_processor_that_others_keep_busy_for_a_free_one(
-    shares: dict[int, float], kept: int, target: int | None
+    others: dict[int, float], kept: int, target: int | None
 ) -> None:
-    assert better(shares, kept) == target
+    assert better(others, kept) == target

@@ -17,8 +17,7 @@ from typing import Any, Final
 from django.conf import settings
 from django.contrib.auth import get_user
 from django.contrib.sessions.middleware import SessionMiddleware
-from django.db import Error as DatabaseError
-from django.db import close_old_connections
+from django.db import Error, close_old_connections
 from django.http import HttpRequest, HttpResponse
 
 from versioning.api.authentication import bearer_key
@@ -64,7 +63,7 @@ def admission(request: HttpRequest) -> Admission | None:
     """
     try:
         is_known = _is_known(request)
-    except DatabaseError:  # the view is going to say so
+    except Error:  # the view is going to say so
         return None
     finally:
         close_old_connections()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.db import Error as DatabaseError
+from django.db import Error
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from versioning.api import errors
@@ -18,7 +18,7 @@ def ready(_request: HttpRequest) -> HttpResponse:
     """Answer 200 when the database answers and is migrated, else 503."""
     try:
         pending = tables.lack_migrations()
-    except DatabaseError as fault:
+    except Error as fault:
         return errors.database_unavailable(fault)
     if pending:
         return errors.plain(503, "not_migrated", tables.NOT_MIGRATED)

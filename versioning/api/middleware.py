@@ -126,10 +126,12 @@ def _refused(request: HttpRequest, refusal: Refusal) -> HttpResponse:
     match refusal:
         case Refusal.TOO_LARGE:
             return errors.too_large(settings.EDITOR_MAX_BODY)
-        case Refusal.TOO_LARGE_FOR_A_STRANGER if request.path_info == settings.LOGIN_URL:
-            return errors.too_large(STRANGERS_LIMIT)
         case Refusal.TOO_LARGE_FOR_A_STRANGER:
-            return redirect_to_login(request.get_full_path())
+            path = request.path_info
+            is_page = path.startswith(settings.LOGIN_REDIRECT_URL) and path != settings.LOGIN_URL
+            return (
+                redirect_to_login(request.get_full_path()) if is_page else errors.too_large(STRANGERS_LIMIT)
+            )
         case Refusal.TOO_SLOW:
             response = errors.plain(408, "request_timeout", "The body took too long to arrive.")
             response["Connection"] = "close"

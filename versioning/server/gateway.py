@@ -103,8 +103,10 @@ class Gateway:
                 proto.send(start)
                 self._threads.submit(self._stream, proto, parts)
                 return
-            body = b"".join(parts)
-            _close(parts)
+            try:
+                body = b"".join(parts)
+            finally:
+                _close(parts)
         except Exception:
             logger.exception("the application failed outside of its own handling of faults")
             start = {"type": "http.response.start", "status": 500, "headers": _as_bytes(_FAILED)}

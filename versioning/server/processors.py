@@ -25,7 +25,8 @@ READINESS: Final = 0.5
 """The probability of moving then: workers that move at once, out of each other's way, meet again."""
 
 _STAT: Final = Path("/proc/stat")
-_QUOTAS: Final = (Path("/sys/fs/cgroup/cpu.max"), Path("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"))
+_GROUPS: Final = Path("/proc/self/cgroup")
+_LIMITS: Final = Path("/sys/fs/cgroup")
 
 Busy = Mapping[int, float]
 """Of each processor, the seconds for which it has worked so far."""
@@ -37,6 +38,8 @@ class Processors:
     def __init__(self, order: Sequence[int]) -> None:
         self.order = list(order)
         self._kept: int | None = None
+        self._since = self._own = 0.0
+        self._busy: Busy = {}
 
     @classmethod
     def found(cls, wish: str) -> Processors:
@@ -52,48 +55,57 @@ class Processors:
             return cls([])
         before = busy()
         time.sleep(LOOK)
-        after = busy()
+        worked = shares(before, busy(), LOOK)
         # Of equally busy ones any will do, so that several services seldom begin with the same.
-        order = sorted(allowed, key=lambda one: (after[one] - before[one], random.random()))  # noqa: S311
-        return cls(order)
+        return cls(sorted(allowed, key=lambda one: (worked.get(one, 0), random.random())))  # noqa: S311
 
     def take(self, worker: int) -> None:
         """Bind this process, the worker of this number counted from 1, to a processor."""
         if self.order:
             self._keep_to(self.order[(worker - 1) % len(self.order)])
-            self._note()
 
     def reconsider(self) -> None:
-        """Move to another processor, when this one has been shared for a while and another is free."""
-        if self._kept is None or time.monotonic() - self._since < PERIOD:
-            return
+        """Move to another processor, when this one has been shared for a while and another is freer."""
         seconds = time.monotonic() - self._since
-        now, own = busy(), time.process_time() - self._own
-        shares = {one: (now[one] - self._busy[one]) / seconds for one in self.order if one in now}
-        shares[self._kept] -= own / seconds
+        if self._kept is None or seconds < PERIOD:
+            return
+        others = {
+            one: share for one, share in shares(self._busy, busy(), seconds).items() if one in self.order
+        }
+        own = (time.process_time() - self._own) / seconds
         self._note()
-        target = better(shares, self._kept)
-        if target is not None and random.random() < READINESS:  # noqa: S311
-            self._keep_to(target)
-
-    def _note(self) -> None:
-        self._since, self._busy, self._own = time.monotonic(), busy(), time.process_time()
+        if self._kept in others:
+            target = better({**others, self._kept: others[self._kept] - own}, self._kept)
+            if target is not None and random.random() < READINESS:  # noqa: S311
+                self._keep_to(target)
 
     def _keep_to(self, processor: int) -> None:
-        self._kept = processor
         for thread in Path("/proc/self/task").iterdir():
             try:
                 os.sched_setaffinity(int(thread.name), {processor})
             except ProcessLookupError:  # it has ended since
                 continue
+            except OSError:  # the processor is not ours any more: the system may choose
+                self._kept = None
+                return
+        self._kept = processor
+        self._note()
+
+    def _note(self) -> None:
+        self._since, self._busy, self._own = time.monotonic(), busy(), time.process_time()
 
 
-def better(shares: Mapping[int, float], kept: int) -> int | None:
-    """Return the processor to move to, None to stay; `shares` is how busy others keep each of them."""
-    target = min(shares, key=lambda one: shares[one])
-    if shares[kept] < CROWDED or shares[target] > shares[kept] - BETTER:
+def better(others: Mapping[int, float], kept: int) -> int | None:
+    """Return the processor to move to, None to stay; `others` is how busy others keep each of them."""
+    target = min(others, key=lambda one: others[one])
+    if others[kept] < CROWDED or others[target] > others[kept] - BETTER:
         return None
     return target
+
+
+def shares(before: Busy, after: Busy, seconds: float) -> dict[int, float]:
+    """Return for which share of so many seconds each processor has worked."""
+    return {one: (after[one] - before[one]) / seconds for one in before.keys() & after.keys()}
 
 
 def busy() -> Busy:
@@ -109,11 +121,9 @@ def busy() -> Busy:
 
 
 def _has_quota() -> bool:
-    """Say whether the container may use less of its processors than all of their time."""
-    for path in _QUOTAS:
-        try:
-            first = path.read_text().split()[0]
-        except (OSError, IndexError):
-            continue
-        return first not in {"max", "-1"}
-    return False
+    """Say whether this process may use less of its processors than all of their time."""
+    groups = _GROUPS.read_text() if _GROUPS.exists() else ""
+    own = [line.removeprefix("0::/") for line in groups.splitlines() if line.startswith("0::/")]
+    files = [_LIMITS / "cpu/cpu.cfs_quota_us", *(_LIMITS / group / "cpu.max" for group in ["", *own])]
+    limits = [file.read_text().split()[0] for file in files if file.is_file()]
+    return any(limit not in {"max", "-1"} for limit in limits)

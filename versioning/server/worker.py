@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final, Self
 
 from django.core.servers.basehttp import get_internal_wsgi_application
@@ -64,7 +65,8 @@ def _watch(parent: int, processors: Processors) -> None:
     """
     while os.getppid() == parent:
         time.sleep(TICK)
-        processors.reconsider()
+        with suppress(OSError):  # whatever becomes of /proc, the parent is to be watched
+            processors.reconsider()
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(GRACE)
     os._exit(1)

@@ -9,8 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.db import Error as DatabaseError
-from django.db import connection, connections
+from django.db import Error, connection, connections
 from granian import Granian
 from granian.constants import Interfaces
 from granian.log import LogLevels
@@ -36,7 +35,7 @@ class Command(BaseCommand):
             "--threads",
             type=int,
             default=40,
-            help="threads a process, one for each open stream (default %(default)s)",
+            help="threads of a process for reads, and as many for bodies and streams (default %(default)s)",
         )
 
     def handle(self, *_args: Any, bind: str, workers: int, threads: int, **_options: Any) -> None:
@@ -88,7 +87,7 @@ def _check_database() -> None:
     """Stop at the start over a database that no request could be answered from."""
     try:
         pending = tables.lack_migrations()
-    except DatabaseError as fault:
+    except Error as fault:
         raise CommandError(f"The database does not answer: {fault}") from fault
     if pending:
         raise CommandError(tables.NOT_MIGRATED)
