@@ -145,7 +145,7 @@ def _is_known(request: HttpRequest) -> bool:
     """Say whether the request has a valid API key or the session of somebody."""
     key = bearer_key(request.headers.get("Authorization", ""))
     if key is not None:
-        return ApiKey.objects.holding(key) is not None
+        return ApiKey.objects.opens(key)
     if settings.SESSION_COOKIE_NAME not in request.COOKIES:
         return False
     SessionMiddleware(_no_response).process_request(request)

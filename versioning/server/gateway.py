@@ -87,9 +87,9 @@ class Gateway:
 
     async def _receive(self, environ: Environ, proto: Any, admitted: Admission, length: int | None) -> None:
         body = await received(proto.receive, admitted, length)
-        answer = self._loop.run_in_executor(self._threads, self._answer, _with(environ, body), proto)
+        answer = self._threads.submit(self._answer, _with(environ, body), proto)
         if body in TOO_LARGE:
-            await answer
+            await asyncio.wrap_future(answer)
             await discard(proto.receive)
 
     def _answer(self, environ: Environ, proto: Any) -> None:

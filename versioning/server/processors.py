@@ -59,10 +59,15 @@ class Processors:
         # Of equally busy ones any will do, so that several services seldom begin with the same.
         return cls(sorted(allowed, key=lambda one: (worked.get(one, 0), random.random())))  # noqa: S311
 
-    def take(self, worker: int) -> None:
-        """Bind this process, the worker of this number counted from 1, to a processor."""
+    def take(self, worker: int, workers: int) -> None:
+        """Bind this process, the worker of this number counted from 1, to a processor.
+
+        Each worker has processors of its own to move between, as far as there are enough of them.
+        """
         if self.order:
-            self._keep_to(self.order[(worker - 1) % len(self.order)])
+            first = (worker - 1) % len(self.order)
+            self.order = self.order[first::workers]
+            self._keep_to(self.order[0])
 
     def reconsider(self) -> None:
         """Move to another processor, when this one has been shared for a while and another is freer."""

@@ -39,13 +39,15 @@ class HandOver(CallbackScheduler):
         self._schedule_fn = take
 
 
-def work(parent: int, threads: int, processors: Processors, worker: int, *arguments: Any) -> None:
-    """Serve as the worker of this number, counted from 1, until a signal or the parent's end.
+def work(
+    parent: int, workers: int, threads: int, processors: Processors, worker: int, *arguments: Any
+) -> None:
+    """Serve as one of so many workers, the one of this number, until a signal or the parent's end.
 
     What granian starts for its ASGI interface is started, with another way from a request to the
     application; `arguments` are granian's own.
     """
-    processors.take(worker)
+    processors.take(worker, workers)
     threading.Thread(target=_watch, args=[parent, processors], daemon=True).start()
 
     def hand_over(loop: asyncio.AbstractEventLoop, *_given: Any, **_options: Any) -> HandOver:

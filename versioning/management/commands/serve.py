@@ -65,7 +65,7 @@ class Command(BaseCommand):
                 blocking_threads=threads,
                 log_level=LogLevels.error,
                 respawn_failed_workers=True,
-            ).serve(spawn_target=partial(work, os.getpid(), threads, processors))
+            ).serve(spawn_target=partial(work, os.getpid(), workers, threads, processors))
 
 
 def _let_go_of_the_database() -> None:
