@@ -158,6 +158,8 @@ def environ_of(scope: dict[str, Any]) -> Environ:
         "wsgi.input": io.BytesIO(),
     }
     for name, value in scope["headers"]:
+        if b"_" in name:  # it would pose as the header with a hyphen, which a proxy may have written
+            continue
         variable, text = _variable(name), value.decode("latin-1")
         if variable in environ:
             text = f"{environ[variable]}{';' if variable == 'HTTP_COOKIE' else ','}{text}"
