@@ -33,6 +33,11 @@ EDITOR_FRAMEWORK = env.str("EDITOR_FRAMEWORK", default="editor_project.framework
 EDITOR_KEPT_BYTES = env.int("EDITOR_KEPT_BYTES", default=8 * 1024 * 1024)  # of answers, a process
 EDITOR_KEEP_VERSIONS = env.int("EDITOR_KEEP_VERSIONS", default=0)  # 0 keeps all of them
 EDITOR_MAX_BODY = env.int("EDITOR_MAX_BODY", default=1024 * 1024)  # bytes
+EDITOR_BODY_TIMEOUT = env.float("EDITOR_BODY_TIMEOUT", default=10)  # seconds
+EDITOR_PIN_WORKERS = env.str("EDITOR_PIN_WORKERS", default="auto")  # or `on`, `off`
+EDITOR_STATEMENT_TIMEOUT = env.float(
+    "EDITOR_STATEMENT_TIMEOUT", default=4
+)  # seconds, on PostgreSQL; 0 is none
 EDITOR_THROTTLE = env.str("EDITOR_THROTTLE", default="")  # such as 600/min; empty is off
 EDITOR_HTTPS = env.bool("EDITOR_HTTPS", default=False)  # a proxy in front takes https
 EDITOR_CLIENT_ADDRESS_HEADER = env.str("EDITOR_CLIENT_ADDRESS_HEADER", default="")  # that a proxy writes
@@ -60,6 +65,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "versioning.api.keeping.kept_answers",
     "versioning.api.middleware.request_log",
+    "versioning.api.middleware.cache_control",
     "versioning.api.methods.refuse_trace",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -107,15 +113,23 @@ def _database() -> dict[str, Any]:
         }
         database["CONN_MAX_AGE"] = None
     else:
-        # A pool does better than a connection a thread, and needs Django's own keeping turned off.
+        # Django's backend with a pool that finds out within seconds that the server is gone, or back.
+        database["ENGINE"] = "versioning.database"
         database["OPTIONS"] = {
+            # Without these nobody ever learns of packets that are dropped on the way.
+            "connect_timeout": 2,
+            "keepalives_idle": 10,
+            "keepalives_interval": 2,
+            "keepalives_count": 3,
             **database.get("OPTIONS", {}),
-            "pool": {"min_size": 1, "max_size": 16},
+            # A request that finds no kept answer waits twice, so that it has an answer after five seconds.
+            # The pool's attempts become rarer the longer the server is away: they are given up early, and
+            # the next request begins with new ones.
+            "pool": {"min_size": 1, "max_size": 16, "timeout": 2, "reconnect_timeout": 2},
             "prepare_threshold": 0,  # of the few statements for which a cursor asks for it
         }
+        # A pool does better than a connection a thread, and needs Django's own keeping turned off.
         database["CONN_MAX_AGE"] = 0
-        # What the server has cut, by a restart or a fail-over, is found out before a request is lost with it.
-        database["CONN_HEALTH_CHECKS"] = True
     return database
 
 

@@ -53,3 +53,10 @@ def _came_from(request: HttpRequest) -> str:
 def server_error(request: HttpRequest) -> HttpResponse:
     """Answer a bug, without asking the database for anything."""
     return render(request, "studio/server_error.html", status=500)
+
+
+def database_unavailable(request: HttpRequest) -> HttpResponse:
+    """Answer while the database is away."""
+    response = render(request, "studio/database_unavailable.html", status=503)
+    response["Retry-After"] = "1"
+    return response

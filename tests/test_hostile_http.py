@@ -197,6 +197,14 @@ def test_an_odd_host_is_refused(
     assert now(api, kind) == before
 
 
+def test_a_header_with_an_underscore_does_not_pose_as_the_one_with_a_hyphen(
+    service: Service, kind: Kind
+) -> None:
+    line = f"GET /api{kind.path} HTTP/1.1"
+    assert request(service, line, "X-Request-ID: honest").headers["X-Request-ID"] == "honest"
+    assert request(service, line, "X_Request_ID: forged").headers["X-Request-ID"] != "forged"
+
+
 @pytest.mark.parametrize("key", [b"\xff\xfe", b"\xe4\xbd\xa0", b"", b"x" * 20_000, b"ek_\t"])
 def test_odd_bytes_for_a_key_open_nothing(service: Service, kind: Kind, key: bytes) -> None:
     head = f"GET /api{kind.path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n".encode()

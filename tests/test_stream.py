@@ -118,7 +118,7 @@ def test_the_events_come_in_order_and_end_with_done(api: RemoteApi) -> None:
     with listening(api, "supervisor") as stream:
         frames = list(stream.frames())
     assert stream.headers["Content-Type"].partition(";")[0] == "text/event-stream"
-    assert stream.headers["Cache-Control"] == "no-cache"
+    assert stream.headers["Cache-Control"] == "private, no-store"
     assert frames[-1] == DONE
     events = [json.loads(frame.removeprefix("data: ")) for frame in frames[:-1] if frame != PING]
     assert kinds(events) == STEPS_WITH_A_DELEGATION

@@ -21,6 +21,8 @@ class Relay:
         self._target = (parts.hostname, parts.port)
         self._open: set[socket.socket] = set()
         self._is_cut = False
+        self._flowing = threading.Event()
+        self._flowing.set()
         self._last: bytes | None = None
         relay = self
 
@@ -53,6 +55,15 @@ class Relay:
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
 
+    def fall_silent(self) -> None:
+        """Take connections and what comes in, and hand nothing on: packets that are dropped look so."""
+        self._flowing.clear()
+
+    def recover(self) -> None:
+        """Be a way to the server again."""
+        self._is_cut = False
+        self._flowing.set()
+
     def cut_before(self, beginning: bytes) -> None:
         """Cut when a request begins so."""
         self._last = beginning
@@ -60,6 +71,7 @@ class Relay:
     def close(self) -> None:
         """Stop listening."""
         self.cut()
+        self._flowing.set()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -69,6 +81,7 @@ class Relay:
             while piece := source.recv(PIECE):
                 if self._last is not None and piece.startswith(self._last):
                     self.cut()
+                self._flowing.wait()
                 sink.sendall(piece)
         for end in (source, sink):
             with suppress(OSError):

@@ -46,7 +46,7 @@ class RemoteApi(Api):
             sent.setdefault("content-type", "application/json")
         target = f"{self.prefix}{path}" + (f"?{urlencode(query)}" if query else "")
         self.connection.request(method, target, data, sent)
-        return _answer(self.connection.getresponse())
+        return answer_of(self.connection.getresponse())
 
 
 @contextmanager
@@ -90,10 +90,11 @@ def send(service: Service, request: bytes, *, more_to_come: bool = True) -> Answ
             connection.shutdown(socket.SHUT_WR)
         with HTTPResponse(connection) as response:
             response.begin()
-            return _answer(response)
+            return answer_of(response)
 
 
-def _answer(response: HTTPResponse) -> Answer:
+def answer_of(response: HTTPResponse) -> Answer:
+    """Return the whole of an answer."""
     content = response.read()
     is_json = response.headers.get("Content-Type", "").startswith("application/json")
     return Answer(response.status, json.loads(content) if is_json and content else None, response.headers)

@@ -7,10 +7,10 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from psycopg.errors import QueryCanceled
 from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
@@ -42,6 +42,8 @@ STATUS: dict[type[errors.VersioningError], int] = {
     runtime.ToolFailed: 502,
 }
 
+RETRY_SOON = {"Retry-After": "1"}
+
 # What the framework raises by itself, in the words of the domain.
 _FRAMEWORK_CODES: dict[type[exceptions.APIException], str] = {
     exceptions.NotAuthenticated: "unauthorized",
@@ -68,11 +70,7 @@ def handle(fault: Exception, context: dict[str, Any]) -> Response | None:
         return handle(errors.Forbidden(str(fault) or "You may not do this."), context)
     if isinstance(fault, OperationalError | InterfaceError):
         logger.error("the database does not answer", exc_info=fault)
-        return Response(
-            {"error": "The database does not answer; nothing was saved.", "code": "database_unavailable"},
-            status=503,
-            headers={"Retry-After": "1"},
-        )
+        return Response(_database_fault(fault), status=503, headers=RETRY_SOON)
     return _framework_answer(fault) if isinstance(fault, exceptions.APIException) else None
 
 
@@ -121,13 +119,25 @@ def method_not_allowed(request: HttpRequest, known: Iterable[str]) -> HttpRespon
     return answer
 
 
+def database_unavailable(fault: Exception) -> HttpResponse:
+    """Answer a failure of the database outside the API framework."""
+    return JsonResponse(_database_fault(fault), status=503, headers=RETRY_SOON)
+
+
+def _database_fault(fault: Exception) -> dict[str, str]:
+    if isinstance(fault.__cause__, QueryCanceled):
+        return {
+            "error": "The database took too long for this; nothing was saved.",
+            "code": "database_timeout",
+        }
+    return {"error": "The database does not answer; nothing was saved.", "code": "database_unavailable"}
+
+
 def plain(status: int, code: str, message: str) -> JsonResponse:
     """Return an error answer from outside the API framework."""
     return JsonResponse({"error": message, "code": code}, status=status)
 
 
-def too_large() -> JsonResponse:
-    """Return the answer to a body over the limit."""
-    return plain(
-        413, "payload_too_large", f"The body must not be larger than {settings.EDITOR_MAX_BODY} bytes."
-    )
+def too_large(limit: int) -> JsonResponse:
+    """Return the answer to a body of more bytes than that."""
+    return plain(413, "payload_too_large", f"The body must not be larger than {limit} bytes.")

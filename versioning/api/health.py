@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.db import DatabaseError
+from django.db import Error
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from versioning.api import errors
@@ -21,8 +21,8 @@ def ready(_request: HttpRequest) -> HttpResponse:
     """Answer 200 when the database answers and is migrated, else 503."""
     try:
         pending = tables.lack_migrations()
-    except DatabaseError:
-        return errors.plain(503, "database_unavailable", "The database does not answer.")
+    except Error as fault:
+        return errors.database_unavailable(fault)
     if pending:
         return errors.plain(503, "not_migrated", tables.NOT_MIGRATED)
     return JsonResponse({"status": "ok"})

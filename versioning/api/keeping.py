@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIRequest
-from django.db import DatabaseError
+from django.db import Error
 from django.http import HttpRequest, HttpResponse
 
 from versioning import installed
@@ -169,7 +169,7 @@ def _found(asked: Asked, environ: Environ) -> tuple[Answer, str] | None:
         return None
     try:
         answer = _still_right(answers, key)
-    except DatabaseError:  # the ordinary way knows what to say
+    except Error:  # the ordinary way knows what to say
         return None
     if answer is None:
         return None

@@ -8,21 +8,24 @@ import re
 import time
 import uuid
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any
 
 import structlog
 from django.conf import settings
+from django.contrib.auth.views import redirect_to_login
 from django.core.handlers.wsgi import WSGIRequest
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from versioning.api import errors
+from versioning.api.admission import STRANGERS_LIMIT, Refusal, declared_length, refusal_of
 from versioning.canonical import is_utf8
+from versioning.errors import Invalid
 from versioning.redaction import without_secrets
 
 logger = logging.getLogger(__name__)
 
 _SANE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-_DRAIN_LIMIT = 64 * 1024 * 1024
 _CHUNK = 1 << 16
 
 Handler = Callable[[HttpRequest], HttpResponse]
@@ -57,6 +60,28 @@ def log_request(method: str, path: str, status: int, started: float, **more: str
     logger.info("request", extra=extra)
 
 
+def cache_control(get_response: Handler) -> Handler:
+    """Say of every answer of the API, and of the health of the service, who may keep it.
+
+    What a caller gets depends on who it is, so no proxy may keep it. With an entity tag the caller
+    itself may, and asks each time whether it still holds. The description of the API is public.
+    """
+    api = f"/{settings.EDITOR_API_PREFIX}/"
+    public = {f"{api}schema", f"{api}docs"}
+    health = {"/healthz", "/readyz"}
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        path = request.path_info
+        if path.startswith(api) or path in health:
+            is_public = path in public and response.status_code == HTTPStatus.OK
+            mine = "private, no-cache" if response.has_header("ETag") else "private, no-store"
+            response.headers.setdefault("Cache-Control", "public, max-age=300" if is_public else mine)
+        return response
+
+    return middleware
+
+
 class ExactWSGIRequest(WSGIRequest):
     """A request that remembers whether its path was UTF-8.
 
@@ -81,42 +106,59 @@ def exact_address(get_response: Handler) -> Handler:
 
 
 def body_limit(get_response: Handler) -> Handler:
-    """Refuse bodies over `EDITOR_MAX_BODY`, and give those sent in chunks the length that they lack."""
+    """Answer for bodies that were not taken, and give those sent in chunks the length that they lack.
+
+    `manage.py serve` and the ASGI application receive a body before a view is asked (`admission`).
+    Another WSGI server hands over what is still coming in: there the limit is kept here, and how long
+    a client may take is that server's business.
+    """
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        limit = settings.EDITOR_MAX_BODY
-        declared = request.META.get("CONTENT_LENGTH") or ""
-        length = int(declared) if declared.isascii() and declared.isdigit() else 0
-        if not declared and "chunked" in request.headers.get("Transfer-Encoding", "").lower():
-            length = _buffer_chunks(request, limit)
-            if length == 0:
-                # The server hands over nothing where the chunks are broken.
-                return errors.plain(400, "bad_request", "The body came in chunks and could not be read.")
-        elif length > limit:
-            _drain(request, length)
-        return get_response(request) if length <= limit else errors.too_large()
+        refusal = refusal_of(request)
+        if refusal is None and request.META.get("CONTENT_LENGTH", "") == "" and _is_chunked(request):
+            refusal = _buffer_chunks(request)
+        elif refusal is None and (declared_length(request) or 0) > settings.EDITOR_MAX_BODY:
+            refusal = Refusal.TOO_LARGE
+        return get_response(request) if refusal is None else _refused(request, refusal)
 
     return middleware
 
 
-def _buffer_chunks(request: HttpRequest, limit: int) -> int:
-    """Read a body that comes without a length, and return its length; beyond the limit it is dropped.
+def _refused(request: HttpRequest, refusal: Refusal) -> HttpResponse:
+    match refusal:
+        case Refusal.TOO_LARGE:
+            return errors.too_large(settings.EDITOR_MAX_BODY)
+        case Refusal.TOO_LARGE_FOR_A_STRANGER:
+            path = request.path_info
+            is_page = path.startswith(settings.LOGIN_REDIRECT_URL) and path != settings.LOGIN_URL
+            return (
+                redirect_to_login(request.get_full_path()) if is_page else errors.too_large(STRANGERS_LIMIT)
+            )
+        case Refusal.TOO_SLOW:
+            response = errors.plain(408, "request_timeout", "The body took too long to arrive.")
+            response["Connection"] = "close"
+            return response
+        case Refusal.BROKEN:
+            broken = Invalid.field("body", "broke off, or came in chunks that are none")
+            return JsonResponse(errors.body(broken), status=400)
+
+
+def _is_chunked(request: HttpRequest) -> bool:
+    return "chunked" in request.headers.get("Transfer-Encoding", "").lower()
+
+
+def _buffer_chunks(request: HttpRequest) -> Refusal | None:
+    """Read a body that comes without a length, or say why it is not taken.
 
     Django takes a missing length for an empty body, and what was sent would be lost silently.
     """
     source = request.environ["wsgi.input"] if isinstance(request, WSGIRequest) else request
     body = b""
-    while len(body) <= limit and (chunk := source.read(_CHUNK)):
+    while chunk := source.read(_CHUNK):
         body += chunk
-    _drain(source, _DRAIN_LIMIT if len(body) > limit else 0)
+        if len(body) > settings.EDITOR_MAX_BODY:
+            return Refusal.TOO_LARGE
     request._stream = io.BytesIO(body)  # noqa: SLF001  there is no public way in
     request.META["CONTENT_LENGTH"] = str(len(body))
-    return len(body)
-
-
-def _drain(source: Any, length: int) -> None:
-    # A client that is still sending would take a closed connection for a network fault and never
-    # see the answer, so what it sends is read and thrown away.
-    remaining = min(length, _DRAIN_LIMIT)
-    while remaining > 0 and (chunk := source.read(min(remaining, _CHUNK))):
-        remaining -= len(chunk)
+    # A server hands over nothing where the chunks are broken.
+    return None if body else Refusal.BROKEN

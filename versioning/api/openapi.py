@@ -21,6 +21,7 @@ _FAULTS = {
     404: "Missing, or not readable.",
     405: "This method is not known here.",
     406: "Only JSON is served.",
+    408: "The body took too long to arrive.",
     409: "The id is taken, or the resource is in use.",
     412: "`If-Match` does not hold.",
     413: "The body is too large.",
@@ -31,7 +32,7 @@ _FAULTS = {
     429: "Too many requests; `Retry-After` says when to go on.",
     503: "The database does not answer.",
 }
-_FOR_ALL = (400, 401, 403, 405, 406, 413, 415, 429, 503)
+_FOR_ALL = (400, 401, 403, 405, 406, 408, 413, 415, 429, 503)
 _TAGGED_READS = {"retrieve", "version"}
 _OPERATIONS = {
     "list": "list_{}s",

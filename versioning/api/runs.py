@@ -63,7 +63,7 @@ class RunViewSet(EditorViewSet):
             content = _frames(framework.stream(id, heartbeat=HEARTBEAT, **call))
         # What is needed of the database is read; a stream must not keep a connection of the pool.
         close_old_connections()
-        headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+        headers = {"X-Accel-Buffering": "no"}
         return StreamingHttpResponse(content, content_type="text/event-stream", headers=headers)
 
     def _call(self, request: Request) -> dict[str, Any]:

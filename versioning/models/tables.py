@@ -9,6 +9,6 @@ NOT_MIGRATED = "The database lacks migrations: run manage.py migrate."
 
 
 def lack_migrations() -> bool:
-    """Say whether a migration of this release was not applied; raises `DatabaseError` without an answer."""
+    """Say whether a migration of this release was not applied; raises `django.db.Error` without an answer."""
     executor = MigrationExecutor(connection)
     return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))

@@ -1,0 +1,170 @@
+"""PostgreSQL is away: everybody is told within seconds, and served within seconds of its return."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from threading import Event
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer
+from tests.support.installation import SQLITE, Installation, installation
+from tests.support.relay import Relay, relay_to
+from tests.support.remote import RemoteApi, connected
+
+pytestmark = pytest.mark.skipif(SQLITE, reason="SQLite is never away")
+
+SECONDS_UNTIL_READYZ = 3
+SECONDS_UNTIL_AN_ANSWER = 5
+SECONDS_UNTIL_BACK = 5
+OUTAGE = 8  # seconds: long enough for attempts that become rarer to miss the return
+STATEMENT_SECONDS = 2
+CALLERS = 24
+LOCK = "SELECT 1 FROM versioning_agent WHERE id = 'writer' FOR UPDATE"
+
+Lose = Callable[[Relay], None]
+Ask = Callable[[RemoteApi], Answer]
+
+
+def home_page(api: RemoteApi) -> Answer:
+    """Ask for a page of the studio as somebody who was signed in once."""
+    api.prefix = ""
+    return api.request("GET", "/studio/", cookie="sessionid=made-up-but-long-enough")
+
+
+ASKED: dict[str, Ask] = {
+    "a kept answer": lambda api: api.get("/agents/writer"),
+    "a list": lambda api: api.get(AGENTS.path, search="w"),
+    "an edit of an agent": lambda api: api.patch(AGENTS.url("writer"), {"name": str(time.monotonic())}),
+    "an edit of a block": lambda api: api.patch(PROMPT_BLOCKS.url("writer"), {"name": str(time.monotonic())}),
+    "a page of the studio": home_page,
+}
+
+
+@dataclass(frozen=True)
+class Served:
+    """A service, and the way from it to its database."""
+
+    installation: Installation
+    relay: Relay
+    database_url: str
+    """The way round the relay."""
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A service that reaches its database through a relay, with answers that it has kept."""
+    folder = tmp_path_factory.mktemp("lost") / "installation"
+    environment = {"EDITOR_STATEMENT_TIMEOUT": str(STATEMENT_SECONDS)}
+    with installation(folder, is_set_up=True, **environment) as made:
+        direct = made.service.environment["DATABASE_URL"]
+        parts = urlsplit(direct)
+        with relay_to(f"http://{parts.hostname}:{parts.port}") as relay:
+            near = f"{parts.hostname}:{parts.port}"
+            made.service.environment["DATABASE_URL"] = direct.replace(near, relay.url.removeprefix("http://"))
+            made.service.start()
+            with connected(made.service) as api:
+                for kind in (AGENTS, PROMPT_BLOCKS):
+                    kind.make(api, autoPublish=True)
+                assert api.get("/agents/writer").status == 200
+            yield Served(made, relay, direct)
+
+
+@pytest.fixture(autouse=True)
+def way_is_open(service: Served) -> Iterator[None]:
+    """Whatever a test does to the way to the database, the next one finds it open."""
+    yield
+    service.relay.recover()
+
+
+def timed(service: Served, ask: Ask) -> tuple[Answer, float]:
+    """Ask on a connection of its own; return the answer and the seconds that it took."""
+    with connected(service.installation.service) as api:
+        begun = time.monotonic()
+        return ask(api), time.monotonic() - begun
+
+
+def test_everybody_is_told_soon_and_served_soon_after_its_return(service: Served, lose: Lose) -> None:
+    asked = [list(ASKED.items())[position % len(ASKED)] for position in range(CALLERS)]
+    with ThreadPoolExecutor(CALLERS + 1) as threads:
+        # Many connections are open when the database goes.
+        assert {answer.status for answer, _ in threads.map(lambda one: timed(service, one[1]), asked)} <= {
+            200,
+            302,
+        }
+        lose(service.relay)
+        gone = time.monotonic()
+        while time.monotonic() < gone + OUTAGE:
+            ready = threads.submit(timed, service, lambda api: api.get("/readyz"))
+            others = threads.map(lambda one: (one[0], *timed(service, one[1])), asked)
+            answer, seconds = ready.result()
+            assert (answer.status, answer.code) == (503, "database_unavailable")
+            assert seconds < SECONDS_UNTIL_READYZ
+            for name, answer, seconds in others:
+                assert (name, answer.status, answer.headers["Retry-After"]) == (name, 503, "1")
+                assert name.startswith("a page") or answer.code == "database_unavailable"
+                assert seconds < SECONDS_UNTIL_AN_ANSWER, name
+            assert timed(service, lambda api: api.get("/healthz"))[0].status == 200
+        service.relay.recover()
+        back = time.monotonic()
+        while timed(service, ASKED["a kept answer"])[0].status != 200:
+            assert time.monotonic() - back < SECONDS_UNTIL_BACK
+        for name, ask in ASKED.items():
+            assert timed(service, ask)[0].status in {200, 302}, name
+
+
+@pytest.fixture(params=["refused", "silent"])
+def lose(request: pytest.FixtureRequest) -> Lose:
+    """How the database goes: it is stopped, or its packets are dropped."""
+    return {"refused": Relay.cut, "silent": Relay.fall_silent}[request.param]
+
+
+@pytest.mark.parametrize("lose", ["refused", "silent"], indirect=True)
+def test_a_request_that_the_database_leaves_in_the_middle_is_answered(service: Served, lose: Lose) -> None:
+    with psycopg.connect(service.database_url) as other, ThreadPoolExecutor(1) as threads:
+        other.execute(LOCK)
+        waiting = threads.submit(timed, service, ASKED["an edit of an agent"])
+        until_somebody_waits_for_a_lock(other)
+        lose(service.relay)
+        answer, seconds = waiting.result()
+        assert (answer.status, answer.code) == (503, "database_unavailable")
+        assert seconds < SECONDS_UNTIL_AN_ANSWER
+        other.rollback()
+    service.relay.recover()
+    back = time.monotonic()
+    while timed(service, ASKED["an edit of an agent"])[0].status != 200:
+        assert time.monotonic() - back < SECONDS_UNTIL_BACK
+
+
+def until_somebody_waits_for_a_lock(connection: psycopg.Connection[tuple[int]]) -> None:
+    """Return when a statement of the service waits for what this connection has."""
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+    deadline = time.monotonic() + STATEMENT_SECONDS
+    while time.monotonic() < deadline:
+        row = connection.execute(waiting).fetchone()
+        if row and row[0]:
+            return
+        Event().wait(0.01)
+    raise AssertionError("nobody waits")
+
+
+def test_a_statement_that_takes_too_long_is_answered_with_a_sentence(service: Served) -> None:
+    with psycopg.connect(service.database_url) as other:
+        other.execute(LOCK)
+        answer, seconds = timed(service, ASKED["an edit of an agent"])
+        assert (answer.status, answer.code, answer.headers["Retry-After"]) == (503, "database_timeout", "1")
+        assert STATEMENT_SECONDS <= seconds < SECONDS_UNTIL_AN_ANSWER
+    assert timed(service, ASKED["an edit of an agent"])[0].status == 200
+
+
+def test_a_command_may_take_its_time(service: Served) -> None:
+    program = (
+        "from django.db import connection\n"
+        f"connection.cursor().execute('SELECT pg_sleep({STATEMENT_SECONDS + 1})')\nprint('done')"
+    )
+    assert service.installation.python(program) == "done"

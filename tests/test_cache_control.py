@@ -1,0 +1,85 @@
+"""Who may keep an answer: nobody between the service and the caller, whatever is asked and whoever asks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, Answer, Api, Kind
+from tests.support.door import FrontDoor
+from tests.support.openapi import ROUTES
+from tests.support.remote import connected
+from tests.support.runs import agent
+from tests.support.service import Service
+from tests.support.streams import listening
+from versioning.api.keeping import kept
+
+NOBODY_KEEPS = "private, no-store"
+THE_CALLER_ASKS_AGAIN = "private, no-cache"
+
+
+def rule(answer: Answer) -> str:
+    """Return what an answer has to say: what has a tag can be asked for again."""
+    return THE_CALLER_ASKS_AGAIN if "ETag" in answer.headers else NOBODY_KEEPS
+
+
+def ask(api: Api, route: str, **more: Any) -> Answer:
+    """Send a request to a route, with a body where it takes one."""
+    method, _, path = route.partition(" ")
+    body = None if method in {"GET", "DELETE"} else {"name": "Writer", "messages": "hello"}
+    return api.request(method, path.replace("{}", "writer"), body, **more)
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_every_route_says_so_to_everybody(cast: Cast, route: str) -> None:
+    agent(cast.alice)
+    for api in (cast.alice, cast.vera, cast.charlie, cast.nobody):
+        answer = ask(api, route)
+        assert answer.headers["Cache-Control"] == rule(answer), answer.status
+
+
+def test_so_do_refusals_that_come_before_a_view(alice: Api) -> None:
+    answers = [
+        alice.get("/nothing/here"),
+        alice.get("/stored/agents", surprise="1"),
+        alice.request("TRACE", "/stored/agents"),
+        alice.request("GET", "/stored/agents", host="evil.example"),
+        alice.post("/stored/agents", b"x" * (2 * 1024 * 1024)),
+        alice.post("/stored/agents", b"<a/>", content_type="application/xml"),
+        alice.request("GET", "/agents", accept="image/png"),
+    ]
+    assert [answer.status for answer in answers] == [404, 400, 405, 400, 413, 415, 406]
+    assert {answer.headers["Cache-Control"] for answer in answers} == {NOBODY_KEEPS}
+
+
+def test_an_answer_that_is_given_again_says_the_same(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice, autoPublish=True)
+    door = FrontDoor(cast.alice.key)
+    first = door.get(kind.url("writer"))
+    held = len(kept())
+    again = door.get(kind.url("writer"))
+    unchanged = [door.request("GET", kind.url("writer"), if_none_match=first.tag) for _ in range(2)]
+    assert held > 0 and [answer.status for answer in (again, *unchanged)] == [200, 304, 304]
+    answers = {answer.headers["Cache-Control"] for answer in (first, again, *unchanged)}
+    assert answers == {THE_CALLER_ASKS_AGAIN}
+
+
+def test_a_stream_is_kept_by_nobody(live_service: Service) -> None:
+    with connected(live_service) as api:
+        if api.get(AGENTS.url("streamed")).status == 404:
+            agent(api, "streamed")
+        with listening(api, "streamed") as stream:
+            assert stream.headers["Cache-Control"] == NOBODY_KEEPS
+
+
+@pytest.mark.django_db
+def test_health_is_asked_anew_and_the_description_is_anybodys() -> None:
+    for prefix in ("/api", ""):
+        api = Api("", prefix=prefix)
+        assert {api.get(path).headers["Cache-Control"] for path in ("/healthz", "/readyz")} == {NOBODY_KEEPS}
+    described = Api("").request("GET", "/schema", accept="application/json")
+    assert "public" in described.headers["Cache-Control"]
+    refused = Api("").request("POST", "/schema")
+    assert (refused.status, refused.headers["Cache-Control"]) == (405, NOBODY_KEEPS)

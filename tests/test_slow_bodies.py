@@ -1,0 +1,145 @@
+"""Clients that begin a body and do not go on: they get an answer, and nobody else waits for them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.remote import RemoteApi, connected, service_connection
+from tests.support.service import Service, running_service
+from tests.support.slow import BY_LENGTH, FORM, FRAMINGS, HOST, JSON, Slow, slow, trickle
+from tests.support.streams import served_asynchronously
+from versioning.api.admission import STRANGERS_LIMIT
+
+DEADLINE = 3
+AT_EACH_DOOR = 25
+PROMPT = 10  # seconds, on a machine that has much else to do; a stopped process does not answer at all
+SIGN_IN = "POST /studio/login/"
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A server in which bodies have little time."""
+    folder = tmp_path_factory.mktemp("slow")
+    with running_service(folder, EDITOR_BODY_TIMEOUT=str(DEADLINE)) as running:
+        with connected(running) as api:
+            for kind in (AGENTS, PROMPT_BLOCKS):
+                kind.make(api, autoPublish=True)
+        yield running
+
+
+@pytest.fixture(scope="module", params=["wsgi", "asgi"])
+def address(request: pytest.FixtureRequest, service: Service) -> Iterator[str]:
+    """Where it is served, under either interface."""
+    if request.param == "wsgi":
+        yield service.url.removeprefix("http://")
+    else:
+        with served_asynchronously(service) as address:
+            yield address
+
+
+def doors(service: Service) -> dict[str, tuple[str, tuple[str, ...], int]]:
+    """Return what slow clients ask, with which headers, and what is answered to them."""
+    known, unknown = (f"Authorization: Bearer {key}" for key in (service.key, "ek_unknown"))
+    api = f"POST /api{AGENTS.path}"
+    return {
+        "nobody": (api, (JSON,), 401),
+        "a wrong key": (api, (JSON, unknown), 401),
+        "a made-up session": (api, (JSON, "Cookie: sessionid=made-up-but-long-enough"), 401),
+        "a known key": (api, (JSON, known), 408),
+        "the sign-in": (SIGN_IN, (FORM,), 408),
+    }
+
+
+def test_two_hundred_slow_clients_stop_nobody_and_each_is_answered_and_closed(
+    service: Service, address: str
+) -> None:
+    with ExitStack() as stack:
+        waiting: list[tuple[str, int, Slow]] = []
+        for name, (line, headers, status) in doors(service).items():
+            for framing in FRAMINGS.values():
+                for _ in range(AT_EACH_DOOR):
+                    client = stack.enter_context(slow(address, line, framing, *headers))
+                    waiting.append((name, status, client))
+        api = RemoteApi(key=service.key, address=address)
+        stack.callback(api.connection.close)
+        begun = time.monotonic()
+        assert api.request("GET", "/healthz").status == 200
+        for kind in (AGENTS, PROMPT_BLOCKS):
+            assert api.get(kind.url("writer")).status == 200
+            assert api.patch(kind.url("writer"), {kind.text: f"at {begun} on {address}"}).status == 200
+        assert time.monotonic() - begun < PROMPT
+
+        answers = [(name, status, client.answer()) for name, status, client in waiting]
+        assert {(name, answer.status) for name, status, answer in answers if answer.status != status} == set()
+        assert {answer.code for *_, answer in answers} == {"unauthorized", "request_timeout"}
+        assert all(client.is_closed() for *_, client in waiting)
+
+
+def test_nothing_of_a_body_is_asked_for_before_the_caller_is_known(service: Service, address: str) -> None:
+    expecting = ("Expect: 100-continue", JSON)
+    line = f"POST /api{AGENTS.path}"
+    with slow(address, line, ("Content-Length: 1000", b""), *expecting) as client:
+        assert client.connection.recv(12) == b"HTTP/1.1 401"
+    known = f"Authorization: Bearer {service.key}"
+    with slow(address, line, ("Content-Length: 1000", b""), *expecting, known) as client:
+        assert client.connection.recv(12) == b"HTTP/1.1 100"
+
+
+def test_a_body_that_comes_byte_by_byte_gets_no_more_time(service: Service, address: str) -> None:
+    known = f"Authorization: Bearer {service.key}"
+    with slow(address, f"POST /api{AGENTS.path}", BY_LENGTH, JSON, known) as client:
+        begun = time.monotonic()
+        sender = threading.Thread(target=trickle, args=(client.connection, [b"x"] * 900, 0.1))
+        sender.start()
+        answer = client.answer()
+        assert (answer.status, answer.code, answer.headers["Connection"]) == (408, "request_timeout", "close")
+        assert time.monotonic() - begun < DEADLINE + PROMPT
+        sender.join()
+
+
+def test_heads_that_come_byte_by_byte_stop_nobody(service: Service) -> None:
+    with ExitStack() as stack:
+        senders = []
+        for _ in range(2 * AT_EACH_DOOR):
+            connection = stack.enter_context(service_connection(service))
+            head = f"POST /api{AGENTS.path} HTTP/1.1\r\n{HOST}\r\nX-Long: {'x' * 900}".encode()
+            pieces = (head[at : at + 1] for at in range(len(head)))
+            senders.append(threading.Thread(target=trickle, args=(connection, pieces, 0.1), daemon=True))
+        for sender in senders:
+            sender.start()
+        with connected(service) as api:
+            assert api.get("/agents/writer").status == 200
+            assert api.patch(AGENTS.url("writer"), {"instructions": str(time.monotonic())}).status == 200
+
+
+@pytest.mark.parametrize("key", ["", "ek_unknown"])
+def test_who_sends_a_large_body_without_a_key_is_told_so(address: str, key: str) -> None:
+    api = RemoteApi(key=key, address=address)
+    answer = api.post(AGENTS.path, b'"' + b"x" * 900_000 + b'"')
+    assert (answer.status, answer.code) == (401, "unauthorized")
+    api.connection.close()
+
+
+def test_a_sign_in_form_may_be_no_larger_than_one_is(service: Service, address: str) -> None:
+    api = RemoteApi(key="", prefix="", address=address)
+    body = b"username=" + b"x" * STRANGERS_LIMIT
+    answer = api.post("/studio/login/", body, content_type="application/x-www-form-urlencoded")
+    assert (answer.status, answer.code) == (413, "payload_too_large")
+    assert str(STRANGERS_LIMIT) in answer.body["error"]
+    api.connection.close()
+
+
+def test_a_large_form_of_somebody_who_was_signed_out_leads_to_the_sign_in(
+    service: Service, address: str, kind: Kind
+) -> None:
+    api = RemoteApi(key="", prefix="", address=address)
+    page = f"/studio/versioning/{'agent' if kind is AGENTS else 'promptblock'}/writer/change/"
+    answer = api.post(page, b"a=" + b"x" * 200_000, content_type="application/x-www-form-urlencoded")
+    assert (answer.status, answer.headers["Location"]) == (302, f"/studio/login/?next={page}")
+    api.connection.close()

@@ -1,0 +1,115 @@
+"""Django's PostgreSQL backend, with a pool that notices within seconds that the server is gone, or back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Final, Self
+
+from django.db.backends.postgresql import base
+from psycopg import Connection, OperationalError
+from psycopg.abc import PQGen
+from psycopg.errors import _WaitTimeout
+from psycopg_pool import ConnectionPool
+
+CHECK_SECONDS: Final = 1.0
+"""How long a connection that was idle may take to show that it is alive."""
+
+AWAY_SECONDS: Final = 0.25
+"""How long a request waits for a connection when the one before it waited in vain."""
+
+MARGIN: Final = 0.5
+"""How much longer than a statement may take the server's word about it is waited for."""
+
+
+class PatientConnection(Connection[Any]):
+    """A connection on which nobody waits for ever, once statements are limited."""
+
+    statement_seconds: ClassVar[float | None] = None
+    """How long a statement may take in this process; None is as long as it likes."""
+
+    _seconds: float | None = None
+
+    @classmethod
+    def connect(cls, conninfo: str = "", **kwargs: Any) -> Self:
+        """Return a new connection, whose server knows the limit of this process."""
+        connection = super().connect(conninfo, **kwargs)
+        if cls.statement_seconds is not None:
+            connection.limit(cls.statement_seconds)
+        return connection
+
+    def limit(self, seconds: float) -> None:
+        """Let no statement take longer; the server is told, and not trusted to be there to obey."""
+        self._seconds = seconds + MARGIN
+        self.execute("SELECT set_config('statement_timeout', %s, false)", [str(round(seconds * 1000))])
+
+    def wait(self, gen: PQGen[Any], interval: float = 0.1, timeout: float | None = None) -> Any:
+        """Wait for the server; raises `OperationalError` when it says nothing for too long."""
+        try:
+            return super().wait(gen, interval, self._seconds if timeout is None else timeout)
+        except _WaitTimeout:
+            self.close()
+            raise OperationalError("the database says nothing") from None
+
+    def check(self) -> None:
+        """Raise `OperationalError` unless the server answers at once."""
+        usual, self._seconds = self._seconds, CHECK_SECONDS
+        try:
+            ConnectionPool.check_connection(self)
+        finally:
+            self._seconds = usual
+
+
+class Pool(ConnectionPool[PatientConnection]):
+    """A pool for a server that may be away.
+
+    One dead connection shows that all older ones are; and while nothing answers, requests hardly wait.
+    """
+
+    _errors = 0  # that is, attempts to connect that had failed when a connection was last had
+
+    def getconn(self, timeout: float | None = None) -> PatientConnection:
+        """Return a connection that is alive; raises `PoolTimeout`, at once while the server is away."""
+        is_away = self._stats[self._CONNECTIONS_ERRORS] > self._errors
+        connection = super().getconn(AWAY_SECONDS if is_away else timeout)
+        self._errors = self._stats[self._CONNECTIONS_ERRORS]
+        return connection
+
+    @staticmethod
+    def check_or_drain(connection: PatientConnection) -> None:
+        """Check a connection; where it is dead, those that are as old are taken for dead, too."""
+        try:
+            connection.check()
+        except Exception:
+            if isinstance(connection._pool, Pool):  # noqa: SLF001  there is no public way to it
+                connection._pool.drain()  # noqa: SLF001
+            raise
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    """Django's connection to PostgreSQL, with that pool."""
+
+    # What the stubs of Django lack.
+    _connection_pools: ClassVar[dict[str, ConnectionPool[Any]]]
+    _configure_connection: Callable[[Connection[Any]], None]
+
+    @property
+    def pool(self) -> ConnectionPool[Any] | None:
+        """The pool of this process, as in Django."""
+        options = self.settings_dict["OPTIONS"].get("pool")
+        if options and self.alias not in self._connection_pools:
+            made = Pool(
+                kwargs={**self.get_connection_params(), "autocommit": True},
+                connection_class=PatientConnection,
+                open=False,
+                configure=self._configure_connection,
+                check=Pool.check_or_drain,
+                **options,
+            )
+            self._connection_pools.setdefault(self.alias, made)
+        pool: ConnectionPool[Any] | None = super().pool
+        return pool
+
+
+def limit_statements(seconds: float) -> None:
+    """Limit every statement of this process from now on; a web server does, commands may take their time."""
+    PatientConnection.statement_seconds = seconds or None

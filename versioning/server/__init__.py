@@ -1,0 +1,1 @@
+"""How `manage.py serve` takes requests: ports, worker processes, and the way from a connection to WSGI."""

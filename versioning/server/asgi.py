@@ -1,0 +1,78 @@
+"""Bodies under an ASGI server of another make: received with the same limits as by `manage.py serve`."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any
+
+from asgiref.sync import ThreadSensitiveContext, sync_to_async
+from django.core.handlers.asgi import ASGIRequest
+
+from versioning.api.admission import (
+    REFUSAL,
+    TOO_LARGE,
+    Receive,
+    Refusal,
+    admission,
+    declared_length,
+    departure,
+    discard,
+    has_body,
+    received,
+)
+
+Scope = dict[str, Any]
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+def bodies_first(application: Application) -> Application:
+    """Receive the body of a request before Django does, which would wait for it as long as it takes."""
+
+    async def receiving(scope: Scope, receive: Receive, send: Send) -> None:
+        request = ASGIRequest(scope, io.BytesIO()) if scope["type"] == "http" else None
+        if request is None or not has_body(request):
+            await application(scope, receive, send)
+            return
+        async with ThreadSensitiveContext():
+            admitted = await sync_to_async(admission)(request)
+        if admitted is None:
+            await application(_with(scope, b""), _given(b"", _never), send)
+            await discard(receive)
+            return
+        body = await received(receive, admitted, declared_length(request))
+        if not isinstance(body, Refusal):
+            await application(_with(scope, body), _given(body, partial(departure, receive)), send)
+            return
+        await application({**_with(scope, b""), REFUSAL: body}, _given(b"", _never), send)
+        if body in TOO_LARGE:
+            await discard(receive)
+
+    return receiving
+
+
+def _with(scope: Scope, body: bytes) -> Scope:
+    """Return the scope of a request whose body is there as a whole."""
+    headers = [one for one in scope["headers"] if one[0] not in {b"content-length", b"transfer-encoding"}]
+    return {**scope, "headers": [*headers, (b"content-length", str(len(body)).encode())]}
+
+
+def _given(body: bytes, then: Receive) -> Receive:
+    """Return what gives out the body, and afterwards whatever else comes."""
+    messages = iter([{"type": "http.request", "body": body, "more_body": False}])
+
+    async def give() -> Mapping[str, Any]:
+        for message in messages:
+            return message
+        return await then()
+
+    return give
+
+
+async def _never() -> Mapping[str, Any]:
+    """Wait: nothing more is asked of a client whose body was not taken."""
+    await asyncio.Event().wait()
+    raise AssertionError

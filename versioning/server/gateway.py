@@ -1,0 +1,200 @@
+"""From a connection to the WSGI application and back, with no thread that waits for a client.
+
+Granian's own WSGI interface calls the application as soon as the head of a request is there, and
+whoever reads the body then blocks a thread for as long as the client likes: nothing can interrupt
+that. So its ASGI interface is used here, where a body is awaited and can be given up; the
+application runs in threads all the same, the first of which is the one in which granian calls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import logging
+import sys
+from collections.abc import Callable, Coroutine, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from typing import Any, Final
+from urllib.parse import unquote_to_bytes
+
+from django.core.handlers.wsgi import WSGIRequest
+
+from versioning.api.admission import (
+    REFUSAL,
+    TOO_LARGE,
+    Admission,
+    Refusal,
+    admission,
+    declared_length,
+    departure,
+    discard,
+    received,
+)
+
+logger = logging.getLogger(__name__)
+
+Environ = dict[str, Any]
+Application = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
+
+EVENT_STREAM: Final = "text/event-stream"
+_FAILED: Final = [("Content-Type", "application/json"), ("Cache-Control", "private, no-store")]
+_SAME_FOR_ALL: Final = {
+    "SCRIPT_NAME": "",
+    "SERVER_SOFTWARE": "granian",
+    "wsgi.version": (1, 0),
+    "wsgi.multithread": True,
+    "wsgi.multiprocess": True,
+    "wsgi.run_once": False,
+    "wsgi.input_terminated": True,
+}
+
+
+class Gateway:
+    """A WSGI application behind granian's ASGI interface.
+
+    Requests without a body are answered in the thread in which they come. One with a body is given
+    back to the event loop until the whole body is there, and answered in a thread of this pool, as
+    are streams; so they never stand in the way of reads.
+    """
+
+    def __init__(self, application: Application, loop: asyncio.AbstractEventLoop, threads: int) -> None:
+        self._application = application
+        self._loop = loop
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="body")
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def take(self, watcher: Any) -> None:
+        """Take a request from granian, which expects that nothing is raised."""
+        try:
+            self._take(watcher.scope, watcher.proto)
+        except BaseException:
+            logger.exception("a request could not be taken")
+            watcher.done()
+
+    def _take(self, scope: dict[str, Any], proto: Any) -> None:
+        environ = environ_of(scope)
+        if environ.get("CONTENT_LENGTH", "0") == "0" and "HTTP_TRANSFER_ENCODING" not in environ:
+            self._answer(environ, proto)
+            return
+        request = WSGIRequest(environ)
+        admitted, length = admission(request), declared_length(request)
+        if admitted is None:
+            self._answer(_with(environ, b""), proto)
+            self._soon(discard(proto.receive))
+        else:
+            self._soon(self._receive(environ, proto, admitted, length))
+
+    async def _receive(self, environ: Environ, proto: Any, admitted: Admission, length: int | None) -> None:
+        body = await received(proto.receive, admitted, length)
+        answer = self._threads.submit(self._answer, _with(environ, body), proto)
+        if body in TOO_LARGE:
+            await asyncio.wrap_future(answer)
+            await discard(proto.receive)
+
+    def _answer(self, environ: Environ, proto: Any) -> None:
+        """Run the application in this thread and send what it answers."""
+        head: list[tuple[str, list[tuple[str, str]]]] = []
+        try:
+            parts = self._application(environ, lambda *given: head.append(given[:2]))
+            status, headers = head[-1]
+            start = {"type": "http.response.start", "status": int(status[:3]), "headers": _as_bytes(headers)}
+            if getattr(parts, "streaming", False) and dict(headers).get("Content-Type") == EVENT_STREAM:
+                proto.send(start)
+                self._threads.submit(self._stream, proto, parts)
+                return
+            try:
+                body = b"".join(parts)
+            finally:
+                _close(parts)
+        except Exception:
+            logger.exception("the application failed outside of its own handling of faults")
+            start = {"type": "http.response.start", "status": 500, "headers": _as_bytes(_FAILED)}
+            body = (
+                b'{"error": "Something went wrong on the server; its log says what.", "code": "server_error"}'
+            )
+        proto.send(start)
+        proto.send({"type": "http.response.body", "body": body})
+
+    def _stream(self, proto: Any, parts: Iterable[bytes]) -> None:
+        """Send one part after the other, until there are no more or the client has gone."""
+        gone = asyncio.run_coroutine_threadsafe(departure(proto.receive), self._loop)
+        try:
+            for part in parts:
+                if gone.done():
+                    return
+                message = {"type": "http.response.body", "body": part, "more_body": True}
+                asyncio.run_coroutine_threadsafe(_sent(proto.send(message)), self._loop).result()
+            proto.send({"type": "http.response.body", "body": b""})
+        except Exception:
+            logger.exception("a stream broke off")
+        finally:
+            gone.cancel()
+            _close(parts)
+
+    def _soon(self, work: Coroutine[Any, Any, None]) -> None:
+        self._loop.call_soon_threadsafe(self._begin, work)
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)  # a loop itself keeps no task alive
+        task.add_done_callback(self._tasks.discard)
+
+
+def environ_of(scope: dict[str, Any]) -> Environ:
+    """Return the WSGI environment of an ASGI scope, without a body."""
+    path = scope["raw_path"]
+    environ = {
+        **_SAME_FOR_ALL,
+        "REQUEST_METHOD": scope["method"],
+        "PATH_INFO": (unquote_to_bytes(path) if b"%" in path else path).decode("latin-1"),
+        "QUERY_STRING": scope["query_string"].decode("latin-1"),
+        "REMOTE_ADDR": scope["client"][0],
+        "SERVER_NAME": scope["server"][0],
+        "SERVER_PORT": scope["server"][1],
+        "SERVER_PROTOCOL": f"HTTP/{scope['http_version']}",
+        "wsgi.url_scheme": scope["scheme"],
+        "wsgi.errors": sys.stderr,
+        "wsgi.input": io.BytesIO(),
+    }
+    for name, value in scope["headers"]:
+        if b"_" in name:  # it would pose as the header with a hyphen, which a proxy may have written
+            continue
+        variable, text = _variable(name), value.decode("latin-1")
+        if variable in environ:
+            text = f"{environ[variable]}{';' if variable == 'HTTP_COOKIE' else ','}{text}"
+        environ[variable] = text
+    return environ
+
+
+def _with(environ: Environ, body: bytes | Refusal) -> Environ:
+    """Add a body that is there as a whole, or why there is none."""
+    content = body if isinstance(body, bytes) else b""
+    environ.pop("HTTP_TRANSFER_ENCODING", None)
+    environ |= {"wsgi.input": io.BytesIO(content), "CONTENT_LENGTH": str(len(content))}
+    return environ if isinstance(body, bytes) else {**environ, REFUSAL: body}
+
+
+@lru_cache(maxsize=512)
+def _variable(header: bytes) -> str:
+    name = header.decode("latin-1").upper().replace("-", "_")
+    return name if name in {"CONTENT_TYPE", "CONTENT_LENGTH"} else f"HTTP_{name}"
+
+
+def _as_bytes(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
+    return [(_encoded(name), value.encode("latin-1")) for name, value in headers]
+
+
+@lru_cache(maxsize=512)
+def _encoded(name: str) -> bytes:
+    return name.encode("latin-1")
+
+
+async def _sent(sending: Any) -> None:
+    await sending
+
+
+def _close(parts: Iterable[bytes]) -> None:
+    close = getattr(parts, "close", None)
+    if close is not None:
+        close()

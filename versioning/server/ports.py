@@ -1,0 +1,64 @@
+"""The address that a service listens on: nobody else may have it."""
+
+from __future__ import annotations
+
+import errno
+import socket
+import sys
+from typing import Final
+
+_HIGHEST: Final = 65535
+
+
+class Unusable(Exception):
+    """The address cannot be listened on; the message is a sentence."""
+
+
+def parse(bind: str) -> tuple[str, int]:
+    """Return the address and the port of `--bind`; raises `Unusable`."""
+    host, _, port = bind.rpartition(":")
+    if not host or not (port.isascii() and port.isdigit()) or int(port) > _HIGHEST:
+        raise Unusable(f"--bind must look like 127.0.0.1:8000, not {bind!r}")
+    try:
+        found = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise Unusable(f"--bind: no address is known for {host}") from None
+    address = found[0][4]
+    return str(address[0]), int(address[1])
+
+
+def claim(address: str, port: int) -> socket.socket:
+    """Return a socket that keeps everybody else from listening there, for as long as it is open.
+
+    Workers share their port by SO_REUSEPORT, which lets a second service in without a word: each
+    would get half of the requests. So the port is bound without it first, which fails where anybody
+    has it, and shared afterwards, which the next one who claims it does not do. Raises `Unusable`.
+    """
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    held = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        # Connections of a service that has just ended are no hindrance, one that still listens is.
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind((address, port))
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
+        if sys.platform == "linux":
+            held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        else:  # elsewhere what is bound stays unusable, and granian's workers have one socket together
+            held.close()
+    except OSError as fault:
+        held.close()
+        raise Unusable(_sentence(fault, address, port)) from fault
+    return held
+
+
+def _sentence(fault: OSError, address: str, port: int) -> str:
+    where = f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+    match fault.errno:
+        case errno.EADDRINUSE:
+            return f"{where} is taken: another program listens there. Choose another port with --bind."
+        case errno.EACCES:
+            return f"{where} may not be listened on by this user: choose a port from 1024 on with --bind."
+        case errno.EADDRNOTAVAIL:
+            return f"{where} cannot be listened on: {address} is no address of this machine."
+        case _:
+            return f"{where} cannot be listened on: {fault.strerror}."

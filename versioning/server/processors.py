@@ -1,0 +1,134 @@
+"""Which processor a worker keeps to; docs/decisions/0010 says why it does."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+LOOK: Final = 0.1
+"""Seconds for which processors are watched before the first choice."""
+
+PERIOD: Final = 5.0
+"""Seconds for which they are watched before another one."""
+
+CROWDED: Final = 0.3
+"""The share of a processor that others may take before a worker looks for a better one."""
+
+BETTER: Final = 0.2
+"""How much less busy that one has to be."""
+
+READINESS: Final = 0.5
+"""The probability of moving then: workers that move at once, out of each other's way, meet again."""
+
+_STAT: Final = Path("/proc/stat")
+_GROUPS: Final = Path("/proc/self/cgroup")
+_LIMITS: Final = Path("/sys/fs/cgroup")
+
+Busy = Mapping[int, float]
+"""Of each processor, the seconds for which it has worked so far."""
+
+
+class Processors:
+    """The processors among which workers choose; none where they are to stay unbound."""
+
+    def __init__(self, order: Sequence[int]) -> None:
+        self.order = list(order)
+        self._kept: int | None = None
+        self._since = self._own = 0.0
+        self._busy: Busy = {}
+
+    @classmethod
+    def found(cls, wish: str) -> Processors:
+        """Return those of this machine, the least busy first.
+
+        `wish` is `on`, `off` or `auto`, which leaves a process alone that was given a part of the
+        machine: whoever did that had a plan, and others may have been given the same part.
+        """
+        if wish == "off" or not hasattr(os, "sched_setaffinity") or not _STAT.exists():
+            return cls([])
+        allowed = os.sched_getaffinity(0)
+        if wish == "auto" and (len(allowed) < (os.cpu_count() or 1) or _has_quota()):
+            return cls([])
+        before = busy()
+        time.sleep(LOOK)
+        worked = shares(before, busy(), LOOK)
+        # Of equally busy ones any will do, so that several services seldom begin with the same.
+        return cls(sorted(allowed, key=lambda one: (worked.get(one, 0), random.random())))  # noqa: S311
+
+    def take(self, worker: int, workers: int) -> None:
+        """Bind this process, the worker of this number counted from 1, to a processor.
+
+        Each worker has processors of its own to move between, as far as there are enough of them.
+        """
+        if self.order:
+            first = (worker - 1) % len(self.order)
+            self.order = self.order[first::workers]
+            self._keep_to(self.order[0])
+
+    def reconsider(self) -> None:
+        """Move to another processor, when this one has been shared for a while and another is freer."""
+        seconds = time.monotonic() - self._since
+        if self._kept is None or seconds < PERIOD:
+            return
+        others = {
+            one: share for one, share in shares(self._busy, busy(), seconds).items() if one in self.order
+        }
+        own = (time.process_time() - self._own) / seconds
+        self._note()
+        if self._kept in others:
+            target = better({**others, self._kept: others[self._kept] - own}, self._kept)
+            if target is not None and random.random() < READINESS:  # noqa: S311
+                self._keep_to(target)
+
+    def _keep_to(self, processor: int) -> None:
+        for thread in Path("/proc/self/task").iterdir():
+            try:
+                os.sched_setaffinity(int(thread.name), {processor})
+            except ProcessLookupError:  # it has ended since
+                continue
+            except OSError:  # the processor is not ours any more: the system may choose
+                self._kept = None
+                return
+        self._kept = processor
+        self._note()
+
+    def _note(self) -> None:
+        self._since, self._busy, self._own = time.monotonic(), busy(), time.process_time()
+
+
+def better(others: Mapping[int, float], kept: int) -> int | None:
+    """Return the processor to move to, None to stay; `others` is how busy others keep each of them."""
+    target = min(others, key=lambda one: others[one])
+    if others[kept] < CROWDED or others[target] > others[kept] - BETTER:
+        return None
+    return target
+
+
+def shares(before: Busy, after: Busy, seconds: float) -> dict[int, float]:
+    """Return for which share of so many seconds each processor has worked."""
+    return {one: (after[one] - before[one]) / seconds for one in before.keys() & after.keys()}
+
+
+def busy() -> Busy:
+    """Return how long each processor of the machine has worked."""
+    lines = (line.split() for line in _STAT.read_text().splitlines())
+    tick = os.sysconf("SC_CLK_TCK")
+    # user, nice, system, idle, iowait, irq, softirq, steal
+    return {
+        int(name[3:]): (sum(map(int, times[:3])) + sum(map(int, times[5:8]))) / tick
+        for name, *times in lines
+        if name.startswith("cpu") and name != "cpu"
+    }
+
+
+def _has_quota() -> bool:
+    """Say whether this process may use less of its processors than all of their time."""
+    groups = _GROUPS.read_text() if _GROUPS.exists() else ""
+    own = [line.removeprefix("0::/") for line in groups.splitlines() if line.startswith("0::/")]
+    files = [_LIMITS / "cpu/cpu.cfs_quota_us", *(_LIMITS / group / "cpu.max" for group in ["", *own])]
+    limits = [file.read_text().split()[0] for file in files if file.is_file()]
+    return any(limit not in {"max", "-1"} for limit in limits)
