@@ -13,7 +13,7 @@ Shown: TypeAlias = "str | Mapping[str, Shown] | list[Shown]"
 
 MAX_SEGMENTS = 32
 """How many segments the name of a control may have; the deepest of a form has a good dozen."""
-MAX_CONTROLS = 8_000
+MAX_CONTROLS = 6_000
 """How many controls may be posted: all of them are shown again when something is wrong."""
 
 
