@@ -209,7 +209,10 @@ def _words_of(entry: AuditEntry) -> str:
 
 def _detail_of(entry: AuditEntry) -> str:
     describe = DETAILS.get(entry.action)
-    return describe(entry.detail) if describe else str(entry.detail.get("label", ""))
+    if describe is not None:
+        return describe(entry.detail)
+    released = " (released)" if entry.detail.get("released") else ""
+    return f"{entry.detail.get('label', '')}{released}"
 
 
 def _is_uuid(text: str) -> bool:

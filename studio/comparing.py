@@ -125,5 +125,6 @@ class ComparePage(Comparing):
         for version in versions:
             entry = entry_of(resource, version, labels.get(version.version_id, ()), None)
             state = "" if entry.state is State.HISTORICAL else entry.state.value
-            about: list[Any] = [state, *entry.labels, subject_of(version.change_message)[:60]]
+            labels_of_entry = (label.name for label in entry.labels)
+            about: list[Any] = [state, *labels_of_entry, subject_of(version.change_message)[:60]]
             yield version.version_id, " · ".join([entry.title, *filter(None, about)])

@@ -208,25 +208,33 @@ class LabelsPage(VersionPage):
 
     def post(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
         """Do it, and show the version again."""
-        name = request.POST.get("name", "").strip()
-        does_remove = request.POST.get("action") == "remove"
+        name, action = request.POST.get("name", "").strip(), request.POST.get("action")
+        # A label that is moved stays as it is unless the switch is on.
+        wanted = action == "release" or "released" in request.POST or None
+        released = False if action == "withdraw" else wanted
         try:
-            said = self.remove(name) if does_remove else self.put(name, version)
+            said = self.remove(name) if action == "remove" else self.put(name, version, released=released)
         except EditConflict:
             return self.seen_too_late()
-        except Invalid as fault:
-            return self.show(status=400, label_typed=name, label_fault=fault.issues[0].message)
+        except Invalid as refused:
+            fault = "; ".join(issue.message for issue in refused.issues)
+            return self.show(status=400, label_typed=name, label_fault=fault, label_released=wanted)
         return self.go(self.address("version", version), said)
 
-    def put(self, name: str, version_id: str) -> str:
-        """Set or move a label and return what to say about it."""
+    def put(self, name: str, version_id: str, *, released: bool | None) -> str:
+        """Set, move or release a label and return what to say about it."""
         fault = ids.label_fault(name)
         if fault is not None:
             raise Invalid.field("name", fault)
         before = self.found().labels.select_related("version").filter(name=name).first()
-        self.collection.label(self.resource_id, name, version_id, by=self.caller, expect=self.expected)
-        came_from = "" if before is None else f" It was at {reference_to(before.version)} before."
-        return f"The label {name} is set.{came_from}"
+        _, label = self.collection.label(
+            self.resource_id, name, version_id, released=released, by=self.caller, expect=self.expected
+        )
+        came_from = before.version if before is not None and str(before.version_id) != version_id else None
+        said = f"The label {name} is set and released." if label.released else f"The label {name} is set."
+        if released is False:
+            said = f"The label {name} is released no more."
+        return f"{said} It was at {reference_to(came_from)} before." if came_from else said
 
     def remove(self, name: str) -> str:
         """Remove a label and return what to say about it."""

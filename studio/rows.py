@@ -118,8 +118,8 @@ def narrowed(resources: Resources, wanted: Wanted, caller: Caller) -> QuerySet[A
             | Q(~drafts, active_version__author__username=wanted.author)
         )
     if wanted.label:
-        own = Q(labels__version=F("active_version"))
-        resources = resources.filter(drafts | own, labels__name=wanted.label)
+        live = Q(labels__version=F("active_version")) | Q(labels__released=True)
+        resources = resources.filter(drafts | live, labels__name=wanted.label)
     if wanted.state:
         resources = _in_state(resources, wanted.state, drafts)
     return matching(resources, wanted.text, caller)
@@ -131,10 +131,11 @@ def rows_of(kind: StudioKind, resources: Iterable[VersionedResource], caller: Ca
     by_id = {resource.pk: resource for resource in resources}
     labels: dict[str, list[str]] = defaultdict(list)
     found = kind.collection.label_model.objects.filter(resource_id__in=by_id)
-    for resource_id, name, version_id in found.values_list("resource_id", "name", "version_id"):
-        resource = by_id[resource_id]
-        if _reads_drafts(caller, resource) or str(version_id) == resource.active_id:
-            labels[resource_id].append(name)
+    for label in found:
+        resource = by_id[label.resource_id]
+        is_live = label.released or str(label.version_id) == resource.active_id
+        if is_live or _reads_drafts(caller, resource):
+            labels[resource.pk].append(label.name)
     return [
         Row(
             summary=summary_of(

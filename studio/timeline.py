@@ -9,7 +9,7 @@ from typing import Any, Final
 from django.db.models import Q, QuerySet
 
 from versioning.api.paging import placed
-from versioning.models import VersionedResource
+from versioning.models import VersionedResource, VersionLabel
 from versioning.selectors import State
 from versioning.snapshots import Snapshot, title_of
 
@@ -22,7 +22,7 @@ class Entry:
 
     version: Snapshot
     state: State
-    labels: Sequence[str] = ()
+    labels: Sequence[VersionLabel] = ()
     previous: Snapshot | None = None
     """The version before it in time."""
 
@@ -75,19 +75,19 @@ class Timeline:
 def entry_of(
     resource: VersionedResource,
     version: Snapshot,
-    labels: Sequence[str],
+    labels: Sequence[VersionLabel],
     previous: Snapshot | None,
 ) -> Entry:
     """Return a version with what the resource says about it."""
     return Entry(version=version, state=resource.state_of(version), labels=labels, previous=previous)
 
 
-def labels_of(resource: VersionedResource, versions: Sequence[Snapshot]) -> dict[str, list[str]]:
-    """Return the names of the labels that versions carry, by the id of the version."""
+def labels_of(resource: VersionedResource, versions: Sequence[Snapshot]) -> dict[str, list[VersionLabel]]:
+    """Return the labels that versions carry, by the id of the version."""
     ids = [version.version_id for version in versions if not version.read_only]
-    found: dict[str, list[str]] = {}
-    for name, version_id in resource.labels.filter(version_id__in=ids).values_list("name", "version_id"):
-        found.setdefault(str(version_id), []).append(name)
+    found: dict[str, list[VersionLabel]] = {}
+    for label in resource.labels.filter(version_id__in=ids):
+        found.setdefault(str(label.version_id), []).append(label)
     return found
 
 

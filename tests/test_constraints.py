@@ -24,6 +24,7 @@ from versioning.models import (
     ApiKey,
     AuditEntry,
     BlockReference,
+    Favorite,
     Invitation,
     Membership,
     PromptBlock,
@@ -128,6 +129,7 @@ BREACHES: dict[str, Breach] = {
     "invitation_digest_unique": lambda: insert_copies(rows_of(Invitation), username="nora"),
     "invitation_pending_once": lambda: insert_copies(rows_of(Invitation), digest="another"),
     "invitation_role_known": lambda: rewrite(rows_of(Invitation), role="emperor"),
+    "favorite_once_per_person": lambda: insert_copies(rows_of(Favorite)),
     "membership_once_per_workspace": lambda: insert_copies(rows_of(Membership)),
     "membership_role_known": lambda: rewrite(rows_of(Membership, user__username="vera"), role="emperor"),
     "sub_agent_reference_once": lambda: insert_copies(rows_of(SubAgentReference)),
@@ -175,7 +177,7 @@ def constraints() -> dict[str, Named]:
 
 @pytest.fixture
 def rows(cast: Cast) -> None:
-    """Two agents and two blocks, all with two versions and a label; an agent that refers to both; lena."""
+    """Two agents and two blocks, all with two versions and a label; a favorite that refers to both; lena."""
     for kind in (AGENTS, PROMPT_BLOCKS):
         for resource_id in ("writer", "other"):
             record = kind.make(cast.alice, resource_id, autoPublish=True)
@@ -185,6 +187,7 @@ def rows(cast: Cast) -> None:
     reference = {"type": "prompt_block_ref", "id": "writer"}
     AGENTS.make(cast.alice, "lead", instructions=[reference], agents={"writer": {}})
     installed.editor().invitation.invite("acme", "lena", Role.VIEWER)
+    assert cast.alice.put(AGENTS.url("lead", "favorite")).status == 200
 
 
 def test_every_constraint_of_the_models_is_broken_here() -> None:

@@ -158,6 +158,33 @@ def test_a_viewer_learns_nothing_of_what_a_draft_refers_to(cast: Cast, target: K
     assert dependents(cast.vera, target, status="draft") == ([], 0)
 
 
+def test_a_dependent_whose_drafts_one_may_not_read_is_judged_by_what_is_published_of_it(cast: Cast) -> None:
+    AGENTS.make(cast.alice, "target", visibility="public", autoPublish=True)
+    user_of(AGENTS, cast.alice, "stopping", visibility="public", name="Live name")
+    AGENTS.save(cast.alice, "stopping", name="Draft name", agents=None)
+    AGENTS.make(cast.alice, "starting", visibility="public", autoPublish=True)
+    AGENTS.save(cast.alice, "starting", **reference(AGENTS))
+    user_of(AGENTS, cast.alice, "unpublished", published=False)
+    user_of(AGENTS, cast.alice, "private")
+    assert dependents(cast.edgar, AGENTS, status="draft") == (["private", "starting", "unpublished"], 0)
+    assert dependents(cast.vera, AGENTS, status="draft") == (["private", "stopping"], 0)
+    assert dependents(cast.charlie, AGENTS, status="draft") == (["stopping"], 1)
+    named = cast.vera.get(AGENTS.url("target", "dependents"), status="draft").body["dependents"]
+    assert {"id": "stopping", "name": "Live name"} in named
+
+
+def test_what_a_released_label_serves_counts_as_published(cast: Cast, target: Kind) -> None:
+    labelled = user_of(target, cast.alice, "lead", published=False, name="Labelled")["latestVersionId"]
+    AGENTS.save(cast.alice, "lead", "no more", name="Live", agents=None, autoPublish=True)
+    label = AGENTS.url("lead", "labels", "next")
+    for released, named in ((False, []), (True, [{"id": "lead", "name": "Labelled"}])):
+        cast.alice.put(label, {"versionId": labelled, "released": released})
+        for status in ("published", "draft"):
+            answer = cast.vera.get(target.url("target", "dependents"), status=status)
+            assert answer.body["dependents"] == named
+    assert dependents(cast.edgar, target, status="draft") == ([], 0)
+
+
 def test_a_public_dependent_is_named_to_everybody_who_reads_the_target(cast: Cast) -> None:
     AGENTS.make(cast.alice, "target", visibility="public", autoPublish=True)
     user_of(AGENTS, cast.alice, "open", visibility="public")

@@ -102,6 +102,8 @@ RESERVED = [
     "clone",
     "generate",
     "stream",
+    "favorite",
+    "change-request",
 ]
 
 ENCODED = {

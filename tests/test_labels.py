@@ -50,6 +50,7 @@ def test_setting_a_label_answers_the_one_label(cast: Cast, kind: Kind) -> None:
         "versionId": first,
         "versionNumber": 1,
         "kind": "custom",
+        "released": False,
         "updatedAt": answer.body["updatedAt"],
         "updatedBy": "paula",
     }

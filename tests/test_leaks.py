@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.test import Client
@@ -17,6 +20,7 @@ from tests.support.calls import (
     DRAFTS,
     PUBLISHED_WORDS,
     READ,
+    SAY,
     SECRETS,
     STREAMS,
     Call,
@@ -24,6 +28,8 @@ from tests.support.calls import (
     calls_of,
     make_history,
 )
+from tests.support.override_files import define
+from tests.support.people import give_role, key_of, person
 
 VOLATILE = {"X-Request-ID"}
 
@@ -237,6 +243,66 @@ def test_a_viewer_who_becomes_an_editor_is_not_told_that_nothing_changed(cast: C
     tag = cast.vera.get(kind.url("writer")).tag
     answer = cast.edgar.request("GET", kind.url("writer"), if_none_match=tag)
     assert (answer.status, answer.body["hasDraft"]) == (200, True)
+
+
+NAMED = [
+    ("GET {url}?versionId={draft}", None),
+    ("GET {url}?versionId={historical}", None),
+    ("GET {url}?label=first", None),
+    ("GET {url}?label=latest", None),
+    ("GET {url}/versions/{draft}", None),
+    ("GET {url}/versions/compare?from={published}&to={draft}", None),
+    ("GET {url}/versions/compare?from={draft}&to={published}", None),
+    ("POST {url}/export?versionId={draft}", None),
+    ("POST {url}/export?label=first", None),
+    ("POST {url}/clone?versionId={draft}", {"newId": "copy"}),
+    ("POST {url}/clone?label=first", {"newId": "copy"}),
+    ("GET {served}?versionId={draft}", None),
+    ("GET {served}?label=first", None),
+    ("GET {served}?label=latest", None),
+    ("POST {served}/generate?versionId={draft}", SAY),
+    ("POST {served}/generate?label=first", SAY),
+]
+
+
+@pytest.mark.parametrize(("line", "body"), NAMED)
+def test_a_stranger_cannot_tell_versions_and_labels_of_a_public_agent_from_unknown_ones(
+    cast: Cast, line: str, body: dict[str, Any] | None
+) -> None:
+    history = make_history(AGENTS, cast.alice, visibility="public")
+    unknown = replace(history, draft=str(uuid4()), historical=str(uuid4()))
+    person("lena")
+    person("wanda", elsewhere="viewer", acme="admin")
+    there = Call("there", line, READ, body)
+    missing = Call("missing", line.replace("first", "unknown").replace("latest", "unknown"), READ, body)
+    strangers = (cast.charlie, key_of("charlie", workspace="elsewhere"), key_of("lena"))
+    for api in strangers:
+        answer = there.send(api, AGENTS, history)
+        assert (answer.status, answer.code) == (404, "not_found")
+        assert seen(answer) == seen(missing.send(api, AGENTS, unknown))
+    for api in (cast.vera, key_of("alice", workspace="acme", role="viewer")):
+        assert there.send(api, AGENTS, history).status == 403
+    outside = key_of("wanda", workspace="elsewhere")  # who is a member of acme, by other keys
+    assert seen(there.send(outside, AGENTS, history)) == seen(missing.send(outside, AGENTS, unknown))
+
+
+@pytest.mark.parametrize("source", ["database", "code"])
+def test_nor_those_of_the_override_of_a_public_agent_in_code(
+    cast: Cast, settings: Any, tmp_path: Path, source: str
+) -> None:
+    if source == "code":
+        define(settings, tmp_path)
+    else:
+        settings.EDITOR_FRAMEWORK = "tests.support.code.framework"
+    give_role("alice", "default", "admin")
+    version = AGENTS.make(cast.alice, "answers", "override", autoPublish=True)["latestVersionId"]
+    draft = AGENTS.save(cast.alice, "answers", "draft")["latestVersionId"]
+    cast.alice.put(AGENTS.url("answers", "labels", "next"), {"versionId": draft})
+    for address in (AGENTS.url("answers"), "/agents/answers"):
+        for query in ({"versionId": draft}, {"label": "next"}, {"label": "latest"}):
+            answer = cast.charlie.get(address, **query)
+            assert seen(answer) == seen(cast.charlie.get(address, label="unknown")), query
+        assert cast.charlie.get(address, versionId=version).status == 200
 
 
 # Versions of other resources

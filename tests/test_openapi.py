@@ -46,6 +46,7 @@ CONFLICTING = of_both_kinds(
 TAKING_A_BODY = [
     *CREATING,
     *of_both_kinds(["PATCH /stored/{kind}/{}", "PUT /stored/{kind}/{}/labels/{}"]),
+    "POST /stored/agents/{}/change-request",
     "POST /stored/agents/preview-instructions",
     *RUNS,
 ]

@@ -254,7 +254,7 @@ def test_only_readers_of_drafts_see_history(admin: Api, history: list[str]) -> N
     assert viewer.get("/agents/answers", versionId=history[0]).status == 403
     assert version(viewer, history[0], "activate", method="POST").status == 403
     stranger = key_of(person("stranger").username)
-    assert stranger.get("/agents/answers", versionId=history[0]).status == 403
+    assert stranger.get("/agents/answers", versionId=history[0]).status == 404
 
 
 def test_a_conflict_says_who_committed(admin: Api, repo: Repository, history: list[str]) -> None:
@@ -278,6 +278,7 @@ def test_the_computed_labels_name_the_commit(admin: Api, history: list[str]) -> 
         "versionId": history[2],
         "versionNumber": 3,
         "kind": "computed",
+        "released": False,
         "updatedAt": "2026-01-01T12:00:02.000Z",
         "updatedBy": "Ann Author",
     }

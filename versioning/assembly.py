@@ -68,6 +68,7 @@ class Candidate:
     active_version_id: str | None
     selector: Selector
     policy: Blocks
+    is_live: bool
     workspace_id: str
     fallback: Notice | None = None
 
@@ -86,6 +87,7 @@ class Candidate:
             active_version_id=agent.active_id,
             selector=resolved.selector,
             policy=_policy(resolved),
+            is_live=resolved.is_live,
             workspace_id=agent.workspace_id,
             fallback=resolved.fallback,
         )
@@ -116,6 +118,7 @@ class Candidate:
             selector=selector,
             policy=_policy(override) if override else Blocks.LIVE,
             workspace_id=workspace_id,
+            is_live=override.is_live if override else True,
         )
 
     def needs_grant(self, block: FoundBlock) -> bool:
@@ -222,10 +225,9 @@ def _is_stored_version(version_id: str | None) -> bool:
 
 
 def _policy(resolved: Resolved[Agent]) -> Blocks:
-    if resolved.selector.status is Status.DRAFT or resolved.selector.label == "latest":
+    if resolved.selector.asks_for_draft:
         return Blocks.DRAFTS
-    is_active = resolved.version.version_id == resolved.resource.active_id
-    return Blocks.LIVE if is_active else Blocks.READABLE
+    return Blocks.LIVE if resolved.is_live else Blocks.READABLE
 
 
 def _is_own(candidate: Candidate, caller: Caller) -> bool:
@@ -255,6 +257,7 @@ def _build(candidate: Candidate, evaluation: Evaluation, texts: Texts) -> Resolv
         metadata=candidate.metadata,
         resolved_version_id=candidate.version_id,
         active_version_id=candidate.active_version_id,
+        is_live=candidate.is_live,
         selector=candidate.selector,
         fallback=candidate.fallback,
         warnings=(

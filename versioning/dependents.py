@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any
 
-from django.db.models import Q
+from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, When
 
 from versioning.access import Caller, Right
 from versioning.config import Config, referenced_agents, referenced_tools
 from versioning.errors import Invalid, Issue
 from versioning.instructions import referenced_blocks
-from versioning.models import Agent, PromptBlock, SubAgentReference, Visibility
+from versioning.models import (
+    Agent,
+    AgentLabel,
+    BlockReference,
+    PromptBlock,
+    SubAgentReference,
+    Visibility,
+)
+from versioning.models.versioned import within
 from versioning.overrides import code_config, not_applied
 from versioning.registry import Registry
 from versioning.selectors import Status
 from versioning.served import Notice
-
-POINTERS: Final = {Status.PUBLISHED: "active_version", Status.DRAFT: "latest_version"}
-"""Which version of an agent says whom it refers to."""
+from versioning.snapshots import Snapshot
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,26 +45,26 @@ def dependents_of(
     caller: Caller,
     beside: Sequence[Agent] = (),
 ) -> Dependents:
-    """Return the agents whose published (or latest) version refers directly to the target.
+    """Return the agents that refer directly to the target in what is live of them, or in their drafts.
 
-    Whoever may not read a draft learns nothing of what it refers to; hidden ones are counted
-    only for a public target. Of agents that code defines, the code says whom they delegate to;
-    `beside` are their overrides of which something other than a row says what they refer to.
+    Live are the published version and those under released labels. An agent whose drafts the caller
+    may not read is judged by what is live, whatever the status. Hidden ones are counted only for a
+    public target. Of agents that code defines, the code says whom they delegate to; `beside` are
+    their overrides of which something other than a row says what they refer to.
     """
-    pointer = POINTERS[status]
-    relation = "sub_agents" if isinstance(target, Agent) else "blocks"
-    agents = Agent.objects.filter(**{f"{pointer}__{relation}__target_id": target.pk})
+    references: Any = SubAgentReference if isinstance(target, Agent) else BlockReference
+    found = references.objects.filter(target_id=target.pk)
+    versions = found.values("version_id")
+    agents = Agent.objects.filter(pk__in=found.values("version__resource_id"))
     if isinstance(target, Agent):
         agents = agents.exclude(pk=target.pk).exclude(pk__in=code.agents)
-    agents = agents.exclude(pk__in=[agent.pk for agent in beside])
-    drafts = status is not Status.PUBLISHED
-    readable = agents.drafts_readable_by(caller) if drafts else agents.readable_by(caller, code)
+    condition, name = _reference_that_counts(versions, status, caller)
+    agents = agents.exclude(pk__in=[agent.pk for agent in beside]).filter(condition)
     in_code = _code_dependents(target, code)
-    named = dict(readable.values_list("id", f"{pointer}__name"))
-    named |= dict.fromkeys(in_code & code.readable_by(caller).keys(), "")
-    if status is Status.PUBLISHED or caller.may(Right.READ_DRAFTS, code.workspace_id):
-        overriding = {agent.pk for agent in beside if _refers(agent, target, status)}
-        named |= dict.fromkeys(overriding & code.readable_by(caller).keys(), "")
+    judged = status if caller.may(Right.READ_DRAFTS, code.workspace_id) else Status.PUBLISHED
+    overriding = _overrides_that_refer(target, judged, beside, versions) if beside else set()
+    named = dict(agents.readable_by(caller, code).values_list("id", name))
+    named |= dict.fromkeys((in_code | overriding) & code.readable_by(caller).keys(), "")
     named |= {agent_id: agent.name for agent_id, agent in code.agents.items() if agent_id in named}
     hidden = 0
     if isinstance(target, Agent) and target.visibility_by(code) == Visibility.PUBLIC:
@@ -66,9 +72,35 @@ def dependents_of(
     return Dependents(readable=sorted(named.items()), hidden_count=hidden)
 
 
-def _refers(override: Agent, target: Agent | PromptBlock, status: Status) -> bool:
-    version = override.active if status is Status.PUBLISHED else override.latest
-    return version is not None and any(target.pk == found for _, found in referenced_blocks(version.config))
+def _reference_that_counts(versions: QuerySet[Any], status: Status, caller: Caller) -> tuple[Q, Case]:
+    """Return the condition that one of the versions counts for its agent, and the name in that version."""
+    released = AgentLabel.objects.filter(resource=OuterRef("pk"), released=True, version__in=versions)
+    active = Q(active_version__in=versions)
+    live = active | Q(Exists(released))
+    live_name = Case(
+        When(active, then=F("active_version__name")),
+        default=Subquery(released.values("version__name")[:1]),
+    )
+    if status is Status.PUBLISHED:
+        return live, live_name
+    drafts = within("workspace_id", caller.scope(Right.READ_DRAFTS))
+    condition = (drafts & Q(latest_version__in=versions)) | (~drafts & live)
+    return condition, Case(When(drafts, then=F("latest_version__name")), default=live_name)
+
+
+def _overrides_that_refer(
+    target: Agent | PromptBlock, status: Status, beside: Sequence[Agent], versions: QuerySet[Any]
+) -> set[str]:
+    """Return the overrides kept as files that refer to the target, judged as rows are."""
+    if status is Status.DRAFT:
+        return {agent.pk for agent in beside if _refers(agent.latest, target)}
+    labels = AgentLabel.objects.filter(resource__in=[agent.pk for agent in beside], released=True)
+    released = labels.filter(version__in=versions).values_list("resource_id", flat=True)
+    return {agent.pk for agent in beside if agent.active and _refers(agent.active, target)} | set(released)
+
+
+def _refers(version: Snapshot, target: Agent | PromptBlock) -> bool:
+    return any(target.pk == found for _, found in referenced_blocks(version.config))
 
 
 def _code_dependents(target: Agent | PromptBlock, code: Registry) -> set[str]:

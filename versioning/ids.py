@@ -21,6 +21,8 @@ RESERVED_SEGMENTS = frozenset(
         "clone",
         "generate",
         "stream",
+        "favorite",
+        "change-request",
     }
 )
 

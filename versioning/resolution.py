@@ -5,13 +5,15 @@ The record routes, the served agent, export, clone and the studio all come throu
 
 from __future__ import annotations
 
+import datetime
 import uuid
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from versioning import ids
 from versioning.access import Caller, Right
 from versioning.errors import NotFound
-from versioning.models import VersionedResource
+from versioning.models import VersionedResource, VersionLabel
 from versioning.selectors import PUBLISHED, Selector, Status
 from versioning.served import Notice
 from versioning.snapshots import Snapshot
@@ -26,8 +28,25 @@ class Resolved(Generic[R]):
     resource: R
     version: Snapshot
     selector: Selector = PUBLISHED
+    label: VersionLabel | None = None
+    """The label that was asked for; None for one that is computed."""
     fallback: Notice | None = None
     warnings: tuple[Notice, ...] = ()
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it is served as published: the active version, or one asked for by a released label."""
+        return self._released_label is not None or self.version.version_id == self.resource.active_id
+
+    @property
+    def live_since(self) -> datetime.datetime | None:
+        """When somebody published or released it here; None when something else did, or nobody."""
+        released = self._released_label
+        return self.resource.published_since if released is None else released.updated_at
+
+    @property
+    def _released_label(self) -> VersionLabel | None:
+        return self.label if self.label is not None and self.label.released else None
 
 
 NEVER_PUBLISHED = Notice(
@@ -38,21 +57,37 @@ NEVER_PUBLISHED = Notice(
 def select(resource: R, selector: Selector, caller: Caller) -> Resolved[R]:
     """Return the version of a readable resource that the selector names.
 
-    Raises `NotFound` for a version, a label or a published version that is not there, and
-    `Forbidden` when the version is not the published one and the caller may not read drafts.
+    Raises `NotFound` for a version, a label or a published version that is not there. A version that
+    is neither the published one nor asked for by a released label needs the right to read drafts;
+    without it, raises as `require_drafts` does.
     """
     if resource.gone and selector.version_id is None:
         raise NotFound
-    version = _selected(resource, selector, caller)
+    if selector.asks_for_draft:
+        require_drafts(selector, caller, resource.workspace_id)
+    label = _label(resource, selector)
+    version = label.version if label else _selected(resource, selector)
     fallback = None
     if version is None and selector.status is Status.PUBLISHED:
         # Only readers of drafts get here: for others a resource without a published version is missing.
         version, fallback = resource.latest, NEVER_PUBLISHED
     if version is None:
         raise NotFound
-    if version.version_id != resource.active_id:
-        caller.require(Right.READ_DRAFTS, resource.workspace_id)
-    return Resolved(resource=resource, version=version, selector=selector, fallback=fallback)
+    found = Resolved(resource=resource, version=version, selector=selector, label=label, fallback=fallback)
+    if not found.is_live:
+        require_drafts(selector, caller, resource.workspace_id)
+    return found
+
+
+def require_drafts(selector: Selector, caller: Caller, workspace_id: str) -> None:
+    """Raise unless the caller may read drafts and history in the workspace.
+
+    Raises `Forbidden`; but `NotFound` for who is no member and names a version or a label: such a
+    caller must not learn which versions and labels there are of a public agent.
+    """
+    if selector.status is None and not caller.may(Right.READ, workspace_id):
+        raise NotFound
+    caller.require(Right.READ_DRAFTS, workspace_id)
 
 
 def find_version(resource: VersionedResource, version_id: str) -> Snapshot:
@@ -76,14 +111,21 @@ def _parsed(text: str) -> uuid.UUID:
     return parsed
 
 
-def _selected(resource: VersionedResource, selector: Selector, caller: Caller) -> Snapshot | None:
-    """Return the version that the selector names, or None."""
+def _label(resource: VersionedResource, selector: Selector) -> VersionLabel | None:
+    """Return the label that the selector names, if people have set one of this name."""
+    if selector.label is None or selector.label in ids.RESERVED_LABELS:
+        return None
+    label: VersionLabel | None = (
+        resource.labels.select_related("version__author").filter(name=selector.label).first()
+    )
+    return label
+
+
+def _selected(resource: VersionedResource, selector: Selector) -> Snapshot | None:
+    """Return the version that an id, a status or a computed label names, or None."""
     if selector.version_id is not None:
         return find_version(resource, selector.version_id)
-    if selector.status is Status.DRAFT or selector.label == "latest":
-        caller.require(Right.READ_DRAFTS, resource.workspace_id)
+    if selector.asks_for_draft:
         return resource.latest
-    if selector.status is Status.PUBLISHED or selector.label == "production":
-        return resource.active
-    label = resource.labels.select_related("version__author").filter(name=selector.label).first()
-    return None if label is None else label.version
+    is_published = selector.status is Status.PUBLISHED or selector.label == "production"
+    return resource.active if is_published else None

@@ -55,6 +55,11 @@ class Selector:
             return cls(version_id=named["versionId"])
         return cls(label=named["label"]) if "label" in named else PUBLISHED
 
+    @property
+    def asks_for_draft(self) -> bool:
+        """Whether it names the latest version, whichever that is."""
+        return self.status is Status.DRAFT or self.label == "latest"
+
     def as_dict(self) -> dict[str, str]:
         """Return the wire form, an object with one key."""
         if self.version_id is not None:

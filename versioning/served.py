@@ -44,6 +44,9 @@ class ResolvedAgent:
     resolved_version_id: str | None
     """None when no stored version takes part: the agent is as its code says."""
     active_version_id: str | None
+    is_live: bool
+    """Whether it is what published requests get: the active version, one that was asked for by a
+    released label, or the agent as its code says."""
     selector: Selector
     fallback: Notice | None = None
     warnings: tuple[Notice, ...] = ()

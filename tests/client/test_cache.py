@@ -240,6 +240,7 @@ REMOVALS = {
     "delete": lambda agent: agent.delete(),
     "unpublish": lambda agent: agent.unpublish(),
     "remove_label": lambda agent: agent.remove_label("tested"),
+    "withdraw_label": lambda agent: agent.set_label("tested", "v1", released=False),
     "delete_version": lambda agent: agent.delete_version("v1"),
 }
 
@@ -249,7 +250,8 @@ def test_what_this_client_removes_is_not_served_when_the_server_dies(
     connect: Clients, server: Misbehaving, remove: Any
 ) -> None:
     client = connect(server.url)
-    done = says(200, {"id": "writer", "success": True, "message": ""})
+    label = {"name": "tested", "versionId": "v1", "versionNumber": 1, "kind": "custom"}
+    done = says(200, {"id": "writer", "success": True, "message": "", **label})
     server.does(ONE, record(id="other"), done, hang_up)
     text(client)
     client.get_stored_agent("other").details()

@@ -338,10 +338,45 @@ class TestLabels:
         with pytest.raises(NotFound):
             stored.details(label="tested")
 
+    def test_a_released_label_is_read_with_the_key_of_a_viewer(
+        self, sort: Kind, stored: Any, viewer: Any
+    ) -> None:
+        draft = stored.update(**{sort.text: "two"}).latest_version_id
+        assert stored.set_label("next", draft).released is False
+        assert stored.set_label("next", draft, released=True).released is True
+        theirs = sort.get(viewer, stored.id)
+        assert sort.text_of(theirs.details(label="next")) == "two"
+        assert {one.name: one.released for one in theirs.list_labels().labels} == {
+            "production": False,
+            "next": True,
+        }
+        stored.set_label("next", draft, released=False)
+        with pytest.raises(Forbidden):
+            theirs.details(label="next")
+
     @pytest.mark.parametrize("impossible", ["", ".", ".."])
     def test_what_is_no_label_is_not_even_sent(self, stored: Any, impossible: str) -> None:
         with pytest.raises(ValidationFailed, match="name"):
             stored.remove_label(impossible)
+
+
+class TestFavorites:
+    """Agents that people mark."""
+
+    def test_a_favorite_is_marked_listed_and_unmarked(self, client: Any, viewer: Any, new_id: str) -> None:
+        made = client.create_stored_agent(id=new_id, name="Writer", instructions="one")
+        assert (made.is_favorited, made.favorite_count) == (False, 0)
+        stored = client.get_stored_agent(new_id)
+        base = stored.details()
+        marked = stored.favorite()
+        assert (marked.favorited, marked.favorite_count) == (True, 1)
+        assert (stored.details().is_favorited, stored.details().favorite_count) == (True, 1)
+        theirs = viewer.get_stored_agent(new_id).details()
+        assert (theirs.is_favorited, theirs.favorite_count) == (False, 1)
+        assert new_id in {one.id for one in client.iter_stored_agents(favorited_only=True)}
+        assert stored.update(description="x", base=base).favorite_count == 1
+        assert stored.unfavorite().favorite_count == 0
+        assert new_id not in {one.id for one in client.iter_stored_agents(favorited_only=True)}
 
 
 class TestLists:

@@ -148,6 +148,7 @@ class MemoryStore:
             metadata={},
             resolved_version_id=version,
             active_version_id=stored.active,
+            is_live=version == stored.active,
             selector=selector,
             fallback=fallback,
         )

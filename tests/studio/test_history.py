@@ -35,7 +35,7 @@ def test_the_timeline_tells_all_versions_newest_first(kind: Kind, history: Histo
     items = answer.context["items"]
     assert [item.entry.title for item in items] == ["Version 4", "Version 3", "Version 2", "Version 1"]
     assert [item.entry.state.value for item in items] == ["draft", "published", "historical", "historical"]
-    assert [item.entry.labels for item in items] == [(), ["stable"], (), ["first"]]
+    assert [[label.name for label in item.entry.labels] for item in items] == [[], ["stable"], [], ["first"]]
     assert "alice" in words_of(answer) and "Auto-saved after edit" in words_of(answer)
 
 
@@ -178,6 +178,36 @@ def test_a_label_is_set_moved_and_removed(cast: Cast, kind: Kind, history: Histo
         for row in cast.alice.get(kind.url("writer", "labels")).body["labels"]
     }
     assert labels == {"latest": 4, "production": 3, "first": 1, "stable": 4}
+
+
+def test_a_label_is_released_and_withdrawn(cast: Cast, kind: Kind, history: History) -> None:
+    paula = Visitor("paula")
+    for action, said, status in (
+        ({"name": "canary", "released": "true"}, "The label canary is set and released.", 200),
+        ({"name": "canary"}, "canary · released", 200),
+        ({"name": "canary", "action": "withdraw"}, "The label canary is released no more.", 403),
+        ({"name": "canary", "action": "release"}, "The label canary is set and released.", 200),
+    ):
+        tag = tag_on(paula.get(page_of(kind, "history")))
+        answer = paula.post(version_page(kind, history.draft, "labels"), tag=tag, **action)
+        assert said in words_of(answer)
+        assert cast.vera.get(kind.url("writer"), label="canary").status == status
+    assert "canary · released" in words_of(paula.get(page_of(kind, "history")))
+
+
+def test_why_a_label_cannot_be_released_is_said_beside_its_field(cast: Cast) -> None:
+    blocks = [{"type": "prompt_block_ref", "id": name} for name in ("rules", "missing")]
+    version = AGENTS.make(cast.alice, instructions=blocks)["latestVersionId"]
+    paula = Visitor("paula")
+    tag = tag_on(paula.get(version_page(AGENTS, version)))
+    page = version_page(AGENTS, version, "labels")
+    answer = paula.post(page, tag=tag, name="canary", released="true")
+    assert answer.status_code == 400
+    assert "'rules' does not exist; the prompt block 'missing'" in answer.context["label_fault"]
+    assert (
+        'name="released" value="true" aria-describedby="label-released-help" checked'
+        in answer.content.decode()
+    )
 
 
 @pytest.mark.parametrize("name", ["", "Latest", "latest", "42", "a b", "x" * 65])

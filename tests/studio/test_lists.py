@@ -136,6 +136,16 @@ def test_a_viewer_finds_nothing_by_what_only_a_draft_says(cast: Cast, three: Kin
     assert "Secretname" not in vera.get(KINDS[three].address("changelist")).markup
 
 
+def test_a_viewer_finds_what_carries_a_released_label(cast: Cast, three: Kind) -> None:
+    labels = three.url("changed", "labels")
+    [first] = [one for one in cast.alice.get(labels).body["labels"] if one["name"] == "first"]
+    vera = Window.of("vera")
+    for released, found in ((True, ["changed"]), (False, [])):
+        body = {"versionId": first["versionId"], "released": released}
+        assert cast.alice.put(f"{labels}/first", body).status == 200
+        assert named(vera.list(three, label="first")) == found
+
+
 def test_a_stranger_sees_what_is_public_and_live(cast: Cast, three: Kind) -> None:
     charlie = Window.of("charlie")
     assert charlie.list(three) == []

@@ -87,7 +87,8 @@ class Call:
     line: str
     right: str
     body: dict[str, Any] | None = None
-    success: int = 200
+    success: int | str = 200
+    """The status; with the code where what is allowed cannot be done."""
     agents_only: bool = False
 
     def __str__(self) -> str:
@@ -139,6 +140,8 @@ CALLS: Final = [
     Call("serving the label production", "GET {served}?label=production", READ, agents_only=True),
     Call("running the agent", "POST {served}/generate", READ, SAY, agents_only=True),
     Call("running the label stable", "POST {served}/generate?label=stable", READ, SAY, agents_only=True),
+    Call("marking a favorite", "PUT {url}/favorite", READ, agents_only=True),
+    Call("taking the mark away", "DELETE {url}/favorite", READ, agents_only=True),
     Call("reading the draft", "GET {url}?status=draft", DRAFTS),
     Call("reading the draft by id", "GET {url}?versionId={draft}", DRAFTS),
     Call("reading the label latest", "GET {url}?label=latest", DRAFTS),
@@ -175,6 +178,14 @@ CALLS: Final = [
     Call("deleting the draft version", "DELETE {url}/versions/{draft}", SAVE),
     Call("cloning the published version", "POST {url}/clone", SAVE, COPY, success=201),
     Call("cloning the draft", "POST {url}/clone?status=draft", SAVE, COPY, success=201),
+    Call(
+        "requesting a change",
+        "POST {url}/change-request",
+        SAVE,
+        {"instructions": "proposed"},
+        success="400 no_source_control",
+        agents_only=True,
+    ),
     Call("publishing the draft", "POST {url}/versions/{draft}/activate", PUBLISH),
     Call("publishing a historical version", "POST {url}/versions/{historical}/activate", PUBLISH),
     Call("publishing what is published", "POST {url}/versions/{published}/activate", PUBLISH),

@@ -38,12 +38,17 @@ RUNS = ["POST /agents/{}/generate", "POST /agents/{}/stream"]
 """The routes that run an agent."""
 ROUTES = [
     *of_both_kinds(_OF_A_RESOURCE),
+    "PUT /stored/agents/{}/favorite",
+    "DELETE /stored/agents/{}/favorite",
+    "POST /stored/agents/{}/change-request",
     "POST /stored/agents/preview-instructions",
     "GET /agents",
     "GET /agents/{}",
     *RUNS,
 ]
 """Method and path, below the prefix; what a path parameter is called does not matter."""
+NEVER_SUCCEEDING = ["POST /stored/agents/{}/change-request"]
+"""Of these the routes that no configuration makes succeed yet."""
 CREATING = of_both_kinds(
     [
         "POST /stored/{kind}",

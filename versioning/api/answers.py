@@ -108,6 +108,8 @@ class AgentRecord(Record, fields.AgentFields):
     """A stored agent."""
 
     visibility: fields.Visibility
+    is_favorited: Annotated[bool, Field(description="Whether it is a favorite of the caller's.")]
+    favorite_count: Annotated[int, Field(ge=0, description="How many people have marked it.")]
 
 
 class PromptBlockRecord(Record, fields.PromptBlockConfig):
@@ -218,6 +220,21 @@ class Activated(Success):
     warnings: list[NoticeAnswer] = []
 
 
+class FavoriteAnswer(Answer):
+    """Whether an agent is a favorite of the caller's, and of how many people."""
+
+    favorited: bool
+    favorite_count: Annotated[int, Field(ge=0)]
+
+
+class ChangeRequestAnswer(Answer):
+    """A change that is proposed to a repository."""
+
+    url: str
+    ref: str
+    id: str | None
+
+
 class LabelAnswer(Answer):
     """A name for a version."""
 
@@ -225,6 +242,10 @@ class LabelAnswer(Answer):
     version_id: str
     version_number: int
     kind: Literal["computed", "custom"]
+    released: Annotated[
+        bool,
+        Field(description="Whether whoever may read what is published may read the version by this name."),
+    ]
     updated_at: Time
     updated_by: str | None
 

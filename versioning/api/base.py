@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -15,18 +14,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import ViewSet
 
-from versioning import canonical
+from versioning import canonical, ids
 from versioning.access import Caller, Right
 from versioning.api import parameters
 from versioning.api.keeping import made_of
+from versioning.errors import NotFound
 from versioning.fields import Shape
-from versioning.models import Agent, VersionedResource, Visibility
+from versioning.models import Agent, Favorited, VersionedResource
 from versioning.models.basis import Basis
 from versioning.registry import Registry
 
 _LESS = "-published"
-# What a tag says beyond the state of the resource, which alone `If-Match` is about.
-_ADDED = re.compile(rf"(-({'|'.join(Visibility.values)}))?({_LESS})?$")
 
 Parameters = tuple[OpenApiParameter, ...]
 
@@ -56,6 +54,12 @@ class EditorViewSet(ViewSet):
         super().initial(request, *args, **kwargs)
         raw = request.META.get("QUERY_STRING", "")
         parameters.check(request.query_params, self.declared(self.action), raw=raw)
+
+    def http_method_not_allowed(self, request: Any, *args: Any, **kwargs: Any) -> Response:
+        """Refuse the method; where the address can be nothing at all there is nothing that it could do."""
+        if ids.fault(kwargs.get("id", "any")):
+            raise NotFound
+        return super().http_method_not_allowed(request, *args, **kwargs)
 
     @classmethod
     def declared(cls, action: str) -> Parameters:
@@ -93,16 +97,25 @@ def content_tag(data: Any) -> str:
     return hashlib.sha256(canonical.dump(data).encode()).hexdigest()[:32]
 
 
-def record_tag(resource: VersionedResource, caller: Caller, code: Registry) -> str:
+def record_tag(
+    resource: VersionedResource, caller: Caller, code: Registry, favorited: Favorited | None = None
+) -> str:
     """Return the tag of a record, one for all selectors.
 
     Who may not read drafts sees less of the same record, hence another tag: a reader who becomes
     an editor must not be told that nothing changed. Of an override the code says the visibility,
-    and another release of it may say another one.
+    and another release of it may say another one. A mark as a favorite changes the record too. What
+    is appended for all that does not count in `If-Match`, because it is no change of the resource.
     """
-    drafts = caller.may(Right.READ_DRAFTS, resource.workspace_id)
+    tag = resource.tag
     agent = code.overridden_by(resource.pk, resource.workspace_id) if isinstance(resource, Agent) else None
-    return resource.tag + (f"-{agent.visibility}" if agent else "") + ("" if drafts else _LESS)
+    if agent is not None:
+        tag += f"-{agent.visibility}"
+    if not caller.may(Right.READ_DRAFTS, resource.workspace_id):
+        tag += _LESS
+    if favorited is not None and favorited.count:
+        tag += f"-{'own' if favorited.by_caller else 'others'}-{favorited.count}"
+    return tag
 
 
 def expected_tags(request: Request) -> frozenset[str] | None:
@@ -110,7 +123,7 @@ def expected_tags(request: Request) -> frozenset[str] | None:
     given = request.headers.get("If-Match")
     if given is None:
         return None
-    return frozenset(_ADDED.sub("", tag.strip('"')) for tag in _given_tags(given))
+    return frozenset(tag.strip('"').partition("-")[0] for tag in _given_tags(given))
 
 
 def _given_tags(header: str) -> list[str]:

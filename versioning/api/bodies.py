@@ -120,6 +120,20 @@ class SetLabel(Shape):
     """The body of setting a label."""
 
     version_id: NotEmpty
+    released: Annotated[
+        bool,
+        Field(
+            description="Whether the version is served under this name to whoever may read what is "
+            "published. As it is when absent; false for a new label."
+        ),
+    ] = UNCHANGED
+
+
+class ChangeRequest(fields.AgentFields):
+    """The body of a change request: the fields to propose, and why."""
+
+    change_message: str | None = None
+    inspect_only: bool = UNCHANGED
 
 
 class Preview(Shape):
@@ -232,6 +246,14 @@ def read(request: Request, shape: type[Shape]) -> dict[str, Any]:
     body = as_object(request)
     raise_for_faults(shape, body)
     return body
+
+
+def change_request(request: Request) -> tuple[dict[str, Any], str | None]:
+    """Return the fields to propose, as those of an export, and the message; raises `Invalid`."""
+    body = as_object(request)
+    about = {name: body[name] for name in ("changeMessage", "inspectOnly") if name in body}
+    raise_for_faults(ChangeRequest, about)
+    return body, about.get("changeMessage")
 
 
 def as_object(request: Request) -> dict[str, Any]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, cast
 
 import django_filters
-from django.db.models import F, Func, Q, QuerySet, TextField
+from django.db.models import Exists, F, Func, OuterRef, Q, QuerySet, TextField
 from django.db.models.fields.json import KeyTransform
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
@@ -16,7 +17,7 @@ from versioning import canonical, installed
 from versioning.access import Caller, Right
 from versioning.api.parameters import JSON_OBJECT, TEXT, query
 from versioning.errors import Invalid, Issue
-from versioning.models import Agent, PromptBlock, VersionedResource, Visibility
+from versioning.models import Agent, Favorite, PromptBlock, VersionedResource, Visibility
 from versioning.models.agents import is_visible
 from versioning.models.versioned import within
 from versioning.registry import Registry
@@ -109,6 +110,10 @@ def _has_visibility(record: VersionedResource, value: str, given: ResourceFilter
     return isinstance(record, Agent) and record.visibility_by(given.code) == value
 
 
+def _is_favorite(record: VersionedResource, value: str, given: ResourceFilter) -> bool:
+    return value == "false" or (isinstance(given, AgentFilter) and record.pk in given.favorite_ids)
+
+
 class ResourceFilter(django_filters.FilterSet):
     """What both kinds can be narrowed by; every filter is a `RecordFilter`."""
 
@@ -139,6 +144,7 @@ class ResourceFilter(django_filters.FilterSet):
             "metadata": "A JSON object: equal in each of its keys.",
             "search": f"In id, name, description and text, whatever the case; up to {MAX_LENGTH} characters.",
             "hasDraft": "With, or without, a draft that the caller may read.",
+            "favoritedOnly": "`true`: only the caller's favorites.",
         }
         return tuple(
             query(
@@ -217,6 +223,7 @@ class AgentFilter(ResourceFilter):
     """Agents; the published ones when nobody says."""
 
     visibility = WordFilter(choices=Visibility.choices, method="by_visibility", keeps=_has_visibility)
+    favoritedOnly = WordFilter(choices=_YES_NO, method="by_favorite", keeps=_is_favorite)
 
     default_status = "published"
 
@@ -227,6 +234,21 @@ class AgentFilter(ResourceFilter):
     class Meta:
         model = Agent
         fields: list[str] = []
+
+    def by_favorite(self, rows: Rows, _name: str, value: str) -> Rows:
+        """Keep the caller's favorites, or all."""
+        own = self.favorites.filter(agent_id=OuterRef("pk"))
+        return rows.filter(Exists(own)) if value == "true" else rows
+
+    @property
+    def favorites(self) -> QuerySet[Favorite]:
+        """The caller's own marks."""
+        return Favorite.objects.of(self.caller.user_id)
+
+    @cached_property
+    def favorite_ids(self) -> frozenset[str]:
+        """The ids of the agents that the caller has marked; one query for all records."""
+        return frozenset(self.favorites.values_list("agent_id", flat=True))
 
 
 def _wanted_metadata(name: str, value: str) -> dict[str, Any]:

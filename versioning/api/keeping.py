@@ -22,11 +22,11 @@ from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 
 from versioning import installed
-from versioning.access import Caller, Rights
+from versioning.access import Caller
 from versioning.api.authentication import bearer_key
 from versioning.api.middleware import Handler, id_of, log_request
 from versioning.kept import Kept
-from versioning.models.basis import Basis
+from versioning.models.basis import Asker, Basis
 
 Asked = tuple[Hashable, ...]
 Environ = dict[str, Any]
@@ -45,7 +45,7 @@ _ASKED: Final = (
 _OWN: Final = "X-Request-ID"  # the one header that is each answer's own
 _LOOKED_FOR: Final = "editor.looked_for"  # in the environment of a request: what it asks, not found
 _KEPT_STATUSES: Final = frozenset({200, 304})
-_MOST_RIGHTS: Final = 16
+_MOST_ASKERS: Final = 16
 _OVERHEAD: Final = 2560  # bytes of the objects around an answer
 
 
@@ -61,7 +61,7 @@ class Answer:
     content: bytes
 
 
-Answers = Mapping[Rights, Answer]
+Answers = Mapping[Asker, Answer]
 """The answers to one question: who may do other things may get another, made of something else."""
 
 
@@ -74,7 +74,7 @@ class Keeping:
 
     def begin(self, basis: Basis, caller: Caller) -> None:
         """Note what the basis reads before the answer is made, and for whom it is made."""
-        self.rights, self.before = caller.rights, basis.read()
+        self.asker, self.before = basis.asker(caller), basis.read()
         self.basis = basis
 
     def end(self, path: str, response: HttpResponse) -> None:
@@ -87,7 +87,7 @@ class Keeping:
         headers = {intern(name): intern(value) for name, value in response.items() if name != _OWN}
         answer = Answer(self.basis, self.before, path, response.status_code, headers, response.content)
         others: Answers = kept().get(self.asked) or {}
-        answers = {**(others if len(others) < _MOST_RIGHTS else {}), self.rights: answer}
+        answers = {**(others if len(others) < _MOST_ASKERS else {}), self.asker: answer}
         kept().put(self.asked, answers, sum(len(one.content) + _OVERHEAD for one in answers.values()))
 
 
@@ -179,16 +179,16 @@ def _found(asked: Asked, environ: Environ) -> tuple[Answer, str] | None:
 
 
 def _still_right(answers: Answers, key: str) -> Answer | None:
-    """Return the answer for what the key may do, if its basis reads as it did."""
-    # Mostly all of them have one basis; which rights the key has is known once any of them was read.
+    """Return the answer for who asks with the key, if its basis reads as it did."""
     # Of most questions all answers have one basis; of a list each has that of its reader's rights.
+    # Whose the key is, and what it may do, is known once any of them was read.
     basis = next(iter(answers.values())).basis
     read = basis.read_by(key)
-    rights = read[0] if read else None
-    answer = answers.get(rights) if rights else None
+    asker = read[0] if read else None
+    answer = answers.get(asker) if asker else None
     if answer is not None and answer.basis != basis:
         read = answer.basis.read_by(key)
-    return answer if answer is not None and read == (rights, answer.read) else None
+    return answer if answer is not None and read == (asker, answer.read) else None
 
 
 def _response(answer: Answer, request_id: str) -> HttpResponse:

@@ -16,10 +16,9 @@ from versioning.api.filters import ResourceFilter
 from versioning.api.paging import Page
 from versioning.editor import Collection
 from versioning.fields import Shape
-from versioning.models import VersionedResource
+from versioning.models import Favorited, VersionedResource
 from versioning.resolution import Resolved
 from versioning.selectors import Status
-from versioning.snapshots import Snapshot
 
 RECORD_ORDERS = {"createdAt": "created_at", "updatedAt": "updated_at"}
 VERSION_ORDERS = {"versionNumber": "number", "createdAt": "created_at"}
@@ -80,17 +79,16 @@ class ResourceViewSet(EditorViewSet):
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
         """Read a record with the fields of the version that the selector names."""
-        self.made_of(self.collection.basis(id))
-        found = self.collection.get(id, parameters.selector(request.query_params), by=self.caller)
-        data = self._record(found.resource, found.version)
-        return tagged(request, data, tag=self._tag(found.resource))
+        self.made_of(self.collection.basis_of_record(id))
+        return self._record(
+            self.collection.get(id, parameters.selector(request.query_params), by=self.caller)
+        )
 
     def update(self, request: Request, id: str) -> Response:  # noqa: A002
         """Save an edit, as a draft unless `autoPublish` is true."""
         changes, record = bodies.split(bodies.read(request, self.update_body(id)))
         saved = self.collection.edit(id, changes, **record, by=self.caller, expect=self._expected)
-        data = wire.saved(saved, self.caller, self.collection.code)
-        return tagged(request, data, tag=self._tag(saved.resource))
+        return self._saved(saved)
 
     def destroy(self, request: Request, id: str) -> Response:  # noqa: A002
         """Delete a resource with its versions and labels."""
@@ -102,7 +100,7 @@ class ResourceViewSet(EditorViewSet):
     def dependents(self, request: Request, id: str) -> Response:  # noqa: A002
         """List the agents that refer to it."""
         status = Status(request.query_params.get("status", Status.PUBLISHED))
-        self.made_of(self.collection.basis_of_dependents(id, status))
+        self.made_of(self.collection.basis_of_dependents(id))
         return Response(wire.dependents(self.collection.dependents(id, status=status, by=self.caller)))
 
     def export(self, request: Request, id: str) -> Response:  # noqa: A002
@@ -122,9 +120,7 @@ class ResourceViewSet(EditorViewSet):
     def unpublish(self, request: Request, id: str) -> Response:  # noqa: A002
         """Serve no version any more."""
         bodies.read(request, bodies.Nothing)
-        found = self.collection.unpublish(id, by=self.caller, expect=self._expected)
-        data = self._record(found.resource, found.version)
-        return tagged(request, data, tag=self._tag(found.resource))
+        return self._record(self.collection.unpublish(id, by=self.caller, expect=self._expected))
 
     # Versions
 
@@ -197,8 +193,15 @@ class ResourceViewSet(EditorViewSet):
 
     def set_label(self, request: Request, id: str, name: str) -> Response:  # noqa: A002
         """Set a label on a version, or move it there."""
-        version_id = bodies.read(request, bodies.SetLabel)["versionId"]
-        resource, label = self.collection.label(id, name, version_id, by=self.caller, expect=self._expected)
+        body = bodies.read(request, bodies.SetLabel)
+        resource, label = self.collection.label(
+            id,
+            name,
+            body["versionId"],
+            released=body.get("released"),
+            by=self.caller,
+            expect=self._expected,
+        )
         return tagged(request, wire.label(label), tag=self._tag(resource))
 
     def remove_label(self, request: Request, id: str, name: str) -> Response:  # noqa: A002
@@ -221,14 +224,32 @@ class ResourceViewSet(EditorViewSet):
     def _expected(self) -> frozenset[str] | None:
         return expected_tags(self.request)
 
+    def _favorited(self, resource: VersionedResource) -> Favorited | None:
+        return self.collection.favorites_about([resource.pk], by=self.caller).get(resource.pk)
+
     def _tag(self, resource: VersionedResource) -> str:
-        return record_tag(resource, self.caller, self.collection.code)
+        return record_tag(resource, self.caller, self.collection.code, self._favorited(resource))
+
+    def _record(self, found: Resolved[Any]) -> Response:
+        favorited = self._favorited(found.resource)
+        data = wire.record(found.resource, found.version, self.caller, self.collection.code, favorited)
+        tag = record_tag(found.resource, self.caller, self.collection.code, favorited)
+        return tagged(self.request, data, tag=tag)
 
     def _records(self, rows: Any) -> Any:
-        return [self._record(row, row.active or row.latest) for row in rows]
+        favorites = self.collection.favorites_about([row.pk for row in rows], by=self.caller)
+        return [
+            wire.record(
+                row, row.active or row.latest, self.caller, self.collection.code, favorites.get(row.pk)
+            )
+            for row in rows
+        ]
 
-    def _record(self, resource: VersionedResource, version: Snapshot) -> Any:
-        return wire.record(resource, version, self.caller, self.collection.code)
+    def _saved(self, saved: Resolved[Any], **response: Any) -> Response:
+        favorited = self._favorited(saved.resource)
+        data = wire.saved(saved, self.caller, self.collection.code, favorited)
+        tag = record_tag(saved.resource, self.caller, self.collection.code, favorited)
+        return tagged(self.request, data, tag=tag, **response)
 
     def _versions(self, resource: VersionedResource | None, rows: Any) -> Any:
         if resource is None:
@@ -241,8 +262,7 @@ class ResourceViewSet(EditorViewSet):
 
     def _made(self, made: Resolved[Any]) -> Response:
         headers = {"Location": self._address(made.resource)}
-        data = wire.saved(made, self.caller, self.collection.code)
-        return tagged(self.request, data, tag=self._tag(made.resource), status=201, headers=headers)
+        return self._saved(made, status=201, headers=headers)
 
     def _made_version(self, made: Resolved[Any]) -> Response:
         headers = {"Location": f"{self._address(made.resource)}/versions/{made.version.version_id}"}

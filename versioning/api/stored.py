@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from versioning import installed
 from versioning.api import answers, bodies, parameters, wire
+from versioning.api.base import record_tag, tagged
 from versioning.api.filters import AgentFilter, PromptBlockFilter
 from versioning.api.resources import RECORD_ORDERS, ResourceViewSet
 from versioning.fields import Shape
+from versioning.models import Agent, Favorited
 
 COMMON_BODIES: Mapping[str, type[Shape]] = {
     "clone": bodies.Clone,
@@ -43,6 +46,7 @@ class AgentViewSet(ResourceViewSet):
         "create": bodies.AgentCreate,
         "update": bodies.AgentUpdate,
         "export": bodies.AgentToExport,
+        "change_request": bodies.ChangeRequest,
         **COMMON_BODIES,
     }
     answers = {
@@ -53,7 +57,31 @@ class AgentViewSet(ResourceViewSet):
         "versions": answers.AgentVersionPage,
         "compare": answers.AgentComparison,
         "export": answers.AgentExport,
+        "favorite": answers.FavoriteAnswer,
+        "unfavorite": answers.FavoriteAnswer,
+        "change_request": answers.ChangeRequestAnswer,
     }
+
+    def favorite(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Mark the agent as a favorite of the caller's; a key acts as its owner."""
+        bodies.read(request, bodies.Nothing)
+        return self._favorite_answer(*installed.editor().agent.favorite(id, by=self.caller))
+
+    def unfavorite(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Take the caller's mark away."""
+        bodies.read(request, bodies.Nothing)
+        return self._favorite_answer(*installed.editor().agent.unfavorite(id, by=self.caller))
+
+    def change_request(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Propose a change to the repository that keeps the override; no repository is configured yet."""
+        agents = installed.editor().agent
+        agents.require_saving(id, by=self.caller)
+        config, message = bodies.change_request(request)
+        agents.request_change(id, config, message=message, by=self.caller)
+
+    def _favorite_answer(self, agent: Agent, favorited: Favorited) -> Response:
+        tag = record_tag(agent, self.caller, self.collection.code, favorited)
+        return tagged(self.request, wire.favorite(favorited), tag=tag)
 
     def create_body(self, request: Request) -> type[Shape]:
         """Return the shape of the body: for an agent that code defines, that of an override."""

@@ -7,6 +7,7 @@ routes come first.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.urls import URLPattern, path, re_path
@@ -23,8 +24,16 @@ VERSION = "(?P<version>[^/]+)"
 LABEL = "(?P<name>(?s:.+))"
 
 
-def routes(segment: str, views: type[ResourceViewSet]) -> list[URLPattern]:
-    """Return the routes of one kind of resource."""
+AGENTS_ONLY: list[tuple[str, Any]] = [
+    (f"/{ID}/favorite", {"put": "favorite", "delete": "unfavorite"}),
+    (f"/{ID}/change-request", {"post": "change_request"}),
+]
+
+
+def routes(
+    segment: str, views: type[ResourceViewSet], more: Sequence[tuple[str, Any]] = ()
+) -> list[URLPattern]:
+    """Return the routes of one kind of resource; `more` are those that the other kind has not."""
     table: list[tuple[str, Any]] = [
         ("", {"get": "list", "post": "create"}),
         (f"/{ID}/versions/compare", {"get": "compare"}),
@@ -38,6 +47,7 @@ def routes(segment: str, views: type[ResourceViewSet]) -> list[URLPattern]:
         (f"/{ID}/export", {"post": "export"}),
         (f"/{ID}/clone", {"post": "clone"}),
         (f"/{ID}/unpublish", {"post": "unpublish"}),
+        *more,
         (f"/{ID}", {"get": "retrieve", "patch": "update", "delete": "destroy"}),
     ]
     return [re_path(rf"^stored/{segment}{route}\Z", views.as_view(verbs)) for route, verbs in table]
@@ -45,7 +55,7 @@ def routes(segment: str, views: type[ResourceViewSet]) -> list[URLPattern]:
 
 urlpatterns = [
     re_path(r"^stored/agents/preview-instructions\Z", PreviewViewSet.as_view({"post": "preview"})),
-    *routes("agents", AgentViewSet),
+    *routes("agents", AgentViewSet, AGENTS_ONLY),
     *routes("prompt-blocks", PromptBlockViewSet),
     re_path(r"^agents\Z", ServedAgentViewSet.as_view({"get": "list"})),
     re_path(rf"^agents/{ID}/generate\Z", RunViewSet.as_view({"post": "generate"})),

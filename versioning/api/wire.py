@@ -12,7 +12,7 @@ from versioning.config import Config
 from versioning.dependents import Dependents
 from versioning.editor.reading import Difference, Label
 from versioning.instructions import BlockReport
-from versioning.models import Agent, VersionedResource
+from versioning.models import Agent, Favorited, VersionedResource
 from versioning.registry import Registry
 from versioning.resolution import Resolved
 from versioning.selectors import Status
@@ -58,7 +58,13 @@ def time(moment: datetime.datetime) -> str:
     return f"{moment.astimezone(datetime.UTC):%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
 
 
-def record(resource: VersionedResource, version: Snapshot, caller: Caller, code: Registry) -> Wire:
+def record(
+    resource: VersionedResource,
+    version: Snapshot,
+    caller: Caller,
+    code: Registry,
+    favorited: Favorited | None = None,
+) -> Wire:
     """Return a resource, flat, with the fields of one of its versions.
 
     `code` knows the agents that code defines: who may read an override is theirs to say.
@@ -78,13 +84,22 @@ def record(resource: VersionedResource, version: Snapshot, caller: Caller, code:
         "updatedAt": time(resource.updated_at),
         **version.config,
     }
+    if favorited is not None:
+        answer |= {"isFavorited": favorited.by_caller, "favoriteCount": favorited.count}
     return {**answer, "visibility": resource.visibility_by(code)} if isinstance(resource, Agent) else answer
 
 
-def saved(resolved: Resolved[Any], caller: Caller, code: Registry) -> Wire:
+def favorite(found: Favorited) -> Wire:
+    """Return what marking an agent as a favorite, or taking the mark away, answers with."""
+    return {"favorited": found.by_caller, "favoriteCount": found.count}
+
+
+def saved(
+    resolved: Resolved[Any], caller: Caller, code: Registry, favorited: Favorited | None = None
+) -> Wire:
     """Return the record that a save answers with, and what the caller should know about it."""
     return {
-        **record(resolved.resource, resolved.version, caller, code),
+        **record(resolved.resource, resolved.version, caller, code, favorited),
         "warnings": [notice(warning) for warning in resolved.warnings],
     }
 
@@ -136,6 +151,7 @@ def label(found: Label) -> Wire:
         "versionId": found.version_id,
         "versionNumber": found.version_number,
         "kind": "computed" if found.computed else "custom",
+        "released": found.released,
         "updatedAt": time(found.updated_at),
         "updatedBy": found.updated_by,
     }

@@ -80,6 +80,7 @@ class AgentFilters(PromptBlockFilters, total=False):
     """What a list of agents can be narrowed by."""
 
     visibility: Visibility
+    favorited_only: bool
 
 
 class Run(TypedDict, total=False):

@@ -101,6 +101,8 @@ class StoredAgent(
     """A stored agent, by id."""
 
     update = awaiting(stored.StoredAgent.update)
+    favorite = awaiting(stored.StoredAgent.favorite)
+    unfavorite = awaiting(stored.StoredAgent.unfavorite)
 
 
 class StoredPromptBlock(

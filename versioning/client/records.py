@@ -39,6 +39,9 @@ class AgentRecord(Record, AgentFields):
     """A stored agent."""
 
     visibility: Literal["private", "public"] | None = None
+    is_favorited: bool = False
+    """Whether the owner of the key has marked it as a favorite."""
+    favorite_count: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -55,8 +58,11 @@ class Version(Held):
     changed_fields: tuple[str, ...] = ()
     change_message: str | None = None
     author_id: str | None = None
+    author_name: str | None = None
+    """Who made the commit, where one holds the version."""
     created_at: datetime.datetime | None = None
-    source: Literal["database", "git"] | None = None
+    source: Literal["database", "git", "file"] | None = None
+    commit: str | None = None
     read_only: bool = False
     state: Literal["published", "draft", "historical"] | None = None
     """What the version is at the moment; it is not part of the snapshot."""
@@ -183,8 +189,18 @@ class Label(Result):
     version_id: str
     version_number: int
     kind: Literal["computed", "custom"]
+    released: bool = False
+    """Whether whoever may read what is published may read and run the version by this name."""
     updated_at: datetime.datetime | None = None
     updated_by: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Favorited(Result):
+    """Whether an agent is a favorite of the owner of the key, and of how many people."""
+
+    favorited: bool
+    favorite_count: int
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

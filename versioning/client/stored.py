@@ -35,6 +35,7 @@ from versioning.client.records import (
     AgentVersionPage,
     Dependents,
     Export,
+    Favorited,
     Label,
     LabelList,
     Page,
@@ -186,11 +187,17 @@ class Stored(Generic[R, V, P, C]):
         """List the labels: `latest` and `production`, which are computed, then those that people set."""
         return self._get(reading(LabelList), "/labels")
 
-    def set_label(self, name: str, version_id: str, *, base: Base = None) -> Call[Label]:
-        """Set a label on a version, or move it there."""
-        return self._change(
-            "PUT", reading(Label), self._label(name), body={"versionId": version_id}, base=base
-        )
+    def set_label(
+        self, name: str, version_id: str, *, released: bool | None = None, base: Base = None
+    ) -> Call[Label]:
+        """Set a label on a version, or move it there.
+
+        With `released=True` whoever may read what is published may read and run the version by this
+        name; None leaves that as it is.
+        """
+        body = {"versionId": version_id} | ({} if released is None else {"released": released})
+        withdrawn = released is False  # what was served by this name, to whoever reads no drafts
+        return self._change("PUT", reading(Label), self._label(name), body=body, base=base, removes=withdrawn)
 
     def remove_label(self, name: str, *, base: Base = None) -> Call[Success]:
         """Remove a label."""
@@ -259,6 +266,14 @@ class StoredAgent(Stored[AgentRecord, AgentVersion, AgentVersionPage, AgentCompa
         meanwhile is an `EditConflict` and nothing is saved.
         """
         return self.edit(on_the_wire(changes), base)
+
+    def favorite(self) -> Call[Favorited]:
+        """Mark the agent as a favorite of the owner of the key."""
+        return self._change("PUT", reading(Favorited), "/favorite")
+
+    def unfavorite(self) -> Call[Favorited]:
+        """Take the mark away."""
+        return self._change("DELETE", reading(Favorited), "/favorite")
 
 
 class StoredPromptBlock(

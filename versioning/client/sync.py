@@ -94,6 +94,8 @@ class StoredAgent(
     """A stored agent, by id."""
 
     update = blocking(stored.StoredAgent.update)
+    favorite = blocking(stored.StoredAgent.favorite)
+    unfavorite = blocking(stored.StoredAgent.unfavorite)
 
 
 class StoredPromptBlock(

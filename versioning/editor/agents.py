@@ -10,15 +10,18 @@ from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
+
+from pydantic.alias_generators import to_camel
 
 from versioning import config
 from versioning.access import APPLICATION, Caller, Right
 from versioning.assembly import Blocks, Candidate, all_assembled, assembled
 from versioning.config import Config, ConfigSchema
 from versioning.dependents import Dependents, dependents_of
-from versioning.editor.collection import Collection
+from versioning.editor.favorites import AgentFavorites
 from versioning.editor.reading import History, Who, caller_of
+from versioning.editor.saving import message_or
 from versioning.errors import Forbidden, IdTaken, Invalid, NotFound
 from versioning.evaluation import Evaluation
 from versioning.instructions import referenced_blocks
@@ -27,12 +30,12 @@ from versioning.models.basis import Basis
 from versioning.models.versioned import VersionedQuerySet
 from versioning.overrides import CodeAgent, applied, code_config, laid_over, refused
 from versioning.registry import Registry
-from versioning.resolution import Resolved, select
+from versioning.resolution import Resolved, require_drafts, select
 from versioning.selectors import DRAFT, PUBLISHED, Selector, Status
 from versioning.served import ResolvedAgent
 
 
-class Agents(Collection[Agent]):
+class Agents(AgentFavorites):
     """Stored agents, and overrides of those that code defines."""
 
     def __init__(self, code: Registry) -> None:
@@ -158,12 +161,13 @@ class Agents(Collection[Agent]):
         """
         row = self._override_row(resource_id) if self.code.get(resource_id) else None
         is_first = self.code.get(resource_id) is not None and (row is None or row.gone)
+        publish = self.publishes_at_once if publish is None else publish
         if is_first and more.get("expect") is None:
             first = {name: value for name, value in more.items() if name != "expect"}
+            is_change = bool(fields) or any(to_camel(name) in self.model.schema.names for name in first)
             # Somebody may make the override at this very moment; then this is the second update.
             with suppress(IdTaken):
-                publish = self.publishes_at_once if publish is None else publish
-                return self.create(fields, id=resource_id, publish=publish, by=by, **first)
+                return self.create(fields, id=resource_id, publish=publish and is_change, by=by, **first)
         return super().update(resource_id, fields, publish=publish, by=by, **more)
 
     def create(
@@ -250,6 +254,31 @@ class Agents(Collection[Agent]):
             raise NotFound("This agent is as its code says: there is no override.", code="no_override")
         return applied(agent, override.version.config)
 
+    def require_saving(self, resource_id: str, *, by: Who = APPLICATION) -> None:
+        """Raise `NotFound` or `Forbidden` unless the caller may save an agent, or an override of one."""
+        by = caller_of(by)
+        in_code = resource_id in self.code.readable_by(by)
+        workspace_id = self.code.workspace_id if in_code else self.find(resource_id, by=by).workspace_id
+        by.require(Right.SAVE, workspace_id)
+
+    def request_change(
+        self,
+        resource_id: str,
+        fields: Mapping[str, Any] | None = None,
+        *,
+        message: str | None = None,
+        by: Who = APPLICATION,
+    ) -> NoReturn:
+        """Propose an override to the repository that keeps it, instead of publishing it here.
+
+        Raises as `require_saving` does, `Invalid` for faults of the fields or the message, and else
+        `Invalid` with the code `no_source_control`: nothing can be configured yet to propose it to.
+        """
+        self.require_saving(resource_id, by=by)
+        self.known_fields(fields or {})
+        message_or("", message)
+        raise Invalid.field("id", "is kept in no repository that takes requests", code="no_source_control")
+
     def schema_of(self, resource_id: str) -> ConfigSchema:
         """Return what the snapshots of this agent hold: an override requires nothing."""
         return config.AGENT_OVERRIDE if self._overridden_by(resource_id) else super().schema_of(resource_id)
@@ -259,8 +288,8 @@ class Agents(Collection[Agent]):
         super()._workspace_of(agent_id, workspace, by)
         raise IdTaken(f"The id {agent_id!r} is taken.")
 
-    def _readable_by(self, by: Caller) -> VersionedQuerySet[Agent]:
-        return Agent.objects.readable_by(by, self.code)
+    def _readable_by(self, by: Caller, *, label: str | None = None) -> VersionedQuerySet[Agent]:
+        return Agent.objects.readable_by(by, self.code, label=label)
 
     def _overridden_by(self, agent_id: str) -> CodeAgent | None:
         """Return the agent of the code that a record of this id overrides, or would.
@@ -270,6 +299,15 @@ class Agents(Collection[Agent]):
         agent = self.code.get(agent_id)
         elsewhere = self.all.filter(pk=agent_id).exclude(workspace_id=self.code.workspace_id)
         return None if agent is None or elsewhere.exists() else agent
+
+    def _live_config(self, resource: Agent) -> Config | None:
+        config = super()._live_config(resource)
+        # Where no override is published the code is live, which is what an empty one amounts to.
+        return {} if config is None and self._is_override(resource) else config
+
+    def _is_override(self, resource: Agent) -> bool:
+        """Say whether it is the override of an agent that code defines; one elsewhere is none of it."""
+        return self.code.get(resource.pk) is not None and resource.workspace_id == self.code.workspace_id
 
     def _override_row(self, agent_id: str) -> Agent | None:
         """Return the record of a code-defined agent's override; one elsewhere is none of it."""
@@ -281,8 +319,8 @@ class Agents(Collection[Agent]):
 
     def _override(self, row: Agent | None, selector: Selector, by: Caller) -> Resolved[Agent] | None:
         """Return the version of an override that the selector names; None when the code itself serves."""
-        if selector.status is Status.DRAFT or selector.label == "latest":
-            by.require(Right.READ_DRAFTS, self.code.workspace_id)
+        if selector.asks_for_draft:
+            require_drafts(selector, by, self.code.workspace_id)
         if row is not None and row.gone and selector.version_id is None:
             row = None
         if row is None and selector.status is None:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from versioning.access import APPLICATION
+from versioning.editor.live_edits import LiveEdits
 from versioning.editor.reading import Who
-from versioning.editor.saving import Saving
 from versioning.models import VersionedResource, VersionLabel
 from versioning.registry import Registry
 from versioning.resolution import Resolved
@@ -15,7 +15,7 @@ from versioning.resolution import Resolved
 R = TypeVar("R", bound=VersionedResource)
 
 
-class Collection(Saving[R]):
+class Collection(LiveEdits[R]):
     """The agents, or the prompt blocks.
 
     `publishes_at_once` is the one difference between the kinds: `update` publishes an agent, and
@@ -42,11 +42,13 @@ class Collection(Saving[R]):
         by: Who = APPLICATION,
         **more: Any,
     ) -> Resolved[R]:
-        """Save an edit as `edit` does, and BE CAREFUL: an agent is published by it, at once.
+        """Save an edit, and BE CAREFUL: an agent is published by it, at once.
 
         The one difference between the kinds: `editor.agent.update()` makes a version and serves it
-        from the next read on (`publish=False` keeps it a draft); `editor.prompt.update()` makes a
-        draft that nobody is served (`publish=True` publishes it).
+        from the next read on, as `edit_live` does (`publish=False` keeps it a draft);
+        `editor.prompt.update()` makes a draft that nobody is served, as `edit` does
+        (`publish=True` publishes it).
         """
         publish = self.publishes_at_once if publish is None else publish
-        return self.edit(resource_id, fields, publish=publish, by=by, **more)
+        save = self.edit_live if publish else self.edit
+        return save(resource_id, fields, by=by, **more)

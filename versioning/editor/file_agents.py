@@ -65,9 +65,9 @@ class FileAgents(Agents):
         """Whether rows say where every agent stands; of those that code defines, their files do."""
         return not self.code.agents
 
-    def _readable_by(self, by: Caller) -> VersionedQuerySet[Agent]:
+    def _readable_by(self, by: Caller, *, label: str | None = None) -> VersionedQuerySet[Agent]:
         # Overrides are `beside` the stored agents, for their rows do not say what counts.
-        rows = super()._readable_by(by)
+        rows = super()._readable_by(by, label=label)
         return rows.exclude(pk__in=self.code.agents, workspace=self.code.workspace_id)
 
     def beside(self, *, by: Who = APPLICATION) -> Sequence[Agent]:
@@ -85,10 +85,10 @@ class FileAgents(Agents):
         """Return what an agent's record depends on; of an override the file decides, and no row."""
         return None if self.code.get(resource_id) else super().basis(resource_id)
 
-    def _found(self, resource_id: str, by: Caller) -> Agent:
+    def _found(self, resource_id: str, by: Caller, *, label: str | None = None) -> Agent:
         override = self._override_row(resource_id) if self.code.get(resource_id) else None
-        if override is None or not self._is_readable(override, by):
-            return super()._found(resource_id, by)
+        if override is None or not self._is_readable(override, by, label=label):
+            return super()._found(resource_id, by, label=label)
         return override
 
     def _override_row(self, agent_id: str) -> Agent | None:
@@ -102,10 +102,13 @@ class FileAgents(Agents):
         )
         return rows.filter(workspace=self.code.workspace_id)
 
-    def _is_readable(self, override: Agent, by: Caller) -> bool:
+    def _is_readable(self, override: Agent, by: Caller, *, label: str | None = None) -> bool:
         if by.may(Right.READ_DRAFTS, self.code.workspace_id):
             return True
-        return override.active_id is not None and override.pk in self.code.readable_by(by)
+        if override.pk not in self.code.readable_by(by):
+            return False
+        is_released = label is not None and override.labels.filter(name=label, released=True).exists()
+        return override.active_id is not None or is_released
 
     # Changing
 
@@ -121,6 +124,7 @@ class FileAgents(Agents):
         return made
 
     edit = _decided_anew(Agents.edit)
+    edit_live = _decided_anew(Agents.edit_live)
     publish = _decided_anew(Agents.publish)
     unpublish = _decided_anew(Agents.unpublish)
     delete = _decided_anew(Agents.delete)
@@ -219,9 +223,6 @@ class FileAgents(Agents):
         if not resource.is_stored:
             self._keep(resource, resource.base)
         super()._store(resource)
-
-    def _is_override(self, resource: Agent) -> bool:
-        return self.code.get(resource.pk) is not None and resource.workspace_id == self.code.workspace_id
 
     def _refuse_taken(self, resource_id: str) -> None:
         agent = self.code.get(resource_id)

@@ -50,8 +50,8 @@ class Prompts(Collection[PromptBlock]):
         super().__init__(PromptBlock, PromptBlockLabel, code, publishes_at_once=False)
         self._agents = agents
 
-    def _readable_by(self, by: Caller) -> VersionedQuerySet[PromptBlock]:
-        return PromptBlock.objects.readable_by(by)
+    def _readable_by(self, by: Caller, *, label: str | None = None) -> VersionedQuerySet[PromptBlock]:
+        return PromptBlock.objects.readable_by(by, label=label)
 
     def dependents(
         self, resource_id: str, *, status: Status = Status.PUBLISHED, by: Who = APPLICATION
@@ -61,9 +61,9 @@ class Prompts(Collection[PromptBlock]):
         target = self.find(resource_id, by=by)
         return dependents_of(target, self.code, status=status, caller=by, beside=self._agents.beside())
 
-    def basis_of_dependents(self, resource_id: str, status: Status) -> Basis | None:
+    def basis_of_dependents(self, resource_id: str) -> Basis | None:
         """Return what the agents that use a block depend on; None when files say it of some."""
-        return super().basis_of_dependents(resource_id, status) if self._agents.rows_decide else None
+        return super().basis_of_dependents(resource_id) if self._agents.rows_decide else None
 
     def preview(
         self,

@@ -80,10 +80,15 @@ class Publishing(Reading[R]):
         name: str,
         version_id: str,
         *,
+        released: bool | None = None,
         by: Who = APPLICATION,
         expect: Collection[str] | None = None,
     ) -> tuple[R, Label]:
-        """Set a label on a version, or move it there."""
+        """Set a label on a version, or move it there.
+
+        A released label serves its version, under its name, to whoever may read what is published;
+        None leaves that as it is. For such a label raises as `publish` does.
+        """
         by = caller_of(by)
         fault = ids.label_fault(name)
         with self._changing(resource_id, Right.PUBLISH, by, expect) as resource:
@@ -91,13 +96,17 @@ class Publishing(Reading[R]):
                 raise Invalid.field("name", fault)
             version = self._own_version(resource, version_id)
             row = resource.labels.select_related("updated_by").filter(name=name).first()
-            if row is None or row.version_id != version.pk:
-                before = row.version_id if row else None
-                row = row or self.label_model(resource_id=resource.pk, name=name)
-                row.version_id, row.updated_by_id, row.updated_at = version.pk, by.user_id, timezone.now()
+            is_new, before = row is None, row.version_id if row else None
+            row = row or self.label_model(resource_id=resource.pk, name=name)
+            released = row.released if released is None else released
+            if is_new or row.version_id != version.pk or row.released != released:
+                if released:
+                    self._check_can_go_live(resource, version, by)
+                row.version_id, row.released = version.pk, released
+                row.updated_by_id, row.updated_at = by.user_id, timezone.now()
                 row.save()
                 resource.touch()
-                self._note(Action.LABEL, resource, by, from_version=before, to_version=version.pk, label=name)
+                self._note_label(resource, row, by, from_version=before, to_version=version.pk)
             return resource, custom_label(row, version)
 
     def unlabel(
@@ -116,7 +125,7 @@ class Publishing(Reading[R]):
             row = resource.labels.filter(name=name).first()
             if row is None:
                 raise NotFound
-            self._note(Action.LABEL, resource, by, from_version=row.version_id, label=name)
+            self._note_label(resource, row, by, from_version=row.version_id)
             row.delete()
             resource.touch()
             return resource
@@ -138,7 +147,7 @@ class Publishing(Reading[R]):
             if if_unused:
                 self._refuse_in_use(resource_id, by)
             self._note(Action.DELETE, resource, by, from_version=resource.active_id)
-            resource.delete()
+            self._delete(resource)
 
     def delete_version(
         self,
@@ -225,6 +234,10 @@ class Publishing(Reading[R]):
         """Store what was changed of the row."""
         resource.save()
 
+    def _delete(self, resource: R) -> None:
+        """Delete a resource with all that is stored of it."""
+        resource.delete()
+
     def _forget(self, resource: R, version: Version) -> None:
         """Delete a version that nothing points at."""
         resource.forget(version)
@@ -238,17 +251,29 @@ class Publishing(Reading[R]):
         A version that is published already is published anew where the caller may read something that it
         was not granted before, such as a sub-agent that was made only after it.
         """
-        keep_targets(version.config)
-        is_live = version.version_id == resource.active_id
-        if not is_live:
-            refuse_unpublished_blocks(version.config, by)
-        changed = isinstance(version, AgentVersion) and grant(version, by, self.code, anew=not is_live)
-        if is_live and not changed:
+        if version.version_id != resource.active_id:
+            self._check_can_go_live(resource, version, by)
+        elif not self._grant_more(version, by):
             return
         self._note(
             Action.PUBLISH, resource, by, from_version=resource.active_id, to_version=version.version_id
         )
         self._point(resource, version, by)
+
+    def _check_can_go_live(self, resource: R, version: Snapshot, by: Caller) -> None:
+        """Raise `Invalid` for what keeps a version from being served as published; settle what it is granted.
+
+        Whatever makes a version readable without the right to drafts asks this first.
+        """
+        keep_targets(version.config)
+        refuse_unpublished_blocks(version.config, by)
+        if isinstance(version, AgentVersion):
+            grant(version, by, self.code, anew=version.version_id != resource.active_id)
+
+    def _grant_more(self, version: Snapshot, by: Caller) -> bool:
+        """Grant a published version what it was not granted and the caller may read; say whether any was."""
+        keep_targets(version.config)
+        return isinstance(version, AgentVersion) and grant(version, by, self.code, anew=False)
 
     def _point(self, resource: R, version: Snapshot | None, by: Caller) -> None:
         """Serve this version from now on, or none."""
@@ -320,6 +345,9 @@ class Publishing(Reading[R]):
             to_version=to_version,
             detail=detail,
         )
+
+    def _note_label(self, resource: R, row: Any, by: Caller, **versions: uuid.UUID | None) -> None:
+        self._note(Action.LABEL, resource, by, **versions, label=row.name, released=row.released)
 
 
 def _current_state(resource: VersionedResource) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from abc import ABC, abstractmethod
+from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,7 +18,6 @@ from versioning import ids
 from versioning.access import APPLICATION, Caller, Right
 from versioning.config import Config, ConfigSchema, raise_for_faults
 from versioning.dependents import (
-    POINTERS,
     Dependents,
     dependents_of,
     refuse_unpublished_blocks,
@@ -27,6 +27,7 @@ from versioning.errors import Invalid, Issue, NotFound
 from versioning.models import (
     Agent,
     BlockReference,
+    Favorited,
     PromptBlock,
     SubAgentReference,
     VersionedResource,
@@ -63,6 +64,8 @@ class Label:
     version_id: str
     version_number: int
     computed: bool
+    released: bool
+    """Whether whoever may read what is published may read and run the version by this name."""
     updated_at: datetime.datetime
     updated_by: str | None
 
@@ -133,11 +136,15 @@ class Reading(ABC, Generic[R]):
     def get(self, resource_id: str, selector: Selector = PUBLISHED, *, by: Who = APPLICATION) -> Resolved[R]:
         """Return a resource with the version that the selector names; raises as `select` does."""
         by = caller_of(by)
-        return select(self._found(resource_id, by), selector, by)
+        return select(self._found(resource_id, by, label=selector.label), selector, by)
 
     def basis(self, resource_id: str) -> Basis | None:
-        """Return what the record of a resource depends on; None when on more than rows."""
+        """Return what depends on a resource alone depends on; None when on more than rows."""
         return None if ids.fault(resource_id) else Basis.of_record(self.model, resource_id)
+
+    def basis_of_record(self, resource_id: str) -> Basis | None:
+        """Return what the answer with the record of a resource depends on; None when on more than rows."""
+        return self.basis(resource_id)
 
     def basis_of_list(self, rows: QuerySet[R], page: slice) -> Basis | None:
         """Return what a page of a list depends on; None when on more than rows, or on none."""
@@ -153,11 +160,11 @@ class Reading(ABC, Generic[R]):
             return basis and basis.and_authors(versions, page)
         return None
 
-    def basis_of_dependents(self, resource_id: str, status: Status) -> Basis | None:
+    def basis_of_dependents(self, resource_id: str) -> Basis | None:
         """Return what the dependents of a resource depend on; None when on more than rows."""
         basis = self.basis(resource_id)
         references = SubAgentReference if self.model is Agent else BlockReference
-        return basis and basis.and_dependents(references, POINTERS[status])
+        return basis and basis.and_dependents(references)
 
     def versions(self, resource_id: str, *, by: Who = APPLICATION) -> History[R]:
         """Return a resource with its versions; raises `Forbidden` without the right to drafts."""
@@ -238,6 +245,12 @@ class Reading(ABC, Generic[R]):
         raise_for_faults(self.model.schema.edit, known)
         return known
 
+    def favorites_about(
+        self, resource_ids: AnyCollection[str], *, by: Who = APPLICATION
+    ) -> Mapping[str, Favorited]:
+        """Return, by id, who has marked these resources as favorites; nothing where nobody can."""
+        return {}
+
     def labels(self, resource_id: str, *, by: Who = APPLICATION) -> Labels:
         """Return the labels of the versions that the caller may read, the computed ones first."""
         by = caller_of(by)
@@ -255,24 +268,29 @@ class Reading(ABC, Generic[R]):
         ] + [
             custom_label(row, row.version)
             for row in rows
-            if drafts or str(row.version_id) == resource.active_id
+            if drafts or row.released or str(row.version_id) == resource.active_id
         ]
 
-    def _found(self, resource_id: str, by: Caller) -> R:
-        """Return a resource with the versions it points at and their authors; raises `NotFound`."""
-        return self._one(self._with_authors(by), resource_id)
+    def _found(self, resource_id: str, by: Caller, *, label: str | None = None) -> R:
+        """Return a resource with the versions it points at and their authors; raises `NotFound`.
 
-    def _with_authors(self, by: Caller) -> VersionedQuerySet[R]:
-        return self.list(by=by).select_related(
-            "active_version__author", "latest_version__author", "published_by"
+        With a `label` also one of which nothing but the version of that label can be read.
+        """
+        found = self._readable(by, label=label)
+        return self._one(
+            found.select_related("active_version__author", "latest_version__author", "published_by"),
+            resource_id,
         )
 
-    def _readable(self, by: Caller) -> VersionedQuerySet[R]:
-        return self._readable_by(by).select_related("author")
+    def _readable(self, by: Caller, *, label: str | None = None) -> VersionedQuerySet[R]:
+        return self._readable_by(by, label=label).select_related("author")
 
     @abstractmethod
-    def _readable_by(self, by: Caller) -> VersionedQuerySet[R]:
-        """Return the resources that the caller may read; each kind says which these are."""
+    def _readable_by(self, by: Caller, *, label: str | None = None) -> VersionedQuerySet[R]:
+        """Return the resources that the caller may read; each kind says which these are.
+
+        With a `label` also those of which nothing but the version of that label can be read.
+        """
 
     def _one(self, resources: VersionedQuerySet[R], resource_id: str) -> R:
         # An impossible id is refused here, before a database that cannot hold it gets to see it.
@@ -291,6 +309,7 @@ def custom_label(row: Any, version: Snapshot) -> Label:
         version_id=version.version_id,
         version_number=version.number,
         computed=False,
+        released=row.released,
         updated_at=row.updated_at,
         updated_by=row.updated_by.get_username() if row.updated_by else None,
     )
@@ -306,6 +325,7 @@ def _computed_label(name: str, version: Snapshot, resource: VersionedResource) -
         version_id=version.version_id,
         version_number=version.number,
         computed=True,
+        released=False,
         updated_at=moved_at,
         updated_by=mover,
     )

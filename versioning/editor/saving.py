@@ -58,7 +58,7 @@ class Saving(Publishing[R]):
         `Invalid`, `Forbidden` for a workspace that is not the caller's, `IdTaken`.
         """
         by = caller_of(by)
-        changes = _merged(fields, named)
+        changes = merged_fields(fields, named)
         resource_id = ids.slug(str(changes.get("name", ""))) if id is None else id
         config = self.schema_of(resource_id).edited({}, changes)
         _check_id(resource_id, given=id)
@@ -69,7 +69,7 @@ class Saving(Publishing[R]):
         record = {"metadata": _merged_metadata({}, metadata), "workspace_id": workspace_id}
         record |= self._visibility_of(resource_id, visibility, workspace_id, by)
         publish = self._whether_to_publish(resource_id, workspace_id, by, asked=publish)
-        initial_message = _message_or(INITIAL_MESSAGE, message)
+        initial_message = message_or(INITIAL_MESSAGE, message)
         try:
             with transaction.atomic():
                 resource = self.model.begin(
@@ -108,16 +108,11 @@ class Saving(Publishing[R]):
             if publish:
                 by.require(Right.PUBLISH, resource.workspace_id)
             base = resource.base
-            changes = _merged(fields, named)
+            changes = merged_fields(fields, named)
             config = self.schema_of(resource_id).edited(base.config, changes)
             self._refuse(resource_id, changes)
-            message = _message_or(EDIT_MESSAGE, message)
-            if visibility is not None:
-                self._set_visibility(resource, visibility, by)
-            merged_metadata = _merged_metadata(resource.metadata, metadata)
-            if not canonical.same(merged_metadata, resource.metadata):
-                resource.metadata = merged_metadata
-                resource.touch()
+            message = message_or(EDIT_MESSAGE, message)
+            self._edit_record(resource, metadata, visibility, by)
             changed = self.model.schema.changed(base.config, config)
             version = self._append(resource, config, changed, message, by) if changed else resource.latest
             if publish:
@@ -218,10 +213,19 @@ class Saving(Publishing[R]):
     def _refuse(self, resource_id: str, changes: Fields) -> None:
         """Raise `Invalid` for fields that are not the editor's to change."""
 
+    def _edit_record(self, resource: R, metadata: Fields | None, visibility: str | None, by: Caller) -> None:
+        """Change what is not versioned."""
+        if visibility is not None:
+            self._set_visibility(resource, visibility, by)
+        merged = _merged_metadata(resource.metadata, metadata)
+        if not canonical.same(merged, resource.metadata):
+            resource.metadata = merged
+            resource.touch()
+
     def _copy(self, resource: R, source: Snapshot, message: str | None, by: Caller) -> Version:
         changed = self.model.schema.changed(resource.latest.config, source.config)
         default = f"Restored from {reference_to(source)}"
-        return self._append(resource, source.config, changed, _message_or(default, message), by)
+        return self._append(resource, source.config, changed, message_or(default, message), by)
 
     def _append(self, resource: R, config: Config, changed: list[str], message: str, by: Caller) -> Version:
         if not resource.last_number:
@@ -229,7 +233,8 @@ class Saving(Publishing[R]):
         return resource.append(config, message=message, author_id=by.user_id, changed_fields=changed)
 
 
-def _merged(fields: Fields | None, named: Fields) -> Fields:
+def merged_fields(fields: Fields | None, named: Fields) -> Fields:
+    """Return the snapshot fields of a call under their wire names, whichever way they were given."""
     return {**(fields or {}), **{to_camel(name): value for name, value in named.items()}}
 
 
@@ -272,7 +277,8 @@ def _merged_metadata(current: Fields, changes: Fields | None) -> dict[str, Any]:
     return ordered
 
 
-def _message_or(default: str, given: str | None) -> str:
+def message_or(default: str, given: str | None) -> str:
+    """Return the trimmed message, or the default for an empty one; raises `Invalid` when it is too long."""
     message = (given or "").strip()
     if len(message) > MAX_MESSAGE:
         raise Invalid.field("changeMessage", f"must not be longer than {MAX_MESSAGE} characters")

@@ -9,6 +9,7 @@ from versioning.models.agents import (
     Visibility,
 )
 from versioning.models.audit import Action, AuditEntry
+from versioning.models.favorites import Favorite, Favorited
 from versioning.models.invitations import Invitation
 from versioning.models.keys import ApiKey
 from versioning.models.labels import VersionLabel
@@ -27,6 +28,8 @@ __all__ = [
     "ApiKey",
     "AuditEntry",
     "BlockReference",
+    "Favorite",
+    "Favorited",
     "Invitation",
     "Membership",
     "PromptBlock",

@@ -81,9 +81,9 @@ class AgentQuerySet(VersionedQuerySet["Agent"]):
     another day. So whoever asks brings the agents that code defines at this moment.
     """
 
-    def readable_by(self, caller: Caller, code: Registry) -> Self:
+    def readable_by(self, caller: Caller, code: Registry, *, label: str | None = None) -> Self:
         """Keep what the caller may read."""
-        return self.readable_where(caller, public=is_visible(Visibility.PUBLIC, code))
+        return self.readable_where(caller, is_visible(Visibility.PUBLIC, code), label=label)
 
 
 class Agent(VersionedResource):

@@ -15,12 +15,13 @@ from functools import lru_cache
 from typing import Any, Final
 
 from django.contrib.auth.models import User
-from django.db.models import QuerySet, TextField
-from django.db.models.functions import Cast
+from django.db.models import Count, Max, OuterRef, QuerySet, Subquery, TextField, Value
+from django.db.models.functions import Cast, Coalesce, Concat
 from django.utils import timezone
 
-from versioning.access import Rights, Role
-from versioning.models.agents import Agent, BlockReference
+from versioning.access import Caller, Rights, Role
+from versioning.models.agents import Agent, AgentLabel, BlockReference
+from versioning.models.favorites import Favorite
 from versioning.models.keys import LAST_USED_STEP, USABLE, ApiKey, digest_of, limited
 from versioning.models.prepared import prepared_cursor
 from versioning.models.prompts import PromptBlock
@@ -38,6 +39,8 @@ _TABLES: Final = {
     "agent": Agent._meta.db_table,
     "block": PromptBlock._meta.db_table,
     "reference": BlockReference._meta.db_table,
+    "favorite": Favorite._meta.db_table,
+    "label": AgentLabel._meta.db_table,
 }
 
 # Every statement below yields what a row is about, and five texts. They come back as one row, as a
@@ -55,7 +58,8 @@ _ROWS_BY: Final = (
 
 # A key whose last use has to be noted anew is none of these: noting it is the ordinary way's.
 _KEY: Final = """
-SELECT 'key', k.workspace_id, k.role, CASE WHEN u.is_superuser THEN 'superuser' END, NULL, NULL
+SELECT 'key', k.workspace_id, k.role, CASE WHEN u.is_superuser THEN 'superuser' END,
+  CAST(k.owner_id AS text), NULL
 FROM {key} k JOIN {user} u ON u.id = k.owner_id
 WHERE k.digest = %s AND {usable} AND k.last_used_at > %s
 UNION ALL
@@ -86,18 +90,42 @@ WHERE a.id = %s
 """.format(**_TABLES)
 )
 
+# Ids only rise: as long as their number and the highest are the same, so are all of them.
+_FAVORITES: Final = """
+UNION ALL
+SELECT 'favorites', CAST(COUNT(*) AS text), CAST(MAX(v.id) AS text), NULL, NULL, NULL
+FROM {favorite} v WHERE v.agent_id = %s
+""".format(**_TABLES)
+
+_REFERRING: Final = """
+SELECT a.id, a.revision, a.active_version_id, a.latest_version_id
+FROM {{reference}} f {join} WHERE f.target_id = %s
+"""
 _DEPENDENTS: Final = """
 UNION ALL
 SELECT 'dependent', d.id, CAST(d.revision AS text), CAST(d.active_version_id AS text),
   CAST(d.latest_version_id AS text), NULL
-FROM (SELECT a.* FROM {{reference}} f JOIN {agent} a ON a.{{pointer}}_id = f.version_id
-  WHERE f.target_id = %s LIMIT {most}) d
-""".format(**_TABLES, most=MOST_ROWS + 1)  # noqa: S608  names of tables and a number
+FROM ({referring} LIMIT {most}) d
+""".format(
+    most=MOST_ROWS + 1,
+    referring="UNION".join(  # a published version, a draft, one that a released label may be on
+        _REFERRING.format(join=join.format(**_TABLES))
+        for join in (
+            "JOIN {agent} a ON a.active_version_id = f.version_id",
+            "JOIN {agent} a ON a.latest_version_id = f.version_id",
+            "JOIN {label} l ON l.version_id = f.version_id JOIN {agent} a ON a.id = l.resource_id",
+        )
+    ),
+)
 
 _ITEMS: Final = "SELECT 'item', {columns} FROM ({rows}) items"
 _TOTAL: Final = (
     " UNION ALL SELECT 'total', CAST(COUNT(*) AS text), NULL, NULL, NULL, NULL FROM ({rows}) total"
 )
+
+
+Asker = tuple[Rights, int | None]
+"""What the caller may do, and who it is where an answer depends on that, too."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +134,8 @@ class Basis:
 
     sql: str
     params: tuple[Any, ...]
+    is_personal: bool = False
+    """Whether the answer depends on who asks, and not only on what they may do."""
 
     @classmethod
     def of_record(cls, model: type[VersionedResource], resource_id: str) -> Basis:
@@ -117,18 +147,23 @@ class Basis:
         """Return what the published resolution of an agent depends on."""
         return cls(_SERVED, (agent_id, agent_id))
 
-    def and_dependents(self, references: type[Reference], pointer: str) -> Basis:
-        """Add the agents that refer to the resource by the version at this pointer, whoever may read them."""
-        sql = _DEPENDENTS.format(reference=references._meta.db_table, pointer=pointer)
-        return Basis(self.sql + sql, self.params * 2)
+    def and_favorites(self, agent_id: str) -> Basis:
+        """Add who has marked an agent as a favorite; the answer says whether its caller has."""
+        return Basis(self.sql + _FAVORITES, (*self.params, agent_id), is_personal=True)
+
+    def and_dependents(self, references: type[Reference]) -> Basis:
+        """Add the agents that refer to the resource by anything but history, whoever may read them."""
+        sql = _DEPENDENTS.format(reference=references._meta.db_table)
+        return Basis(self.sql + sql, self.params * 4)
 
     @classmethod
     def of_page(cls, rows: QuerySet[Any], page: slice) -> Basis:
         """Return what a page of a list of resources depends on; `rows` come in the list's order."""
-        columns = ("pk", "revision", "active_version_id", "latest_version_id", "author__username")
-        items, params = _items(rows, columns, page)
+        has_favorites = rows.model is Agent
+        last = _author_and_favorites() if has_favorites else "author__username"
+        items, params = _items(rows, ("pk", "revision", "active_version_id", "latest_version_id", last), page)
         total, more = rows.order_by().values("pk").query.sql_with_params()
-        return cls(items + _TOTAL.format(rows=total), (*params, *more))
+        return cls(items + _TOTAL.format(rows=total), (*params, *more), is_personal=has_favorites)
 
     def and_authors(self, versions: QuerySet[Any], page: slice) -> Basis:
         """Add who saved the versions of a page: people can be renamed."""
@@ -143,8 +178,8 @@ class Basis:
             count, read = cursor.fetchone()
         return read if count <= MOST_ROWS else None
 
-    def read_by(self, key: str) -> tuple[Rights, str | None] | None:
-        """Return the rights of an API key and what the basis reads now, of one moment.
+    def read_by(self, key: str) -> tuple[Asker, str | None] | None:
+        """Return who asks with an API key and what the basis reads now, of one moment.
 
         None for a key that opens nothing, and for one that was not used within the last minute.
         """
@@ -158,8 +193,12 @@ class Basis:
             statement = _statement_by(self.sql, cursor.db.vendor)
             cursor.execute(statement, (digest, *moments, digest, *self.params))
             count, read, holder = cursor.fetchone()
-        rights = _rights(holder)
-        return (rights, read if count <= MOST_ROWS else None) if rights else None
+        asker = _asker(holder, is_personal=self.is_personal)
+        return (asker, read if count <= MOST_ROWS else None) if asker else None
+
+    def asker(self, caller: Caller) -> Asker:
+        """Return as much of a caller as the answer depends on."""
+        return caller.rights, caller.user_id if self.is_personal else None
 
 
 @lru_cache(maxsize=2)
@@ -175,19 +214,32 @@ def _statement_by(sql: str, vendor: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _rights(holder: str | None) -> Rights | None:
+def _asker(holder: str | None, *, is_personal: bool) -> Asker | None:
     """Return what a key and its owner's roles amount to; None for a key that opens nothing."""
     rows = json.loads(holder or "[]")
     keys = [row for row in rows if row[0] == "key"]
     if not keys:
         return None
-    _, workspace_id, limit, superuser, *_ = keys[0]
+    _, workspace_id, limit, superuser, owner_id, _ = keys[0]
     roles = {row[1]: Role(row[2]) for row in rows if row[0] == "role"}
     owner = caller_with(roles, is_superuser=superuser is not None)
-    return limited(owner, workspace_id=workspace_id, role=Role(limit) if limit else None).rights
+    rights = limited(owner, workspace_id=workspace_id, role=Role(limit) if limit else None).rights
+    return rights, int(owner_id) if is_personal else None
 
 
-def _items(rows: QuerySet[Any], columns: Sequence[str], page: slice) -> tuple[str, tuple[Any, ...]]:
+def _author_and_favorites() -> Concat:
+    of_agent = Favorite.objects.filter(agent_id=OuterRef("pk")).order_by().values("agent_id")
+    number, highest = (Cast(aggregate("pk"), TextField()) for aggregate in (Count, Max))
+    marks = Subquery(of_agent.annotate(marks=Concat(number, _text("/"), highest)).values("marks"))
+    author = Cast("author__username", TextField())
+    return Concat(Coalesce(marks, _text("")), _text(" "), Coalesce(author, _text("")))
+
+
+def _text(text: str) -> Value:
+    return Value(text, output_field=TextField())
+
+
+def _items(rows: QuerySet[Any], columns: Sequence[Any], page: slice) -> tuple[str, tuple[Any, ...]]:
     names = "abcde"[: len(columns)]
     texts = {name: Cast(column, TextField()) for name, column in zip(names, columns, strict=True)}
     sql, params = rows.annotate(**texts).values_list(*texts)[page].query.sql_with_params()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import models
@@ -14,6 +14,8 @@ class VersionLabel(models.Model):
     """A name that points at a version and can be moved."""
 
     name = models.CharField(max_length=64)
+    released = models.BooleanField(default=False)
+    """Whether the version is served under this name to whoever may read what is published."""
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", editable=False
@@ -21,6 +23,7 @@ class VersionLabel(models.Model):
 
     if TYPE_CHECKING:
         resource_id: str
+        version: Any
         version_id: uuid.UUID
 
     class Meta:

@@ -32,9 +32,9 @@ class PromptBlockVersion(Version):
 class PromptBlockQuerySet(VersionedQuerySet["PromptBlock"]):
     """Prompt blocks are read by the members of their workspace only."""
 
-    def readable_by(self, caller: Caller) -> Self:
+    def readable_by(self, caller: Caller, *, label: str | None = None) -> Self:
         """Keep what the caller may read."""
-        return self.readable_where(caller)
+        return self.readable_where(caller, label=label)
 
 
 class PromptBlock(VersionedResource):

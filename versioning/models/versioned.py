@@ -20,7 +20,7 @@ from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.db import connections, models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from versioning import canonical
@@ -50,19 +50,25 @@ def within(field: str, workspaces: frozenset[str] | None) -> Q:
 class VersionedQuerySet(models.QuerySet[R]):
     """The words in which resources are asked for; permission is one of them."""
 
-    def readable_where(self, caller: Caller, public: Q | None = None) -> Self:
+    def readable_where(self, caller: Caller, public: Q | None = None, *, label: str | None = None) -> Self:
         """Keep what the caller may read at all: drafts in own workspaces, else what is published.
 
-        `public` is the condition under which everybody may read what is published. Each kind has a
-        method `readable_by` that knows it; that is what to call.
+        `public` is the condition under which everybody may read what is published. Who asks by a
+        `label` may also read what has a released label of this name, and nothing published. Each kind
+        has a method `readable_by` that knows the condition; that is what to call.
         """
         if caller.scope(Right.READ_DRAFTS) is None:
             return self.all()
+        live = Q(active_version__isnull=False)
+        if label is not None:
+            labels: Any = self.model._meta.get_field("labels").related_model
+            released = labels.objects.filter(resource=OuterRef("pk"), name=label, released=True)
+            live |= Q(Exists(released))
         published_to_caller = within("workspace_id", caller.scope(Right.READ))
         if public is not None:
             published_to_caller |= public
-        published = Q(active_version__isnull=False) & published_to_caller
-        return self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)) | published)
+        drafts = within("workspace_id", caller.scope(Right.READ_DRAFTS))
+        return self.filter(drafts | (live & published_to_caller))
 
     def drafts_readable_by(self, caller: Caller) -> Self:
         """Keep those of which the caller may read drafts and history."""

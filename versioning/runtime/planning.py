@@ -135,7 +135,7 @@ class _Planner:
         parents = deque([root])
         while parents:
             parent = parents.popleft()
-            is_live = _is_published(parent)
+            is_live = parent.is_live
             granted = self._catalogue.store.granted_sub_agents(parent) if is_live and parent.agents else {}
             available = set()
             for agent_id in parent.agents:
@@ -186,12 +186,12 @@ class _Planner:
         """Return what is published of a sub-agent, as a part of the agent at this place or for the caller."""
         if place.identity is not None:
             part = self._look_up(agent_id, self._published_choice, as_part=True)
-            if part is not None and part.uuid == place.identity and _is_published(part):
+            if part is not None and part.uuid == place.identity and part.is_live:
                 return part
         served = self._look_up(agent_id, self._published_choice)
         # What a published agent runs is never the latest version in place of a published one.
         published_only = place.is_live or self._published_only
-        return served if served is None or not published_only or _is_published(served) else None
+        return served if served is None or not published_only or served.is_live else None
 
     def _admits(self, served: ResolvedAgent, place: _Place) -> bool:
         """Say whether the agent at this place may run a sub-agent, in whatever version."""
@@ -250,11 +250,6 @@ class _Planner:
 
     def _warn(self, notice: Notice) -> None:
         self._warnings.setdefault((notice.code, notice.field), notice)
-
-
-def _is_published(served: ResolvedAgent) -> bool:
-    """Say whether this is what published requests get; an agent without any version is as its code says."""
-    return served.resolved_version_id == served.active_version_id
 
 
 def _notices_of(served: ResolvedAgent, root: ResolvedAgent) -> list[Notice]:

@@ -104,6 +104,7 @@ def as_code(
         metadata=dict(agent.metadata),
         resolved_version_id=None,
         active_version_id=None,
+        is_live=True,
         selector=selector,
         warnings=tuple(_left_out(report) for report in reports if report.reason == "missing"),
         blocks=tuple(report for report in reports if report.id is not None),

@@ -1,0 +1,127 @@
+"""What the client's results hold is what the OpenAPI document says that the service answers."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import pytest
+
+from tests.support.api import Api
+from tests.support.openapi import ROUTES, operations
+from versioning.client import records, served
+from versioning.client.result import Result, Success, members
+
+Schema = dict[str, Any]
+
+_OF_A_KIND: dict[str, tuple[Any, Any]] = {
+    "GET {}": (records.AgentPage, records.PromptBlockPage),
+    "POST {}": (records.AgentRecord, records.PromptBlockRecord),
+    "GET {}/{}": (records.AgentRecord, records.PromptBlockRecord),
+    "PATCH {}/{}": (records.AgentRecord, records.PromptBlockRecord),
+    "DELETE {}/{}": (Success, Success),
+    "GET {}/{}/dependents": (records.Dependents, records.Dependents),
+    "POST {}/{}/export": (records.Export, records.Export),
+    "POST {}/{}/clone": (records.AgentRecord, records.PromptBlockRecord),
+    "POST {}/{}/unpublish": (records.AgentRecord, records.PromptBlockRecord),
+    "GET {}/{}/versions": (records.AgentVersionPage, records.PromptBlockVersionPage),
+    "POST {}/{}/versions": (records.AgentVersion, records.PromptBlockVersion),
+    "GET {}/{}/versions/{}": (records.AgentVersion, records.PromptBlockVersion),
+    "GET {}/{}/versions/compare": (records.AgentComparison, records.PromptBlockComparison),
+    "POST {}/{}/versions/{}/activate": (records.Activated, records.Activated),
+    "POST {}/{}/versions/{}/restore": (records.AgentVersion, records.PromptBlockVersion),
+    "DELETE {}/{}/versions/{}": (Success, Success),
+    "GET {}/{}/labels": (records.LabelList, records.LabelList),
+    "PUT {}/{}/labels/{}": (records.Label, records.Label),
+    "DELETE {}/{}/labels/{}": (Success, Success),
+}
+RESULTS: dict[str, Any] = {
+    route.replace("{}", f"/stored/{kind}", 1): results[number]
+    for route, results in _OF_A_KIND.items()
+    for number, kind in enumerate(("agents", "prompt-blocks"))
+} | {
+    "PUT /stored/agents/{}/favorite": records.Favorited,
+    "DELETE /stored/agents/{}/favorite": records.Favorited,
+    "POST /stored/agents/preview-instructions": served.Preview,
+    "GET /agents": dict[str, served.ServedAgent],
+    "GET /agents/{}": served.ServedAgent,
+    "POST /agents/{}/generate": served.Generated,
+}
+WITHOUT_A_RESULT = {"POST /stored/agents/{}/change-request", "POST /agents/{}/stream"}
+"""The client has no method for the first; the second answers with events."""
+REPEATED = {"agentId", "blockId"}
+"""Members of an export that only repeat what was asked for."""
+
+
+@pytest.fixture(scope="module")
+def document() -> Schema:
+    return dict(Api("").request("GET", "/schema", accept="application/json").body)
+
+
+def test_every_route_has_a_result() -> None:
+    assert set(ROUTES) - WITHOUT_A_RESULT == set(RESULTS)
+
+
+@pytest.mark.parametrize("route", RESULTS)
+def test_a_result_holds_what_the_service_answers(document: Schema, route: str) -> None:
+    responses = operations(document)[route]["responses"]
+    [success] = [answer for status, answer in responses.items() if status in {"200", "201"}]
+    schema = success["content"]["application/json"]["schema"]
+    assert list(differences(document, schema, RESULTS[route], route)) == []
+
+
+def differences(document: Schema, schema: Schema, kind: Any, place: str) -> Iterator[str]:
+    """Yield where a kind of result is not what a schema describes; `ShownBlock` stands for two of them."""
+    schema = resolved(document, schema)
+    variants = [resolved(document, one) for one in schema.get("anyOf", [schema])]
+    described = [one for one in variants if one.get("type") != "null"]
+    kinds = [one for one in alternatives(kind) if one is not NoneType]
+    if len(described) < len(variants) and not {NoneType, Any} & set(alternatives(kind)):
+        yield f"{place} may be null"
+    if kinds == [Any] or len(described) != 1 or len(kinds) != 1:
+        return
+    [schema], [kind] = described, kinds
+    named = set(schema.get("enum", [])) | ({schema["const"]} if "const" in schema else set())
+    if get_origin(kind) is Literal and set(get_args(kind)) != named:
+        yield f"{place} is one of {sorted(named)}"
+    elif named and kind is str:
+        yield f"{place} has no literal type of {sorted(named)}"
+    elif get_origin(kind) is dict and "additionalProperties" in schema:
+        yield from differences(document, schema["additionalProperties"], get_args(kind)[1], f"{place}{{}}")
+    elif get_origin(kind) is tuple and schema.get("type") == "array":
+        yield from differences(document, schema["items"], get_args(kind)[0], f"{place}[]")
+    elif isinstance(kind, type) and issubclass(kind, Result):
+        yield from _of_members(document, schema, kind, place)
+    elif isinstance(kind, type) and not fits(schema, kind):
+        yield f"{place} is {schema.get('type')}, not {kind.__name__}"
+
+
+def _of_members(document: Schema, schema: Schema, kind: type[Result], place: str) -> Iterator[str]:
+    hints = get_type_hints(kind)
+    own = {member.wire_name: hints[member.name] for member in members(kind)}
+    for name, described in schema["properties"].items():
+        if name in own:
+            yield from differences(document, described, own[name], f"{place}.{name}")
+        elif name not in REPEATED:
+            yield f"{place}.{name} is missing"
+    unknown = own.keys() - schema["properties"].keys() if kind is not served.ShownBlock else ()
+    yield from (f"{place}.{name} is never answered" for name in unknown)
+
+
+def resolved(document: Schema, schema: Schema) -> Schema:
+    """Return what a schema refers to."""
+    while "$ref" in schema:
+        schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    return schema
+
+
+def alternatives(kind: Any) -> tuple[Any, ...]:
+    return get_args(kind) if get_origin(kind) in {Union, UnionType} else (kind,)
+
+
+def fits(schema: Schema, kind: type) -> bool:
+    """Say whether values of a plain schema are of the type."""
+    types = {"string": {str, datetime.datetime}, "integer": {int}, "boolean": {bool}, "number": {float}}
+    return kind in types.get(schema.get("type", ""), {kind})

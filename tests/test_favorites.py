@@ -1,0 +1,254 @@
+"""Favorites: the agents that a person marks; nobody else's record, tag or history is changed by it."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connections
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api
+from tests.support.door import FrontDoor
+from tests.support.override_files import Folder
+from tests.support.people import give_role, key_of
+from versioning import installed
+from versioning.access import APPLICATION
+from versioning.api.keeping import kept
+from versioning.errors import Forbidden
+from versioning.models import Favorite
+
+URL = AGENTS.url("writer")
+
+
+def mark(api: Api, agent_id: str = "writer") -> Answer:
+    return api.put(AGENTS.url(agent_id, "favorite"))
+
+
+def unmark(api: Api, agent_id: str = "writer") -> Answer:
+    return api.delete(AGENTS.url(agent_id, "favorite"))
+
+
+def seen(api: Api, **query: str) -> tuple[bool, int]:
+    """Return what the record says: whether it is the caller's favorite, and how many people's."""
+    found = api.get(URL, **query).body
+    return found["isFavorited"], found["favoriteCount"]
+
+
+def favorites(api: Api, **query: str) -> list[str]:
+    """Return the ids that the list of the caller's favorites holds."""
+    answer = api.get(AGENTS.path, favoritedOnly="true", **query)
+    assert answer.status == 200 and answer.body["total"] == len(answer.body["agents"])
+    assert all(agent["isFavorited"] for agent in answer.body["agents"])
+    return [agent["id"] for agent in answer.body["agents"]]
+
+
+@pytest.fixture
+def published(cast: Cast) -> Cast:
+    """The cast, with a public agent `writer` of acme and one that nobody marks."""
+    AGENTS.make(cast.alice, "other", autoPublish=True)
+    AGENTS.make(cast.alice, visibility="public", autoPublish=True)
+    kept().clear()
+    return cast
+
+
+def test_a_favorite_is_a_person_s_own(published: Cast) -> None:
+    answer = mark(published.vera)
+    assert (answer.status, answer.body) == (200, {"favorited": True, "favoriteCount": 1})
+    assert mark(published.charlie).body == {"favorited": True, "favoriteCount": 2}
+    assert (seen(published.vera), seen(published.charlie)) == ((True, 2), (True, 2))
+    assert seen(published.alice) == (False, 2)
+    assert (favorites(published.vera), favorites(published.alice)) == (["writer"], [])
+    assert unmark(published.vera).body == {"favorited": False, "favoriteCount": 1}
+    assert (seen(published.vera), favorites(published.vera)) == ((False, 1), [])
+
+
+def test_marking_twice_is_marking_once(published: Cast) -> None:
+    for _ in range(2):
+        assert mark(published.vera).body == {"favorited": True, "favoriteCount": 1}
+    for _ in range(2):
+        assert unmark(published.vera).body == {"favorited": False, "favoriteCount": 0}
+
+
+def test_a_key_marks_for_its_owner(published: Cast) -> None:
+    limited = key_of("alice", workspace="acme", role="viewer")
+    assert mark(limited).body["favoriteCount"] == 1
+    assert mark(published.alice).body["favoriteCount"] == 1
+    assert seen(limited) == seen(published.alice) == (True, 1)
+
+
+def test_every_answer_with_a_record_says_it(published: Cast) -> None:
+    mark(published.alice)
+    draft = published.alice.patch(URL, {"description": "x"})
+    answers = [
+        draft.body,
+        published.alice.get(URL, status="draft").body,
+        published.alice.get(AGENTS.path).body["agents"][0],
+        published.alice.post(f"{URL}/unpublish").body,
+    ]
+    assert [(one["isFavorited"], one["favoriteCount"]) for one in answers] == [(True, 1)] * 4
+    made = AGENTS.make(published.alice, "new")
+    copy = published.alice.request("POST", f"{URL}/clone", {"newId": "copy"}, query={"status": "draft"}).body
+    assert [(one["isFavorited"], one["favoriteCount"]) for one in (made, copy)] == [(False, 0)] * 2
+
+
+def test_what_cannot_be_read_is_no_favorite(published: Cast) -> None:
+    mark(published.charlie)
+    AGENTS.make(published.alice, "draft")
+    assert published.alice.patch(URL, {"visibility": "private"}).status == 200
+    for who, agent_id in (("charlie", "writer"), ("charlie", "other"), ("vera", "draft"), ("vera", "none")):
+        api = getattr(published, who)
+        for answer in (mark(api, agent_id), unmark(api, agent_id)):
+            assert (answer.status, answer.code) == (404, "not_found")
+    assert favorites(published.charlie) == []
+    assert mark(published.edgar, "draft").status == 200
+    assert (favorites(published.edgar), favorites(published.edgar, status="all")) == ([], ["draft"])
+
+
+def test_a_mark_is_no_version_and_no_change_of_the_agent(published: Cast) -> None:
+    tag = published.alice.get(URL).tag
+    before = published.alice.get(URL).body
+    mark(published.vera)
+    assert published.alice.get(URL).body == {**before, "favoriteCount": 1}
+    assert len(AGENTS.versions(published.alice)) == 1
+    assert published.alice.patch(URL, {"description": "x"}, if_match=tag).status == 200
+
+
+def test_a_tag_read_with_marks_holds_until_the_agent_changes(published: Cast) -> None:
+    mark(published.vera)
+    mark(published.alice)
+    tag = published.alice.get(URL).tag
+    answer = published.alice.patch(URL, {"description": "x"}, if_match=tag)
+    assert (answer.status, answer.tag) == (200, published.alice.get(URL).tag)
+    assert published.alice.patch(URL, {"description": "y"}, if_match=tag).code == "edit_conflict"
+
+
+def test_a_record_from_before_a_mark_is_not_called_unchanged(published: Cast) -> None:
+    for change in (mark, unmark):
+        for who in ("vera", "paula"):
+            tag = published.vera.get(URL).tag
+            change(getattr(published, who))
+            answer = published.vera.request("GET", URL, if_none_match=tag)
+            assert (answer.status, answer.body["favoriteCount"]) == (200, Favorite.objects.count())
+            assert published.vera.request("GET", URL, if_none_match=answer.tag).status == 304
+
+
+@pytest.mark.parametrize("door", [Api, FrontDoor], ids=["middleware", "application"])
+def test_what_is_kept_for_one_person_is_not_answered_to_another(published: Cast, door: type[Api]) -> None:
+    vera, other = door(published.vera.key), door(key_of("vera", workspace="acme").key)
+    give_role("charlie", "acme", "viewer")
+    victor = User.objects.create_user("victor")
+    give_role("victor", "acme", "viewer")
+    people = [vera, other, door(key_of("victor").key), door(key_of("paula", role="viewer").key)]
+    for path, query in ((URL, {}), (AGENTS.path, {}), (AGENTS.path, {"favoritedOnly": "true"})):
+        Favorite.objects.all().delete()
+
+        def said(api: Api, path: str = path, query: dict[str, str] = query) -> list[Any]:
+            body = api.get(path, **query).body
+            return [
+                (one["id"], one["isFavorited"], one["favoriteCount"]) for one in body.get("agents", [body])
+            ]
+
+        for owner, changed in ((None, None), ("vera", mark), ("victor", mark), ("vera", unmark)):
+            if changed is not None:
+                changed(published.vera if owner == "vera" else people[2])
+            count = Favorite.objects.count()
+            own = {"vera", "victor"} & set(Favorite.objects.values_list("user__username", flat=True))
+            for _ in range(2):
+                for name, api in zip(("vera", "vera", "victor", "paula"), people, strict=True):
+                    expected = [("writer", name in own, count), ("other", False, 0)]
+                    shown = expected[:1] if path == URL else expected
+                    if query:
+                        shown = [one for one in expected if one[1]]
+                    assert said(api) == shown, (path, query, owner, name)
+    assert victor.username == "victor"
+
+
+def test_a_namesake_is_nobody_s_favorite(published: Cast) -> None:
+    mark(published.vera)
+    assert published.alice.delete(URL).status == 200
+    AGENTS.make(published.alice, visibility="public", autoPublish=True)
+    assert (seen(published.vera), favorites(published.vera)) == ((False, 0), [])
+
+
+def test_people_who_leave_are_not_counted(published: Cast) -> None:
+    mark(published.vera)
+    mark(published.charlie)
+    User.objects.get(username="vera").delete()
+    assert seen(published.alice) == (False, 1)
+
+
+def test_prompt_blocks_have_no_favorites(cast: Cast) -> None:
+    made = PROMPT_BLOCKS.make(cast.alice, autoPublish=True)
+    assert not {"isFavorited", "favoriteCount"} & set(made)
+    for method, below in (("PUT", "favorite"), ("DELETE", "favorite"), ("POST", "change-request")):
+        answer = cast.alice.request(method, PROMPT_BLOCKS.url("writer", below))
+        assert (answer.status, answer.code) == (404, "not_found")
+    assert cast.alice.get(PROMPT_BLOCKS.path, favoritedOnly="true").status == 400
+
+
+@pytest.mark.parametrize("value", ["", "yes", "True"])
+def test_whether_only_favorites_are_listed_is_said_with_true_or_false(cast: Cast, value: str) -> None:
+    answer = cast.alice.get(AGENTS.path, favoritedOnly=value)
+    assert (answer.status, answer.fields) == (400, ["favoritedOnly"])
+    assert cast.alice.get(AGENTS.path, favoritedOnly="false").status == 200
+
+
+@pytest.mark.parametrize("segment", ["favorite", "change-request", "team/favorite", "change-request/x"])
+def test_the_words_of_these_routes_are_in_no_id(cast: Cast, segment: str) -> None:
+    answer = cast.alice.post(AGENTS.path, AGENTS.body(id=segment))
+    assert (answer.status, answer.fields) == (400, ["id"])
+
+
+def test_the_application_is_no_person(published: Cast) -> None:
+    editor = installed.editor()
+    with pytest.raises(Forbidden):
+        editor.agent.favorite("writer", by=APPLICATION)
+    agent, found = editor.agent.favorite("writer", by=User.objects.get(username="vera"))
+    assert (agent.pk, found.by_caller, found.count) == ("writer", True, 1)
+
+
+# Overrides kept as files
+
+
+def test_an_override_without_a_row_can_be_a_favorite(cast: Cast, folder: Folder) -> None:
+    assert mark(cast.charlie, "answers").status == 404  # it is as its code says: there is no record
+    folder.put({"instructions": "by hand"})
+    AGENTS.make(cast.alice, autoPublish=True)
+    assert mark(cast.charlie, "answers").body == {"favorited": True, "favoriteCount": 1}
+    assert (favorites(cast.charlie), favorites(cast.alice)) == (["answers"], [])
+    record = cast.charlie.get(AGENTS.url("answers")).body
+    assert (record["isFavorited"], record["favoriteCount"]) == (True, 1)
+    give_role("alice", "default", "admin")
+    draft = AGENTS.save(cast.alice, "answers", "draft")["latestVersionId"]
+    assert cast.alice.delete(AGENTS.url("answers", "versions", draft)).status == 200
+    assert favorites(cast.charlie) == ["answers"]
+    assert cast.alice.delete(AGENTS.url("answers")).status == 200
+    assert not Favorite.objects.exists()
+
+
+# At once
+
+
+@pytest.mark.django_db(transaction=True)
+def test_marks_made_at_once_are_all_counted_and_none_is_left_behind(cast: Cast) -> None:
+    if connections["default"].vendor == "sqlite":
+        pytest.skip("a database in memory refuses a second writer instead of making it wait")
+    AGENTS.make(cast.alice, visibility="public", autoPublish=True)
+    people = [cast.alice, cast.paula, cast.edgar, cast.vera, cast.charlie] * 4
+
+    def marked(api: Api) -> int:
+        try:
+            return mark(Api(api.key)).status
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(8) as threads:
+        assert set(threads.map(marked, people)) == {200}
+        assert seen(cast.vera) == (True, 5)
+        marking = threads.map(marked, people)
+        assert cast.alice.delete(URL).status == 200
+        assert set(marking) <= {200, 404}
+    assert not Favorite.objects.exists()

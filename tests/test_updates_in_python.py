@@ -1,0 +1,320 @@
+"""`editor.agent.update()` publishes its own change alone: a draft that waits goes on waiting."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection, connections
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, Api, Kind
+from tests.support.lifecycle import record, served
+from tests.support.override_files import Folder
+from tests.support.people import give_role
+from versioning import installed
+from versioning.editor import Editor
+from versioning.errors import EditConflict, Forbidden, Invalid
+from versioning.models import Agent, AgentVersion, AuditEntry, Workspace
+
+
+@pytest.fixture
+def editor(db: None) -> Editor:
+    return installed.editor()
+
+
+def begin(kind: Kind, api: Api, **draft: Any) -> dict[str, Any]:
+    """Make `writer`: published as `one`, with somebody's draft over it, whose record is returned."""
+    kind.make(api, text="one", description="short", autoPublish=True)
+    return kind.save(api, text="somebody's draft", **draft)
+
+
+def update(editor: Editor, kind: Kind, fields: dict[str, Any] | None = None, **more: Any) -> Any:
+    """Update `writer` and publish what comes of it."""
+    collection: Any = editor.agent if kind is AGENTS else editor.prompt
+    return collection.update("writer", fields, publish=True, **more)
+
+
+def state(kind: Kind, api: Api) -> tuple[Any, ...]:
+    """Return what must not change: pointers, and the ids of the versions."""
+    found = record(kind, api)
+    versions = [version["id"] for version in kind.versions(api)]
+    return found["activeVersionId"], found["latestVersionId"], found["hasDraft"], versions
+
+
+def test_an_update_publishes_its_own_change_and_the_draft_follows_with_it(
+    cast: Cast, kind: Kind, editor: Editor
+) -> None:
+    begin(kind, cast.alice)
+    by = User.objects.get(username="paula")
+    made = update(editor, kind, {"description": "long"}, message="Longer", by=by)
+    newest, published, waiting, _ = kind.versions(cast.alice)
+    assert made.version.version_id == published["id"] == record(kind, cast.alice)["activeVersionId"]
+    assert (published[kind.text], published["description"]) == ("one", "long")
+    assert (published["changeMessage"], published["authorId"]) == ("Longer", "paula")
+    assert set(published["changedFields"]) == {kind.text, "description"}
+    assert (newest[kind.text], newest["description"]) == ("somebody's draft", "long")
+    assert (newest["state"], newest["changedFields"], newest["authorId"]) == ("draft", [kind.text], "paula")
+    assert newest["changeMessage"] == "Version 2 with the change of version 3"
+    assert (waiting[kind.text], waiting["state"]) == ("somebody's draft", "historical")
+    assert [version["versionNumber"] for version in kind.versions(cast.alice)] == [4, 3, 2, 1]
+    assert record(kind, cast.alice)["hasDraft"] is True
+    assert served(kind, cast) == "one"
+
+
+@pytest.mark.parametrize("more", [{"metadata": {"team": "red"}}, {"visibility": "public"}, {}], ids=str)
+def test_an_update_of_the_record_alone_publishes_nothing(
+    cast: Cast, editor: Editor, more: dict[str, Any]
+) -> None:
+    begin(AGENTS, cast.alice)
+    before = state(AGENTS, cast.alice)
+    made = update(editor, AGENTS, **more)
+    assert state(AGENTS, cast.alice) == before
+    assert made.version.version_id == before[0]
+    found = record(AGENTS, cast.alice)
+    assert {name: found[name] for name in more} == more
+    assert served(AGENTS, cast) == "one"
+
+
+def test_an_update_that_says_what_is_live_makes_no_version_and_leaves_the_draft(
+    cast: Cast, kind: Kind, editor: Editor
+) -> None:
+    begin(kind, cast.alice)
+    before = state(kind, cast.alice)
+    update(editor, kind, {kind.text: "one", "description": "short"})
+    assert state(kind, cast.alice) == before
+
+
+def test_what_an_update_says_again_as_it_is_live_stays_as_it_is_in_the_draft(
+    cast: Cast, kind: Kind, editor: Editor
+) -> None:
+    begin(kind, cast.alice)
+    update(editor, kind, {kind.text: "one", "description": None})
+    assert served(kind, cast) == "one"
+    found = record(kind, cast.alice)
+    assert (found[kind.text], "description" in found) == ("somebody's draft", False)
+
+
+def test_a_draft_that_would_say_what_is_live_does_not_follow(cast: Cast, kind: Kind, editor: Editor) -> None:
+    begin(kind, cast.alice)
+    update(editor, kind, {kind.text: "three"})
+    found = record(kind, cast.alice)
+    assert (found["hasDraft"], found["activeVersionId"]) == (False, found["latestVersionId"])
+    assert [version[kind.text] for version in kind.versions(cast.alice)] == [
+        "three",
+        "somebody's draft",
+        "one",
+    ]
+
+
+def test_a_draft_follows_also_when_the_change_is_in_it_already(
+    cast: Cast, kind: Kind, editor: Editor
+) -> None:
+    begin(kind, cast.alice, description="long")
+    update(editor, kind, {"description": "long"})
+    found = record(kind, cast.alice)
+    assert (found[kind.text], found["description"], found["hasDraft"]) == ("somebody's draft", "long", True)
+    assert served(kind, cast) == "one"
+
+
+def test_with_nothing_live_the_latest_with_the_change_is_published(
+    cast: Cast, kind: Kind, editor: Editor
+) -> None:
+    kind.make(cast.alice, text="one")
+    update(editor, kind, metadata={"team": "red"})
+    assert served(kind, cast) is None
+    update(editor, kind, {"description": "long"})
+    found = record(kind, cast.alice)
+    assert (found[kind.text], found["description"], found["hasDraft"]) == ("one", "long", False)
+    assert cast.alice.post(kind.url("writer", "unpublish")).status == 200
+    update(editor, kind, {"description": "long"})
+    assert (served(kind, cast), len(kind.versions(cast.alice))) == ("one", 2)
+
+
+def test_an_update_heeds_rights_and_what_it_expects(cast: Cast, editor: Editor) -> None:
+    begin(AGENTS, cast.alice)
+    before = state(AGENTS, cast.alice)
+    with pytest.raises(Forbidden):
+        update(editor, AGENTS, {"description": "x"}, by=User.objects.get(username="edgar"))
+    with pytest.raises(EditConflict):
+        update(editor, AGENTS, {"description": "x"}, expect={"stale"})
+    with pytest.raises(Invalid):
+        update(editor, AGENTS, {"name": ""})
+    assert state(AGENTS, cast.alice) == before
+    update(editor, AGENTS, {"description": "x"}, expect={Agent.objects.get().tag})
+    assert record(AGENTS, cast.alice)["description"] == "x"
+
+
+def test_blocks_that_are_not_published_keep_an_update_and_its_draft_from_being_saved(
+    cast: Cast, editor: Editor
+) -> None:
+    begin(AGENTS, cast.alice)
+    before = state(AGENTS, cast.alice)
+    with pytest.raises(Invalid):
+        update(editor, AGENTS, {"instructions": [{"type": "prompt_block_ref", "id": "missing"}]})
+    assert state(AGENTS, cast.alice) == before
+
+
+def test_a_draft_whose_blocks_are_not_published_keeps_nothing_from_being_published(
+    cast: Cast, editor: Editor
+) -> None:
+    AGENTS.make(cast.alice, text="one", autoPublish=True)
+    AGENTS.save(cast.alice, instructions=[{"type": "prompt_block_ref", "id": "missing"}])
+    update(editor, AGENTS, {"description": "long"})
+    found = record(AGENTS, cast.alice)
+    assert (found["description"], found["instructions"][0]["id"]) == ("long", "missing")
+    assert served(AGENTS, cast) == "one"
+
+
+def test_a_draft_that_today_s_rules_refuse_follows_all_the_same(cast: Cast, editor: Editor) -> None:
+    begin(AGENTS, cast.alice)
+    old = AgentVersion.objects.first()
+    assert old is not None
+    AgentVersion.objects.filter(pk=old.pk).update(config_json='{"instructions":"old","name":"","tools":7}')
+    update(editor, AGENTS, {"description": "long"})
+    assert served(AGENTS, cast) == "one"
+    newest = AgentVersion.objects.first()
+    assert newest is not None
+    assert newest.config == {"instructions": "old", "name": "", "tools": 7, "description": "long"}
+
+
+@pytest.mark.parametrize("keep", [1, 2])
+def test_however_few_versions_are_kept_the_waiting_draft_is_one_of_them(
+    cast: Cast, kind: Kind, editor: Editor, settings: Any, keep: int
+) -> None:
+    begin(kind, cast.alice)
+    settings.EDITOR_KEEP_VERSIONS = keep
+    for words in ("a", "b", "c"):
+        update(editor, kind, {"description": words})
+    newest, published, *_ = kind.versions(cast.alice)
+    assert (newest[kind.text], newest["description"]) == ("somebody's draft", "c")
+    assert (published[kind.text], published["description"]) == ("one", "c")
+
+
+def test_publishing_by_update_is_in_the_audit_log_once(cast: Cast, editor: Editor) -> None:
+    before = begin(AGENTS, cast.alice)
+    made = update(editor, AGENTS, {"description": "long"})
+    entry = AuditEntry.objects.order_by("pk").last()
+    assert entry is not None and entry.action == "publish"
+    assert (entry.from_version, entry.to_version) == (before["activeVersionId"], made.version.version_id)
+    assert AuditEntry.objects.filter(action="publish").count() == 2
+
+
+# Overrides of agents that code defines
+
+
+@pytest.fixture
+def owner(cast: Cast) -> Api:
+    give_role("alice", "default", "admin")
+    return cast.alice
+
+
+def override_drafted(api: Api, *, published: bool) -> None:
+    """Save a draft of an override, over a published one or over the code alone."""
+    if published:
+        AGENTS.make(api, "answers", "published", autoPublish=True)
+        AGENTS.save(api, "answers", "somebody's draft")
+    else:
+        AGENTS.make(api, "answers", "somebody's draft")
+
+
+def answers(api: Api, **query: str) -> tuple[str, list[str]]:
+    """Return what `answers` says, and the names of its tools."""
+    found = api.get("/agents/answers", **query).body
+    return found["instructions"], sorted(found["tools"])
+
+
+def the_code(settings: Any) -> None:
+    settings.EDITOR_FRAMEWORK = "tests.support.code.framework"
+
+
+@pytest.mark.parametrize("published", [True, False], ids=["over an override", "over the code"])
+@pytest.mark.parametrize("source", ["database", "files"])
+def test_an_update_of_an_override_publishes_its_own_change_alone(
+    owner: Api, settings: Any, request: pytest.FixtureRequest, source: str, *, published: bool
+) -> None:
+    folder: Folder | None = request.getfixturevalue("folder") if source == "files" else None
+    if folder is None:
+        the_code(settings)
+    override_drafted(owner, published=published)
+    live = "published" if published else "code"
+    installed.editor().agent.update("answers", tools={"clock": {}}, metadata={"a": 1})
+    assert answers(owner) == (live, ["clock", "look_up"])
+    assert answers(owner, status="draft") == ("somebody's draft", ["clock", "look_up"])
+    found = owner.get(AGENTS.url("answers"), status="draft").body
+    assert (found["hasDraft"], found["metadata"]) == (True, {"a": 1})
+    numbers = [version["versionNumber"] for version in AGENTS.versions(owner, "answers")]
+    assert numbers == list(range(len(numbers), 0, -1))
+    if folder is not None:
+        assert folder.config() == {"tools": {"clock": {}}} | ({"instructions": live} if published else {})
+
+
+@pytest.mark.parametrize("source", ["database", "files"])
+def test_an_update_of_the_metadata_of_an_override_publishes_nothing(
+    owner: Api, settings: Any, request: pytest.FixtureRequest, source: str
+) -> None:
+    folder: Folder | None = request.getfixturevalue("folder") if source == "files" else None
+    if folder is None:
+        the_code(settings)
+    installed.editor().agent.update("answers", metadata={"a": 1})
+    assert owner.get(AGENTS.url("answers"), status="draft").body["activeVersionId"] is None
+    AGENTS.save(owner, "answers", "somebody's draft")
+    installed.editor().agent.update("answers", metadata={"a": 2})
+    assert answers(owner)[0] == "code"
+    assert owner.get(AGENTS.url("answers"), status="draft").body["metadata"] == {"a": 2}
+    assert folder is None or not folder.path().exists()
+
+
+def test_an_update_keeps_a_file_written_by_hand_and_the_draft_beside_it(owner: Api, folder: Folder) -> None:
+    override_drafted(owner, published=True)
+    folder.put({"instructions": "by hand"})
+    installed.editor().agent.update("answers", tools={"clock": {}})
+    assert folder.config() == {"instructions": "by hand", "tools": {"clock": {}}}
+    assert answers(owner, status="draft") == ("somebody's draft", ["clock", "look_up"])
+    assert {version["instructions"] for version in AGENTS.versions(owner, "answers")} == {
+        "published",
+        "somebody's draft",
+        "by hand",
+    }
+
+
+# At once
+
+
+@pytest.mark.django_db(transaction=True)
+def test_updates_and_saves_at_once_lose_nothing() -> None:
+    if connection.vendor == "sqlite":
+        pytest.skip("a database in memory refuses a second writer instead of making it wait")
+    workspace = Workspace.objects.create(id="acme", name="Acme")
+    editor = installed.editor()
+    editor.agent.create(id="writer", name="Writer", instructions="one", workspace=workspace.pk)
+    editor.agent.edit("writer", instructions="draft")
+    fields = ["description", "tools", "memory", "skills", "browser", "metadata"]
+
+    def change(field: str) -> None:
+        value = "words" if field == "description" else {"a": {}} if field == "tools" else {"name": field}
+        try:
+            if field == "browser":
+                editor.agent.edit("writer", {field: value})
+            else:
+                editor.agent.update("writer", **{field: value})
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(fields)) as threads:
+        list(threads.map(change, fields))
+    live, draft = editor.agent.get("writer"), editor.agent.find("writer").latest
+    assert set(live.version.config) == {
+        "name",
+        "instructions",
+        "description",
+        "tools",
+        "memory",
+        "skills",
+    }
+    assert live.version.config["instructions"] == "one"
+    assert draft.config == {**live.version.config, "instructions": "draft", "browser": {"name": "browser"}}
+    numbers = sorted(AgentVersion.objects.values_list("number", flat=True))
+    assert numbers == list(range(1, len(numbers) + 1))

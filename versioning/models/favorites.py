@@ -1,0 +1,55 @@
+"""Which agents people have marked as their favorites."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Count, Q
+
+
+@dataclass(frozen=True, kw_only=True)
+class Favorited:
+    """What is known about an agent as a favorite."""
+
+    by_caller: bool
+    count: int
+    """How many people have marked it."""
+
+
+class FavoriteQuerySet(models.QuerySet["Favorite"]):
+    """How favorites are counted."""
+
+    def of(self, user_id: int | None) -> Self:
+        """Keep a person's; the application has none."""
+        return self.filter(user_id=user_id) if user_id is not None else self.none()
+
+    def about(self, agent_ids: Collection[str], user_id: int | None) -> dict[str, Favorited]:
+        """Return what is known about each of these agents; one query, however many there are."""
+        marks, own = Count("pk"), Count("pk", filter=Q(user_id=user_id))
+        counted = self.filter(agent_id__in=agent_ids).values_list("agent_id").annotate(marks=marks, own=own)
+        found = {agent_id: Favorited(by_caller=bool(mine), count=count) for agent_id, count, mine in counted}
+        return {agent_id: found.get(agent_id, Favorited(by_caller=False, count=0)) for agent_id in agent_ids}
+
+
+class Favorite(models.Model):
+    """A person has marked an agent.
+
+    The agent is named and not pointed at: an override that is kept as a file may have no row.
+    """
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    agent_id = models.CharField(max_length=200)
+
+    objects = FavoriteQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(name="favorite_once_per_person", fields=["agent_id", "user"]),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} likes {self.agent_id}"
