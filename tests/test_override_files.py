@@ -393,6 +393,8 @@ FILTERS: list[tuple[dict[str, str], bool]] = [
     ({"metadata": "{}"}, True),
     ({"metadata": '{"team": "red"}'}, False),
     ({"authorId": "ada"}, False),
+    ({"favoritedOnly": "false"}, True),
+    ({"favoritedOnly": "true"}, False),
 ]
 
 
