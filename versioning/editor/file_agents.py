@@ -124,6 +124,7 @@ class FileAgents(Agents):
         return made
 
     edit = _decided_anew(Agents.edit)
+    edit_live = _decided_anew(Agents.edit_live)
     publish = _decided_anew(Agents.publish)
     unpublish = _decided_anew(Agents.unpublish)
     delete = _decided_anew(Agents.delete)
