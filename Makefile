@@ -3,7 +3,7 @@
 
 PYTHON ?= python3
 PORT ?= 8000
-WORKERS ?= 2
+WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 ARGS ?=
 SECONDS ?= 5
 

@@ -302,3 +302,12 @@ def test_a_client_that_goes_away_in_the_middle_stops_nothing(
         with service_connection(service) as connection:
             connection.sendall(attack)
     assert now(api, kind) == before
+
+
+def test_an_id_of_any_letters_names_the_same_with_and_without_a_body(api: RemoteApi, kind: Kind) -> None:
+    resource_id = "tëam/ü%25 日本"
+    kind.make(api, resource_id)
+    saved = api.patch(kind.url(resource_id), {"name": "Renamed"})
+    assert (saved.status, saved.body["id"]) == (200, resource_id)
+    assert api.get(kind.url(resource_id), status="draft").body["name"] == "Renamed"
+    assert api.delete(kind.url(resource_id)).status == 200

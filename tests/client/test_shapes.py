@@ -75,7 +75,12 @@ def test_a_result_holds_what_the_service_answers(document: Schema, route: str) -
 def differences(document: Schema, schema: Schema, kind: Any, place: str) -> Iterator[str]:
     """Yield where a kind of result is not what a schema describes; `ShownBlock` stands for two of them."""
     schema = resolved(document, schema)
-    variants = [resolved(document, one) for one in schema.get("anyOf", [schema])]
+    variants = [
+        {**one, "type": plain}
+        for given in schema.get("anyOf", [schema])
+        for one in [resolved(document, given)]
+        for plain in types_of(one)
+    ]
     described = [one for one in variants if one.get("type") != "null"]
     kinds = [one for one in alternatives(kind) if one is not NoneType]
     if len(described) < len(variants) and not {NoneType, Any} & set(alternatives(kind)):
@@ -110,6 +115,12 @@ def _of_members(document: Schema, schema: Schema, kind: type[Result], place: str
     yield from (f"{place}.{name} is never answered" for name in unknown)
 
 
+def types_of(schema: Schema) -> list[str]:
+    """Return the names of the types that a schema has; one without any is of a type of its own."""
+    types = schema.get("type", "")
+    return types if isinstance(types, list) else [types]
+
+
 def resolved(document: Schema, schema: Schema) -> Schema:
     """Return what a schema refers to."""
     while "$ref" in schema:
@@ -124,4 +135,4 @@ def alternatives(kind: Any) -> tuple[Any, ...]:
 def fits(schema: Schema, kind: type) -> bool:
     """Say whether values of a plain schema are of the type."""
     types = {"string": {str, datetime.datetime}, "integer": {int}, "boolean": {bool}, "number": {float}}
-    return kind in types.get(schema.get("type", ""), {kind})
+    return kind in types.get(schema["type"], {kind})

@@ -80,7 +80,7 @@ def _answer(
     request: HttpRequest, content: bytes, tag: str, content_type: str, *, filename: str | None = None
 ) -> HttpResponse:
     # Kept by whoever fetched it, and asked for again before it is used: an upgrade changes it.
-    headers = {"ETag": tag, "Cache-Control": "no-cache", "Vary": "Accept"}
+    headers = {"ETag": tag, "Cache-Control": "public, no-cache", "Vary": "Accept"}
     if filename is not None:
         headers["Content-Disposition"] = f'inline; filename="{filename}"'
     response = HttpResponse(content, content_type=content_type, headers=headers)

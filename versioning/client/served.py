@@ -27,6 +27,7 @@ class Preview(Result):
 
     result: str
     blocks: tuple[ShownBlock, ...]
+    warnings: tuple[Notice, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

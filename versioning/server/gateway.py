@@ -77,7 +77,8 @@ class Gateway:
         if environ.get("CONTENT_LENGTH", "0") == "0" and "HTTP_TRANSFER_ENCODING" not in environ:
             self._answer(environ, proto)
             return
-        request = WSGIRequest(environ)
+        # A copy: Django writes the path of a request anew, in a form that is no WSGI.
+        request = WSGIRequest(dict(environ))
         admitted, length = admission(request), declared_length(request)
         if admitted is None:
             self._answer(_with(environ, b""), proto)
