@@ -5,7 +5,6 @@ The record routes, the served agent, export, clone and the studio all come throu
 
 from __future__ import annotations
 
-import datetime
 import uuid
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -36,17 +35,8 @@ class Resolved(Generic[R]):
     @property
     def is_live(self) -> bool:
         """Whether it is served as published: the active version, or one asked for by a released label."""
-        return self._released_label is not None or self.version.version_id == self.resource.active_id
-
-    @property
-    def live_since(self) -> datetime.datetime | None:
-        """When somebody published or released it here; None when something else did, or nobody."""
-        released = self._released_label
-        return self.resource.published_since if released is None else released.updated_at
-
-    @property
-    def _released_label(self) -> VersionLabel | None:
-        return self.label if self.label is not None and self.label.released else None
+        is_released = self.label is not None and self.label.released
+        return is_released or self.version.version_id == self.resource.active_id
 
 
 NEVER_PUBLISHED = Notice(
