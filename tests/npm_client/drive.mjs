@@ -1084,7 +1084,6 @@ async function errors() {
   });
   await check('error: 400 names a query parameter that is unknown or out of range', async () => {
     assert.deepEqual((await client.listStoredAgents({ favoritedOnly: true })).agents, []);
-    await refused(() => client.listStoredAgents({ favoritedOnly: 'perhaps' }), 400, { field: 'favoritedOnly' });
     await refused(() => client.listStoredAgents({ perPage: 1001 }), 400, { field: 'perPage' });
     await refused(() => client.listStoredAgents({ page: -1 }), 400, { field: 'page' });
     await refused(() => client.listStoredAgents({ status: 'archived' }), 400, { field: 'status' });
