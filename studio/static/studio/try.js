@@ -68,8 +68,13 @@ async function run(column, requestContext, signal) {
       body: JSON.stringify({ messages: history, requestContext }),
     });
     if (!answer.ok) throw new Error(await refusal(answer));
-    for await (const event of eventsOf(answer)) tell(column, event, shown);
+    for await (const event of eventsOf(answer)) {
+      if (column.history !== history) return;
+      tell(column, event, shown);
+    }
   } catch (fault) {
+    // Whoever has started over sees nothing of what was stopped by it.
+    if (column.history !== history) return;
     turn(column, "fault", signal.aborted ? "Stopped." : fault.message);
   }
   shown.removeAttribute("aria-busy");
