@@ -122,6 +122,15 @@ def test_a_name_that_two_workspaces_invite_becomes_one_account_of_one_of_them(
         assert memberships(service, name) == joined
 
 
+def test_names_that_differ_in_case_only_become_one_account(
+    service: Service, alice: httpx.Client, charlie: httpx.Client
+) -> None:
+    for turn in range(ROUNDS):
+        links = [link_for(alice, "acme", f"rita-{turn}"), link_for(charlie, "elsewhere", f"RITA-{turn}")]
+        statuses = all_at_once(service, links, choose_a_password)
+        assert Counter(statuses) == {302: 1, 409: 1}
+
+
 def test_an_invitation_taken_back_while_it_is_accepted_is_either_or(
     service: Service, alice: httpx.Client
 ) -> None:

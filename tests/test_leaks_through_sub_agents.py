@@ -10,13 +10,16 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Answer, Api
 from tests.support.people import key_of, person
 from tests.support.runs import ECHO, agent, ran, run
 from versioning.access import Role
-from versioning.models import ApiKey, Membership, SubAgentReference
+from versioning.editor import Editor
+from versioning.models import ApiKey, Membership, SubAgentReference, caller_for
+from versioning.runtime import Framework, RequestContext
 
 SECRET = "the words of the other workspace"
 
@@ -140,6 +143,38 @@ def test_a_namesake_in_another_workspace_hears_nothing(cast: Cast) -> None:
     for caller in (cast.alice, cast.vera):
         answer = ran(caller, "lead")
         assert SECRET not in str(answer) and "not available" in answer["text"]
+
+
+COSTLY = [{"type": "prompt_block", "content": "{{ big }}" * 2000}]
+BIG = {"big": "x" * 60_000}
+
+
+def test_what_a_namesake_takes_to_evaluate_stops_nobody(cast: Cast) -> None:
+    agent(cast.alice, "helper", "ours")
+    agent(cast.alice, "lead", "lead", agents={"helper": {}}, visibility="public")
+    assert cast.alice.delete(AGENTS.url("helper")).status == 200
+    missing = run(cast.vera, "lead", requestContext=BIG)
+    agent(cast.charlie, "helper", COSTLY, workspaceId="elsewhere")
+    assert told(run(cast.vera, "lead", requestContext=BIG)) == told(missing)
+
+
+@pytest.mark.parametrize("of_framework", ["defaultStatus", "agents"])
+def test_a_default_of_the_framework_evaluates_no_foreign_private_sub_agent(
+    cast: Cast, of_framework: str
+) -> None:
+    agent(cast.charlie, "theirs", COSTLY, workspaceId="elsewhere")
+    versions = {
+        "defaultStatus": "draft",
+        "agents": {target: {"status": "draft"} for target in ("theirs", "nobody")},
+    }
+    framework = Framework(agents=[], editor=Editor(), versions={of_framework: versions[of_framework]})
+    by = caller_for(User.objects.get(username="alice"))
+    texts = []
+    for target in ("theirs", "nobody"):
+        agent(cast.alice, f"lead-{target}", "lead", agents={target: {}})
+        result = framework.generate(f"lead-{target}", "hello", request_context=RequestContext.of(BIG, by=by))
+        texts.append(result.text.replace("nobody", "theirs"))
+    assert texts[0] == texts[1]
 
 
 def test_a_public_namesake_is_not_it_either_and_runs_as_the_callers_own(cast: Cast) -> None:

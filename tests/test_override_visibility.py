@@ -138,3 +138,21 @@ def test_a_dependent_that_turned_private_is_counted_and_not_named(team: Cast, re
         AGENTS.path, {"id": "mine", "name": "Mine", "instructions": "x", "agents": {"answers": {}}}
     )
     assert [warning["code"] for warning in warned.body["warnings"]] == ["unknown_agent"]
+
+
+@pytest.mark.parametrize("given", [("id",), ()], ids=["by id", "by name"])
+@pytest.mark.parametrize("workspace", ["elsewhere", "default", None])
+def test_the_id_of_a_private_agent_is_taken_like_any_other(
+    cast: Cast, settings: Any, given: tuple[str, ...], workspace: str | None
+) -> None:
+    settings.EDITOR_FRAMEWORK = "tests.support.private_code.framework"
+    AGENTS.make(cast.alice, "secret")
+    where = {"workspaceId": workspace} if workspace else {}
+    answers = [
+        cast.charlie.post(
+            AGENTS.path, {"name": one.title(), "instructions": "x", **dict.fromkeys(given, one), **where}
+        )
+        for one in ("hidden", "secret")
+    ]
+    assert answers[0].status == answers[1].status
+    assert str(answers[0].body).replace("hidden", "secret") == str(answers[1].body)

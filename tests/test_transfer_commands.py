@@ -100,3 +100,14 @@ def test_there_and_back_changes_nothing(rows: Agents, folder: Folder) -> None:
     assert command("export_overrides") == "2 unchanged\n"
     assert installed.editor().agent.serve("answers").instructions == "one"
     assert rows.serve("answers").instructions == "one"
+
+
+def test_a_file_that_names_a_block_of_another_workspace_is_refused(rows: Agents, folder: Folder) -> None:
+    elsewhere = installed.editor().workspace.create("elsewhere", "Elsewhere")
+    installed.editor().prompt.create(
+        id="tone", name="Tone", content="theirs", workspace=elsewhere.pk, publish=True
+    )
+    folder.put({"instructions": [{"type": "prompt_block_ref", "id": "tone"}]})
+    with pytest.raises(CommandError, match="refused"):
+        command("import_overrides")
+    assert not rows.all.filter(pk="answers").exists()

@@ -74,14 +74,20 @@ class MemoryStore:
         self.tools = list(tools)
 
     def serve(
-        self, agent_id: str, selector: Selector, *, context: Mapping[str, Any], by: Caller, as_part: bool
+        self,
+        agent_id: str,
+        selector: Selector,
+        *,
+        context: Mapping[str, Any],
+        by: Caller,
+        identity: UUID | None,
     ) -> ResolvedAgent:
         self.served.append((agent_id, selector))
         code, stored = self.code.get(agent_id), self.stored.get(agent_id)
-        if (code is None and stored is None) or not (as_part or self._readable(agent_id, by)):
+        if (code is None and stored is None) or not (identity is not None or self._readable(agent_id, by)):
             raise NotFound
         drafts = by.may(Right.READ_DRAFTS, self._workspace(agent_id))
-        version, fallback = self._version(stored, selector, latest=drafts and not as_part)
+        version, fallback = self._version(stored, selector, latest=drafts and identity is None)
         if version is None and code is None:
             raise NotFound
         if version is None or stored is None:

@@ -99,13 +99,13 @@ class Editor:
         *,
         context: Mapping[str, Any] | Evaluation,
         by: Who,
-        as_part: bool,
+        identity: UUID | None,
     ) -> ResolvedAgent:
         """Return the agent that the selector names; see `Agents.serve`."""
         evaluation = Evaluation.of(context)
 
         def made() -> ResolvedAgent:
-            return self.agent.serve(agent_id, selector, context=evaluation, by=by, as_part=as_part)
+            return self.agent.serve(agent_id, selector, context=evaluation, by=by, identity=identity)
 
         with _connections_of_one_call():
             basis = (
@@ -115,7 +115,7 @@ class Editor:
             )
             if basis is None:
                 return made()
-            return self._kept_or(made, (agent_id, as_part, caller_of(by).rights), basis)
+            return self._kept_or(made, (agent_id, identity, caller_of(by).rights), basis)
 
     def granted_sub_agents(self, parent: ResolvedAgent) -> Mapping[str, UUID]:
         """Return which sub-agents run as part of a published agent; see `versioning.grants`."""

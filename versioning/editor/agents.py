@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NoReturn
+from uuid import UUID
 
 from pydantic.alias_generators import to_camel
 
@@ -21,14 +22,14 @@ from versioning.config import Config, ConfigSchema
 from versioning.dependents import Dependents, dependents_of
 from versioning.editor.favorites import AgentFavorites
 from versioning.editor.reading import History, Who, caller_of
-from versioning.editor.saving import message_or
+from versioning.editor.saving import id_of_new, message_or
 from versioning.errors import Forbidden, IdTaken, Invalid, NotFound
 from versioning.evaluation import Evaluation
 from versioning.instructions import referenced_blocks
 from versioning.models import Agent, AgentLabel, AgentVersion, VersionedResource
 from versioning.models.basis import Basis
 from versioning.models.versioned import VersionedQuerySet
-from versioning.overrides import CodeAgent, applied, code_config, laid_over, refused
+from versioning.overrides import IN_CODE, CodeAgent, applied, code_config, laid_over, refused
 from versioning.registry import Registry
 from versioning.resolution import Resolved, require_drafts, select
 from versioning.selectors import DRAFT, PUBLISHED, Selector, Status
@@ -50,18 +51,19 @@ class Agents(AgentFavorites):
         *,
         context: Mapping[str, Any] | Evaluation | None = None,
         by: Who = APPLICATION,
-        as_part: bool = False,
+        identity: UUID | None = None,
     ) -> ResolvedAgent:
         """Return an agent with everything resolved in the context, whether stored or defined in code.
 
-        `as_part` means that a published agent runs it as a part of itself, whoever calls: then
-        nobody asks whether the caller may read what is published of it. Whoever passes it compares the
-        identity of what comes back with what was granted (`versioning.grants`).
+        With an `identity` a published agent runs it as a part of itself, whoever calls: nobody asks
+        whether the caller may read what is published of it, but it has to be the very agent that was
+        granted (`versioning.grants`). Nothing of a namesake is looked at: even what it takes to evaluate
+        it would tell that it is there.
         Raises `NotFound` and `Forbidden` as `select` does, `Invalid` for what is too long or takes
         too much to evaluate; several agents share one budget by sharing an `Evaluation`.
         """
         by = caller_of(by)
-        candidate = self._candidate(agent_id, selector, by, as_part=as_part)
+        candidate = self._candidate(agent_id, selector, by, identity=identity)
         return assembled(candidate, Evaluation.of(context or {}), by)
 
     def preview(
@@ -80,7 +82,7 @@ class Agents(AgentFavorites):
         ones that the caller may read. Raises `NotFound` and `Forbidden` as `serve` does.
         """
         by = caller_of(by)
-        candidate = self._candidate(agent_id, selector, by, as_part=False)
+        candidate = self._candidate(agent_id, selector, by)
         if drafts_of_blocks:
             candidate = replace(candidate, policy=Blocks.DRAFTS)
         elif candidate.policy is Blocks.DRAFTS:
@@ -123,17 +125,21 @@ class Agents(AgentFavorites):
             return None
         return Basis.of_served(agent_id)
 
-    def _candidate(self, agent_id: str, selector: Selector, by: Caller, *, as_part: bool) -> Candidate:
+    def _candidate(
+        self, agent_id: str, selector: Selector, by: Caller, *, identity: UUID | None = None
+    ) -> Candidate:
         agent = self.code.get(agent_id)
         if agent is not None:
-            if not as_part and agent_id not in self.code.readable_by(by):
+            if identity is None and agent_id not in self.code.readable_by(by):
+                raise NotFound
+            if identity not in {None, IN_CODE}:
                 raise NotFound
             row = self._override_row(agent_id)
             override = self._override(row, selector, by)
             return self._code_candidate(agent, selector, row, override)
-        if not as_part:
+        if identity is None:
             return Candidate.stored(self.get(agent_id, selector, by=by))
-        row = self._with_versions.filter(pk=agent_id).first()
+        row = self._with_versions.filter(pk=agent_id, uuid=identity).first()
         if row is None or (selector.status is Status.PUBLISHED and row.active_id is None):
             raise NotFound
         return Candidate.stored(select(row, selector, by))
@@ -183,8 +189,9 @@ class Agents(AgentFavorites):
         An agent of the code that the caller may not read is nothing but an id that is taken.
         """
         by = caller_of(by)
-        if id is not None and id in self.code.agents and id not in self.code.readable_by(by):
-            self._refuse_taken_by_code(id, by, more.get("workspace"))
+        resource_id = id_of_new(id, {**(fields or {}), **more})
+        if resource_id in self.code.agents and resource_id not in self.code.readable_by(by):
+            self._refuse_taken_by_code(resource_id, by, more.get("workspace"))
         return super().create(fields, id=id, by=by, **more)
 
     def edit(

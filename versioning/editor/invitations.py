@@ -139,11 +139,17 @@ class Invitations:
 
     @contextmanager
     def _accepting(self, digest: str) -> Iterator[Invitation]:
-        """Give out an invitation with its row locked, and that of its workspace, as admins lock it."""
+        """Give out an invitation with its row locked, and that of its workspace, as admins lock it.
+
+        Those of other workspaces for the same name, in whatever case, are locked with it: else two
+        accounts that differ in case only could be made at the same moment. Raises `NotFound`.
+        """
         with transaction.atomic():
-            Workspace.objects.select_for_update().get(pk=self.find(digest).workspace_id)
-            found = Invitation.objects.acceptable().select_for_update(of=("self",)).filter(digest=digest)
-            invitation = found.first()
+            opened = self.find(digest)
+            Workspace.objects.select_for_update().get(pk=opened.workspace_id)
+            alike = Invitation.objects.pending().filter(username__iexact=opened.username).order_by("pk")
+            list(alike.select_for_update())  # in one order, so that nobody waits in a circle
+            invitation = Invitation.objects.acceptable().filter(digest=digest).first()
             if invitation is None:
                 raise NotFound
             yield invitation

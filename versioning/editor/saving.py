@@ -59,7 +59,7 @@ class Saving(Publishing[R]):
         """
         by = caller_of(by)
         changes = merged_fields(fields, named)
-        resource_id = ids.slug(str(changes.get("name", ""))) if id is None else id
+        resource_id = id_of_new(id, changes)
         config = self.schema_of(resource_id).edited({}, changes)
         _check_id(resource_id, given=id)
         # What follows this is for who may save there: it tells of what exists.
@@ -236,6 +236,11 @@ class Saving(Publishing[R]):
 def merged_fields(fields: Fields | None, named: Fields) -> Fields:
     """Return the snapshot fields of a call under their wire names, whichever way they were given."""
     return {**(fields or {}), **{to_camel(name): value for name, value in named.items()}}
+
+
+def id_of_new(given: str | None, changes: Fields) -> str:
+    """Return the id of a new resource: the given one, else one made of the name."""
+    return ids.slug(str(changes.get("name", ""))) if given is None else given
 
 
 def _check_id(resource_id: str, *, given: str | None) -> None:

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 
-from versioning.access import APPLICATION
+from versioning.access import Caller, Role
 from versioning.editor.agents import Agents
-from versioning.editor.reading import Who
 from versioning.errors import NotFound, VersioningError
 from versioning.overrides import APPLIED_FIELDS, CodeAgent
 from versioning.registry import Registry
@@ -63,11 +62,13 @@ class Transfer:
         write = partial(self._exported, dry_run=dry_run, force=force)
         return (_unless_refused(write, agent) for agent in self.code.agents.values())
 
-    def take_in(self, *, dry_run: bool = False, by: Who = APPLICATION) -> Iterator[Transferred]:
+    def take_in(self, *, dry_run: bool = False) -> Iterator[Transferred]:
         """Publish in the database what the files hold, as new versions; without a file, nothing.
 
-        Nothing is lost by it: what was published before stays in the history.
+        Nothing is lost by it: what was published before stays in the history. Whoever can write a file
+        is no member of other workspaces by that, so a prompt block of another one is refused.
         """
+        by = Caller(roles={self.code.workspace_id: Role.ADMIN})
         publish = partial(self._taken_in, dry_run=dry_run, by=by)
         return (_unless_refused(publish, agent) for agent in self.code.agents.values())
 
@@ -86,7 +87,7 @@ class Transfer:
             self.files.files.remove(agent.id)
         return Outcome.WRITTEN if published else Outcome.REMOVED
 
-    def _taken_in(self, agent: CodeAgent, *, dry_run: bool, by: Who) -> Outcome:
+    def _taken_in(self, agent: CodeAgent, *, dry_run: bool, by: Caller) -> Outcome:
         published, current = self._published(agent), self.files.current(agent)
         if current is None and self.files.files.read(agent.id) is not None:
             raise Refused("the file does not hold an override; the log says why")

@@ -93,7 +93,7 @@ class Framework:
         if not selected and agent_id in self._agents:
             return self._agents[agent_id]
         served = self._catalogue.store.serve(
-            agent_id, Selector.parse(selected), context=context or {}, by=by, as_part=False
+            agent_id, Selector.parse(selected), context=context or {}, by=by, identity=None
         )
         if agent_id in self._agents and served.resolved_version_id is None:
             return self._agents[agent_id]

@@ -117,7 +117,7 @@ class _Planner:
         self._strict = VersionsMap.merged(catalogue.versions, context.versions).strict or False
         self._warnings: dict[tuple[str, str | None], Notice] = {}
         self._unavailable: dict[str, None] = {}  # a set in the order in which they were met
-        self._found: dict[tuple[str, Selector, bool, bool], ResolvedAgent | None] = {}
+        self._found: dict[tuple[str, Selector, bool, UUID | None], ResolvedAgent | None] = {}
 
     def called(self, agent_id: str, choice: Choice | None, default: Selector | None) -> ResolvedAgent:
         """Return the called agent."""
@@ -176,26 +176,36 @@ class _Planner:
         if self._catalogue.has_editor or not choice.is_entry:
             if choice.selector == PUBLISHED:
                 return self._published(agent_id, place)
-            served = self._look_up(agent_id, choice)
-            # The framework's own choices need no right of the caller, but they open no closed door.
-            if served is not None and (choice.by is self._context.by or self._admits(served, place)):
+            served = self._chosen(agent_id, choice, place)
+            if served is not None:
                 return served
         return self._unresolved(agent_id, choice, place)
 
     def _published(self, agent_id: str, place: _Place) -> ResolvedAgent | None:
         """Return what is published of a sub-agent, as a part of the agent at this place or for the caller."""
         if place.identity is not None:
-            part = self._look_up(agent_id, self._published_choice, as_part=True)
-            if part is not None and part.uuid == place.identity and part.is_live:
+            part = self._look_up(agent_id, self._published_choice, identity=place.identity)
+            if part is not None and part.is_live:
                 return part
         served = self._look_up(agent_id, self._published_choice)
         # What a published agent runs is never the latest version in place of a published one.
         published_only = place.is_live or self._published_only
         return served if served is None or not published_only or served.is_live else None
 
-    def _admits(self, served: ResolvedAgent, place: _Place) -> bool:
-        """Say whether the agent at this place may run a sub-agent, in whatever version."""
-        return served.uuid == place.identity or self._look_up(served.id, self._published_choice) is not None
+    def _chosen(self, agent_id: str, choice: Choice, place: _Place) -> ResolvedAgent | None:
+        """Return the version of a sub-agent that is selected; None when it may not run at this place.
+
+        The framework's own choices need no right of the caller, but they open no closed door. Who may
+        not go through is told before anything is evaluated: what that costs would tell of it, too.
+        """
+        if choice.by is not self._context.by:
+            if place.identity is not None:
+                part = self._look_up(agent_id, choice, identity=place.identity)
+                if part is not None:
+                    return part
+            if self._look_up(agent_id, self._published_choice) is None:
+                return None
+        return self._look_up(agent_id, choice)
 
     def _unresolved(self, agent_id: str, choice: Choice, place: _Place) -> ResolvedAgent | None:
         """Return what runs in place of a version that is not there, or not the caller's to use.
@@ -213,22 +223,24 @@ class _Planner:
         agent = self._catalogue.code[agent_id]
         return None if agent.instructions is None else as_code(agent, self._evaluation)
 
-    def _look_up(self, agent_id: str, choice: Choice, *, as_part: bool = False) -> ResolvedAgent | None:
+    def _look_up(
+        self, agent_id: str, choice: Choice, *, identity: UUID | None = None
+    ) -> ResolvedAgent | None:
         """Return a version of a sub-agent, or None; each is asked for once in a request."""
-        asked = (agent_id, choice.selector, choice.by is self._context.by, as_part)
+        asked = (agent_id, choice.selector, choice.by is self._context.by, identity)
         if asked not in self._found:
             try:
-                self._found[asked] = self._serve(agent_id, choice, as_part=as_part)
+                self._found[asked] = self._serve(agent_id, choice, identity=identity)
             except (NotFound, Forbidden):
                 self._found[asked] = None
         return self._found[asked]
 
-    def _serve(self, agent_id: str, choice: Choice, *, as_part: bool = False) -> ResolvedAgent:
+    def _serve(self, agent_id: str, choice: Choice, *, identity: UUID | None = None) -> ResolvedAgent:
         self._evaluation.field = "agents"
         self._evaluation.spend(STEPS_OF_AN_AGENT)
         try:
             return self._catalogue.store.serve(
-                agent_id, choice.selector, context=self._evaluation, by=choice.by, as_part=as_part
+                agent_id, choice.selector, context=self._evaluation, by=choice.by, identity=identity
             )
         except Invalid as fault:
             issues = [Issue(f"agents.{agent_id}.{one.field}", one.message) for one in fault.issues]

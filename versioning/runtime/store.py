@@ -29,15 +29,16 @@ class AgentStore(Protocol):
         *,
         context: Mapping[str, Any] | Evaluation,
         by: Caller,
-        as_part: bool,
+        identity: UUID | None,
     ) -> ResolvedAgent:
         """Return the agent that the selector names, with its override applied.
 
-        The agents of one run share the budget of one `Evaluation`. `as_part`: it runs as part of a
-        published agent to which it was granted (see `granted_sub_agents`), so its published version is
-        served whoever calls. Raises `NotFound` for an unknown agent, version or label and for one that
-        the caller cannot read, `Forbidden` when the caller may read the agent but not this version of
-        it, `Invalid` for what is too much to evaluate.
+        The agents of one run share the budget of one `Evaluation`. With an `identity` the agent runs as
+        part of a published agent to which that very one was granted (see `granted_sub_agents`), so its
+        published version is served whoever calls. Raises `NotFound` for an unknown agent, version or
+        label, for one that the caller cannot read, and for a namesake of another identity; `Forbidden`
+        when the caller may read the agent but not this version of it; `Invalid` for what is too much
+        to evaluate.
         """
 
     def granted_sub_agents(self, parent: ResolvedAgent) -> Mapping[str, UUID]:
@@ -64,7 +65,7 @@ class CodeOnly:
         *,
         context: Mapping[str, Any] | Evaluation,
         by: Caller,
-        as_part: bool,
+        identity: UUID | None,
     ) -> ResolvedAgent:
         """Return the agent as its code says; raises `NotFound` for exact versions: there are none."""
         if agent_id not in self._agents or selector.version_id is not None or selector.label is not None:
