@@ -23,6 +23,7 @@ from tests.support.service import Service, running_service
 def pytest_configure() -> None:
     """Leave out what takes time in every test and says nothing: an index of files, slow hashes."""
     settings.WHITENOISE_AUTOREFRESH = True  # every client would look for all static files
+    settings.EDITOR_STATEMENT_TIMEOUT = 0  # here a busy machine decides nothing; servers have their own
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
