@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -191,3 +192,25 @@ def test_a_body_full_of_faults_is_answered_with_the_first_thousand(alice: Api) -
     answer = alice.post("/stored/agents/preview-instructions", {"blocks": [1] * 100_000})
     assert (answer.status, answer.code, len(answer.body["issues"])) == (400, "validation_failed", 1_001)
     assert answer.body["issues"][-1] == {"field": "body", "message": "has 99000 more faults"}
+
+
+@pytest.mark.parametrize(
+    "faulty",
+    [{"modelSettings": {f"k{number}": 1 for number in range(5_000)}}, {"messages": [1] * 5_000}],
+    ids=["settings", "messages"],
+)
+def test_a_run_full_of_faults_is_answered_with_the_first_thousand(alice: Api, faulty: Any) -> None:
+    published_agent(alice, model=ECHO)
+    answer = alice.post("/agents/writer/generate", {"messages": "hello", **faulty})
+    assert (answer.status, len(answer.body["issues"])) == (400, 1_001)
+    assert answer.body["issues"][-1] == {"field": "body", "message": "has 4000 more faults"}
+
+
+@pytest.mark.parametrize("role", ["user", "assistant", "system"])
+def test_many_messages_of_one_side_in_a_row_are_no_long_work(alice: Api, role: str) -> None:
+    published_agent(alice, model=ECHO)
+    messages = [*[{"role": role, "content": "m"}] * 10_000, {"role": "user", "content": "hello"}]
+    begun = time.thread_time()
+    answer = alice.post("/agents/writer/generate", {"messages": messages})
+    assert (answer.status, len(answer.body["messages"])) == (200, 10_002)
+    assert time.thread_time() - begun < 2

@@ -14,7 +14,7 @@ from tests.support.remote import RemoteApi, connected, service_connection
 from tests.support.service import Service, running_service
 from tests.support.slow import BY_LENGTH, FORM, FRAMINGS, HOST, JSON, Slow, slow, trickle
 from tests.support.streams import served_asynchronously
-from versioning.api.admission import STRANGERS_LIMIT
+from versioning.api.admission import HELD_LIMIT, STRANGERS_LIMIT
 
 DEADLINE = 3
 AT_EACH_DOOR = 25
@@ -101,6 +101,29 @@ def test_a_body_that_comes_byte_by_byte_gets_no_more_time(service: Service, addr
         assert (answer.status, answer.code, answer.headers["Connection"]) == (408, "request_timeout", "close")
         assert time.monotonic() - begun < DEADLINE + PROMPT
         sender.join()
+
+
+def test_bodies_that_stop_before_their_end_take_no_more_room_than_there_is(
+    service: Service, address: str
+) -> None:
+    known = f"Authorization: Bearer {service.key}"
+    size = 1024 * 1024
+    unfinished = (f"Content-Length: {size}", b" " * (size - 1))
+    at_most = HELD_LIMIT // (size - 1)
+    with ExitStack() as stack:
+        waiting = [
+            stack.enter_context(slow(address, f"POST /api{AGENTS.path}", unfinished, JSON, known))
+            for _ in range(at_most + 20)
+        ]
+        answers = [client.answer() for client in waiting]
+    busy = [answer for answer in answers if answer.status == 503]
+    assert len(busy) >= 20
+    assert {(answer.code, answer.headers["Retry-After"]) for answer in busy} == {("too_busy", "1")}
+    assert {answer.status for answer in answers} == {408, 503}
+    api = RemoteApi(key=service.key, address=address)
+    for _ in range(2 * at_most):  # what was received or refused leaves its room to others
+        assert api.post(AGENTS.path, b" " * size).status == 400
+    api.connection.close()
 
 
 def test_heads_that_come_byte_by_byte_stop_nobody(service: Service) -> None:

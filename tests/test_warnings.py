@@ -208,3 +208,10 @@ def test_a_cycle_through_what_the_caller_can_read_is_told_across_workspaces(cast
     AGENTS.make(cast.charlie)
     published_agent(cast.alice, "shared", visibility="public", **uses("writer"))
     assert told(patched(cast.charlie, "writer", **uses("shared"))) == [("agent_cycle", "agents.shared")]
+
+
+def test_of_very_many_warnings_the_first_are_given_and_the_rest_counted(alice: Api) -> None:
+    made = AGENTS.make(alice, **uses(*(f"nobody-{number}" for number in range(1_500))))
+    assert len(made["warnings"]) == 1_001
+    last = made["warnings"][-1]
+    assert (last["code"], last["message"]) == ("more_warnings", "There are 500 more warnings.")

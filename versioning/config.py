@@ -8,19 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Final
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from versioning import canonical, fields
 from versioning.context_schema import SCHEMA_FIELD, schema_fault
-from versioning.errors import Invalid, Issue
+from versioning.errors import MAX_ISSUES, Invalid, Issue
 
 Config = dict[str, Any]
-
-MAX_ISSUES: Final = 1000
-"""How many faults of a value are named."""
 
 
 @dataclass(frozen=True)
@@ -87,15 +84,13 @@ PROMPT_BLOCK = ConfigSchema(edit=fields.PromptBlockFields, whole=fields.PromptBl
 def raise_for_faults(shape: type[BaseModel], value: Any) -> None:
     """Raise `Invalid` with the faults of `value`, each under the caller's own name for the field.
 
-    Of more than `MAX_ISSUES` the rest are counted: a megabyte can hold half a million of them.
+    Of more than `MAX_ISSUES` the rest are counted.
     """
     try:
         shape.model_validate(value)
     except ValidationError as faults:
         issues = [_issue(fault) for fault in islice(faults.errors(include_url=False), MAX_ISSUES)]
-        if more := faults.error_count() - len(issues):
-            issues.append(Issue("body", f"has {more} more faults"))
-        raise Invalid(issues) from None
+        raise Invalid(issues, more=faults.error_count() - len(issues)) from None
 
 
 def referenced_agents(config: Config) -> Iterator[tuple[str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, When
 
@@ -26,6 +26,9 @@ from versioning.registry import Registry
 from versioning.selectors import Status
 from versioning.served import Notice
 from versioning.snapshots import Snapshot
+
+MAX_WARNINGS: Final = 1000
+"""How many warnings the answer to a save holds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,8 +145,18 @@ def warnings_for(agent_id: str, config: Config, caller: Caller, code: Registry) 
             Notice("not_applied", "is kept, but never applied to an agent that code defines", field)
             for field in not_applied(config)
         )
-        return ignored + _unknown_tools(agent_id, config, code)
-    return _unknown_tools(agent_id, config, code) + _sub_agent_warnings(agent_id, config, caller, code)
+        return _first_of(ignored + _unknown_tools(agent_id, config, code))
+    return _first_of(
+        _unknown_tools(agent_id, config, code) + _sub_agent_warnings(agent_id, config, caller, code)
+    )
+
+
+def _first_of(notices: tuple[Notice, ...]) -> tuple[Notice, ...]:
+    """Return the first of many warnings, and how many more there are: a megabyte of names has 70 000."""
+    more = len(notices) - MAX_WARNINGS
+    if more <= 0:
+        return notices
+    return (*notices[:MAX_WARNINGS], Notice("more_warnings", f"There are {more} more warnings."))
 
 
 def _unknown_tools(agent_id: str, config: Config, code: Registry) -> tuple[Notice, ...]:

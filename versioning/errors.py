@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
+
+MAX_ISSUES: Final = 1000
+"""How many faults of a request are named: a megabyte can hold half a million of them."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +43,22 @@ class VersioningError(Exception):
 
 
 class Invalid(VersioningError):
-    """The input breaks a rule; every fault that was found is named."""
+    """The input breaks a rule; every fault that was found is named, up to `MAX_ISSUES`.
+
+    The rest are counted; `more` is how many the caller has found and left out already.
+    """
 
     code = "validation_failed"
 
-    def __init__(self, issues: Sequence[Issue], *, code: str | None = None) -> None:
-        first, *others = issues
-        more = f" (and {len(others)} more)" if others else ""
-        super().__init__(f"{first.field}: {first.message}{more}", code=code)
-        self.issues = list(issues)
+    def __init__(self, issues: Sequence[Issue], *, code: str | None = None, more: int = 0) -> None:
+        first = issues[0]
+        others = len(issues) - 1 + more
+        super().__init__(
+            f"{first.field}: {first.message}{f' (and {others} more)' if others else ''}", code=code
+        )
+        self.issues = list(issues[:MAX_ISSUES])
+        if unnamed := len(issues) + more - len(self.issues):
+            self.issues.append(Issue("body", f"has {unnamed} more faults"))
 
     @classmethod
     def field(cls, field: str, message: str, *, code: str | None = None) -> Invalid:

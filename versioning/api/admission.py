@@ -8,8 +8,8 @@ body that was not taken travels in the environment of the request (`REFUSAL`), a
 from __future__ import annotations
 
 from asyncio import timeout
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -29,6 +29,7 @@ REFUSAL: Final = "editor.body_refusal"
 STRANGERS_LIMIT: Final = 16 * 1024  # bytes: a sign-in form has some hundred
 STRANGERS_SECONDS: Final = 5.0
 DISCARDED_LIMIT: Final = 64 * 1024 * 1024
+HELD_LIMIT: Final = 128 * 1024 * 1024
 
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 
@@ -39,10 +40,11 @@ class Refusal(StrEnum):
     TOO_LARGE = "too large"
     TOO_LARGE_FOR_A_STRANGER = "too large for somebody who is not signed in"
     TOO_SLOW = "too slow"
+    NO_ROOM = "no room for it among the others"
     BROKEN = "broken off"
 
 
-TOO_LARGE: Final = frozenset({Refusal.TOO_LARGE, Refusal.TOO_LARGE_FOR_A_STRANGER})
+STILL_SENT: Final = frozenset({Refusal.TOO_LARGE, Refusal.TOO_LARGE_FOR_A_STRANGER, Refusal.NO_ROOM})
 """What is answered to a client that may still be sending."""
 
 
@@ -78,8 +80,41 @@ def admission(request: HttpRequest) -> Admission | None:
     )
 
 
-async def received(receive: Receive, admitted: Admission, length: int | None) -> bytes | Refusal:
-    """Return the body of an ASGI request, or why it is not taken; `length` is the declared one."""
+class Room:
+    """How many bytes of bodies a process may hold; an event loop has one, and nobody else asks it.
+
+    Each body is within its limit, but thousands that stop one byte before their end are gigabytes.
+    """
+
+    def __init__(self, size: int = HELD_LIMIT) -> None:
+        self._left = size
+
+    @asynccontextmanager
+    async def received(
+        self, receive: Receive, admitted: Admission, length: int | None
+    ) -> AsyncIterator[bytes | Refusal]:
+        """Hold the body of an ASGI request, or why it is not taken; `length` is the declared one."""
+        taken = 0
+
+        def take(size: int) -> bool:
+            nonlocal taken
+            taken += size
+            self._left -= size
+            return self._left >= 0
+
+        try:
+            body = await _received(receive, admitted, length, take)
+            if isinstance(body, Refusal):
+                self._left += taken
+                taken = 0
+            yield body
+        finally:
+            self._left += taken
+
+
+async def _received(
+    receive: Receive, admitted: Admission, length: int | None, take: Callable[[int], bool]
+) -> bytes | Refusal:
     if length is not None and length > admitted.limit:
         return admitted.too_large
     parts: list[bytes] = []
@@ -94,6 +129,8 @@ async def received(receive: Receive, admitted: Admission, length: int | None) ->
                 size += len(parts[-1])
                 if size > admitted.limit:
                     return admitted.too_large
+                if not take(len(parts[-1])):
+                    return Refusal.NO_ROOM
                 if not message.get("more_body"):
                     break
             return b"".join(parts) if length in {None, size} else Refusal.BROKEN

@@ -134,6 +134,12 @@ def _refused(request: HttpRequest, refusal: Refusal) -> HttpResponse:
             return (
                 redirect_to_login(request.get_full_path()) if is_page else errors.too_large(STRANGERS_LIMIT)
             )
+        case Refusal.NO_ROOM:
+            response = errors.plain(
+                503, "too_busy", "Too many bodies are being received. Send it again soon."
+            )
+            response["Retry-After"] = "1"
+            return response
         case Refusal.TOO_SLOW:
             response = errors.plain(408, "request_timeout", "The body took too long to arrive.")
             response["Connection"] = "close"

@@ -13,15 +13,15 @@ from django.core.handlers.asgi import ASGIRequest
 
 from versioning.api.admission import (
     REFUSAL,
-    TOO_LARGE,
+    STILL_SENT,
     Receive,
     Refusal,
+    Room,
     admission,
     declared_length,
     departure,
     discard,
     has_body,
-    received,
 )
 
 Scope = dict[str, Any]
@@ -31,6 +31,7 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 def bodies_first(application: Application) -> Application:
     """Receive the body of a request before Django does, which would wait for it as long as it takes."""
+    room = Room()
 
     async def receiving(scope: Scope, receive: Receive, send: Send) -> None:
         request = ASGIRequest(scope, io.BytesIO()) if scope["type"] == "http" else None
@@ -43,12 +44,12 @@ def bodies_first(application: Application) -> Application:
             await application(_with(scope, b""), _given(b"", _never), send)
             await discard(receive)
             return
-        body = await received(receive, admitted, declared_length(request))
-        if not isinstance(body, Refusal):
-            await application(_with(scope, body), _given(body, partial(departure, receive)), send)
-            return
-        await application({**_with(scope, b""), REFUSAL: body}, _given(b"", _never), send)
-        if body in TOO_LARGE:
+        async with room.received(receive, admitted, declared_length(request)) as body:
+            if not isinstance(body, Refusal):
+                await application(_with(scope, body), _given(body, partial(departure, receive)), send)
+                return
+            await application({**_with(scope, b""), REFUSAL: body}, _given(b"", _never), send)
+        if body in STILL_SENT:
             await discard(receive)
 
     return receiving

@@ -22,14 +22,14 @@ from django.core.handlers.wsgi import WSGIRequest
 
 from versioning.api.admission import (
     REFUSAL,
-    TOO_LARGE,
+    STILL_SENT,
     Admission,
     Refusal,
+    Room,
     admission,
     declared_length,
     departure,
     discard,
-    received,
 )
 
 logger = logging.getLogger(__name__)
@@ -62,6 +62,7 @@ class Gateway:
         self._application = application
         self._loop = loop
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="body")
+        self._room = Room()
         self._tasks: set[asyncio.Task[None]] = set()
 
     def take(self, watcher: Any) -> None:
@@ -87,10 +88,9 @@ class Gateway:
             self._soon(self._receive(environ, proto, admitted, length))
 
     async def _receive(self, environ: Environ, proto: Any, admitted: Admission, length: int | None) -> None:
-        body = await received(proto.receive, admitted, length)
-        answer = self._threads.submit(self._answer, _with(environ, body), proto)
-        if body in TOO_LARGE:
-            await asyncio.wrap_future(answer)
+        async with self._room.received(proto.receive, admitted, length) as body:
+            await asyncio.wrap_future(self._threads.submit(self._answer, _with(environ, body), proto))
+        if body in STILL_SENT:
             await discard(proto.receive)
 
     def _answer(self, environ: Environ, proto: Any) -> None:

@@ -15,6 +15,7 @@ from django.core.servers.basehttp import get_internal_wsgi_application
 from granian._granian import CallbackScheduler
 from granian.server import mp
 
+from versioning.server import connections
 from versioning.server.gateway import Gateway
 from versioning.server.processors import Processors
 
@@ -40,7 +41,12 @@ class HandOver(CallbackScheduler):
 
 
 def work(
-    parent: int, workers: int, threads: int, processors: Processors, worker: int, *arguments: Any
+    parent: int,
+    workers: int,
+    threads: int,
+    processors: Processors,
+    worker: int,
+    *arguments: Any,
 ) -> None:
     """Serve as one of so many workers, the one of this number, until a signal or the parent's end.
 
@@ -55,7 +61,9 @@ def work(
 
     # The one thing that is to be different.
     mp._new_cbscheduler = hand_over  # type: ignore[attr-defined]  # noqa: SLF001
-    mp.MPServer._spawn_asgi_worker(worker, *arguments)  # noqa: SLF001  what granian starts by itself
+    name, application, sockets, *others = arguments
+    spawn = mp.MPServer._spawn_asgi_worker  # noqa: SLF001  what granian starts by itself
+    spawn(worker, name, application, connections.that_ends(sockets), *others)
 
 
 def _watch(parent: int, processors: Processors) -> None:

@@ -11,12 +11,13 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error, connection, connections
 from granian import Granian
-from granian.constants import Interfaces
+from granian.constants import HTTPModes, Interfaces
 from granian.log import LogLevels
 
 from versioning import installed
 from versioning.models import tables
 from versioning.models.throttle import parse_rate
+from versioning.server import connections as clients
 from versioning.server import ports
 from versioning.server.processors import Processors
 from versioning.server.worker import work
@@ -62,6 +63,10 @@ class Command(BaseCommand):
                 interface=Interfaces.WSGI,
                 workers=workers,
                 blocking_threads=threads,
+                # Of HTTP/2 granian limits neither the silence of a connection nor the size of its heads.
+                http=HTTPModes.http1,
+                http1_settings=clients.HTTP,
+                backpressure=clients.possible(),
                 log_level=LogLevels.error,
                 respawn_failed_workers=True,
             ).serve(spawn_target=partial(work, os.getpid(), workers, threads, processors))

@@ -1,0 +1,77 @@
+"""Connections on which nothing happens: they stop nobody, and they are not held for ever."""
+
+from __future__ import annotations
+
+import resource
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from tests.support.remote import SECONDS_FOR_AN_ANSWER, connected, service_connection
+from tests.support.service import Service, running_service
+from versioning.server.connections import IDLE_SECONDS, MAX_HEAD
+
+MORE_THAN_GRANIAN_HOLDS = 1_100
+MORE_THAN_BUFFERS_HOLD = 100
+HEAD = b"GET /api/schema HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+HTTP_2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\x04\0\0\0\0\0"
+SLACK = 20  # seconds, on a machine that has much else to do
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A server, started with no more files than a system allows at first."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(1_024, hard), hard))
+    try:
+        with running_service(tmp_path_factory.mktemp("idle")) as running:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (min(8_192, hard), hard))
+            yield running
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_more_silent_clients_than_a_process_held_stop_nobody(service: Service) -> None:
+    with ExitStack() as stack:
+        for _ in range(MORE_THAN_GRANIAN_HOLDS):
+            stack.enter_context(service_connection(service))
+        with connected(service) as api:
+            api.connection.timeout = 10
+            assert api.get("/agents").status == 200
+
+
+def test_a_connection_on_which_nothing_happens_is_closed(service: Service) -> None:
+    """Nothing is sent, half of a head, HTTP/2, or many requests whose answers nobody reads."""
+    with ExitStack() as stack:
+        silent, half, newer, unread = (stack.enter_context(service_connection(service)) for _ in range(4))
+        half.sendall(HEAD)
+        newer.sendall(HTTP_2)
+        unread.sendall((HEAD + b"\r\n") * MORE_THAN_BUFFERS_HOLD)
+        begun = time.monotonic()
+        for connection in (silent, half, newer):
+            connection.settimeout(SECONDS_FOR_AN_ANSWER)
+            _read_to_the_end(connection)
+        assert time.monotonic() - begun < IDLE_SECONDS + SLACK
+        # The system gives up on what is not read some seconds later than that.
+        time.sleep(max(0, IDLE_SECONDS * 1.5 - (time.monotonic() - begun)))
+        received = _read_to_the_end(unread)
+        assert received.count(b"HTTP/1.1 200") < MORE_THAN_BUFFERS_HOLD
+
+
+def test_a_head_may_have_some_size_and_no_more(service: Service) -> None:
+    with service_connection(service) as connection:
+        connection.sendall(HEAD + b"X-Long: " + b"x" * MAX_HEAD)
+        assert connection.recv(12) == b"HTTP/1.1 431"
+
+
+def _read_to_the_end(connection: socket.socket) -> bytes:
+    received = bytearray()
+    try:
+        while part := connection.recv(1 << 20):
+            received += part
+    except ConnectionResetError:
+        pass
+    return bytes(received)

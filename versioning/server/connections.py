@@ -1,0 +1,52 @@
+"""How many connections a worker holds, and how long it holds one on which nothing happens.
+
+A connection costs a stranger nothing, so that none may be held for ever: neither one on which no
+request comes, nor one whose client does not read its answer.
+"""
+
+from __future__ import annotations
+
+import resource
+import socket
+from typing import Any, Final
+
+from granian.http import HTTP1Settings
+
+CONNECTIONS: Final = 4096
+"""How many a worker holds at once, where the system lets it open as many files; others wait."""
+
+IDLE_SECONDS: Final = 30
+"""How long a connection may go without the head of a request, or without a byte of an answer being read."""
+
+MAX_HEAD: Final = 72 * 1024  # bytes; an address alone may have 64 KiB
+_OTHER_FILES: Final = 512  # a worker's own: the database, static files, sockets, modules
+
+HTTP: Final = HTTP1Settings(header_read_timeout=IDLE_SECONDS * 1000, max_buffer_size=MAX_HEAD)
+
+
+def possible() -> int:
+    """Return how many connections each worker may hold, after asking the system for as many files.
+
+    What the limit is at first is often 1 024, which is one silent client's work to use up.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = CONNECTIONS + _OTHER_FILES
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return CONNECTIONS if soft == resource.RLIM_INFINITY else max(min(CONNECTIONS, soft - _OTHER_FILES), 64)
+
+
+def that_ends(sockets: Any) -> Any:
+    """Return granian's sockets of a worker, with an end for every connection whose client reads nothing.
+
+    The connections have the option from the socket that accepts them. Only Linux has it; elsewhere an
+    answer that nobody reads is waited with for as long as the client likes.
+    """
+    if not hasattr(socket, "TCP_USER_TIMEOUT"):
+        return sockets
+    (to_be_made, made), other = sockets
+    listening = made or to_be_made.build()
+    with socket.socket(fileno=socket.dup(listening.get_fd())) as same:
+        same.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, IDLE_SECONDS * 1000)
+    return (None, listening), other
