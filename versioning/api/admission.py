@@ -190,4 +190,4 @@ def _is_known(request: HttpRequest) -> bool:
 
 
 def _no_response(_request: HttpRequest) -> HttpResponse:
-    raise NotImplementedError
+    raise RuntimeError("the session's middleware reads a request here, and never answers one")
