@@ -19,7 +19,7 @@ from tests.support.api import AGENTS, Answer, Api
 from tests.support.override_files import Folder, Repository, define, repository
 from tests.support.people import key_of, person
 from versioning.access import Role
-from versioning.sources import git
+from versioning.sources import git, histories
 
 SECONDS_FOR_A_TEST = 60
 URL = AGENTS.url("answers")
@@ -44,8 +44,9 @@ def deadline() -> Iterator[None]:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let what hangs end soon."""
+    """Let what hangs end soon, and be left alone for longer than any test takes."""
     monkeypatch.setattr(git, "TIME_LIMIT", 0.5)
+    monkeypatch.setattr(histories, "_REST", 1000)
 
 
 @pytest.fixture
