@@ -213,7 +213,7 @@ class LabelsPage(VersionPage):
         wanted = action == "release" or "released" in request.POST or None
         released = False if action == "withdraw" else wanted
         try:
-            said = self.remove(name) if action == "remove" else self.put(name, version, released=released)
+            said = self.remove(name) if action == "remove" else self.attach(name, version, released=released)
         except EditConflict:
             return self.seen_too_late()
         except Invalid as refused:
@@ -221,7 +221,7 @@ class LabelsPage(VersionPage):
             return self.show(status=400, label_typed=name, label_fault=fault, label_released=wanted)
         return self.go(self.address("version", version), said)
 
-    def put(self, name: str, version_id: str, *, released: bool | None) -> str:
+    def attach(self, name: str, version_id: str, *, released: bool | None) -> str:
         """Set, move or release a label and return what to say about it."""
         fault = ids.label_fault(name)
         if fault is not None:

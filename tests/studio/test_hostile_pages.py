@@ -62,6 +62,7 @@ FORM = (
     *("instructions.blocks.0.rules.conditions.0.value", "model.provider", "variants.0.value", "workspace"),
 )
 """What pages read from forms, beside the fields that they show."""
+MULTIPART = '--x\r\nContent-Disposition: form-data; name="username"\r\n\r\nzoé\r\n--x--\r\n'
 
 
 def routes(patterns: Any = None, prefix: str = "/studio/") -> Iterator[str]:
@@ -199,6 +200,30 @@ def test_what_the_admin_brings_beyond_the_studio_has_no_address(
     client.force_login(User.objects.get(username=name))
     answer = client.get(f"/studio/{place}")
     assert (answer.status_code, "There is nothing here" in answer.content.decode()) == (404, True)
+
+
+# Methods and encodings that no browser uses
+
+
+@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "OPTIONS"])
+def test_a_method_that_a_page_does_not_know_is_no_fault(
+    real: dict[str, str], route: str, method: str
+) -> None:
+    alice = Client(raise_request_exception=False)
+    alice.force_login(User.objects.get(username="alice"))
+    assert alice.generic(method, address(route, real)).status_code < 500
+
+
+@pytest.mark.parametrize("charset", ["zlib", "undefined", "utf-16", "idna", "none-such"])
+@pytest.mark.parametrize("form", ["application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
+def test_a_form_is_read_as_utf_8_whatever_is_said_of_it(db: None, form: str, charset: str) -> None:
+    data = "username=zoé" if "urlencoded" in form else MULTIPART
+    answer = Client(raise_request_exception=False).generic(
+        "POST", "/studio/login/", data.encode(), content_type=f"{form}; charset={charset}"
+    )
+    assert answer.status_code == 200
+    assert answer.context["form"].data["username"] == "zoé"
 
 
 # Days at the ends of the calendar

@@ -105,6 +105,21 @@ def exact_address(get_response: Handler) -> Handler:
     return middleware
 
 
+def utf8_forms(get_response: Handler) -> Handler:
+    """Read every form as UTF-8, which is what pages are sent in.
+
+    Django believes the `charset` of a request, also one that is no encoding of text and would make
+    every form, that of the sign-in included, an error of the server.
+    """
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        if request.encoding is not None:
+            request.encoding = "utf-8"
+        return get_response(request)
+
+    return middleware
+
+
 def body_limit(get_response: Handler) -> Handler:
     """Answer for bodies that were not taken, and give those sent in chunks the length that they lack.
 
