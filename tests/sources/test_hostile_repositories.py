@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -43,10 +44,16 @@ def deadline() -> Iterator[None]:
 
 
 @pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let what hangs end soon, and be left alone for longer than any test takes."""
     monkeypatch.setattr(git, "TIME_LIMIT", 0.5)
+    monkeypatch.setattr(git, "PATIENCE", 1)
     monkeypatch.setattr(histories, "_REST", 1000)
+    yield
+    # What still reads on would ask the Git of the next test.
+    for thread in threading.enumerate():
+        if thread.name == "versioning.sources":
+            thread.join()
 
 
 @pytest.fixture
