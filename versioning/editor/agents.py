@@ -304,8 +304,10 @@ class Agents(AgentFavorites):
         None for an agent that was stored elsewhere before the code took its id.
         """
         agent = self.code.get(agent_id)
+        if agent is None:
+            return None
         elsewhere = self.all.filter(pk=agent_id).exclude(workspace_id=self.code.workspace_id)
-        return None if agent is None or elsewhere.exists() else agent
+        return None if elsewhere.exists() else agent
 
     def _live_config(self, resource: Agent) -> Config | None:
         config = super()._live_config(resource)
