@@ -165,10 +165,9 @@ class Agents(AgentFavorites):
 
         The first update of an agent that is defined in code makes its override.
         """
-        row = self._override_row(resource_id) if self.code.get(resource_id) else None
-        is_first = self.code.get(resource_id) is not None and (row is None or row.gone)
+        by = caller_of(by)
         publish = self.publishes_at_once if publish is None else publish
-        if is_first and more.get("expect") is None:
+        if more.get("expect") is None and self._is_as_code_says(resource_id, by):
             first = {name: value for name, value in more.items() if name != "expect"}
             is_change = bool(fields) or any(to_camel(name) in self.model.schema.names for name in first)
             # Somebody may make the override at this very moment; then this is the second update.
