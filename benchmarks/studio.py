@@ -30,7 +30,7 @@ def fill() -> dict[str, str]:
 
     from tests.support.api import AGENTS  # noqa: PLC0415
     from tests.test_query_counts import grow, insert_history, insert_resources, versions_to_read  # noqa: PLC0415
-    from versioning.access import Role  # noqa: PLC0415
+    from versioning.domain.access import Role  # noqa: PLC0415
     from versioning.models import Membership, Workspace  # noqa: PLC0415
 
     call_command("migrate", verbosity=0)

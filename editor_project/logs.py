@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 import structlog
 
-from versioning.redaction import without_secrets
+from versioning.domain.redaction import without_secrets
 
 # Django adds the request itself, whose representation has the query parameters in it.
 _LEFT_OUT = frozenset({*vars(logging.makeLogRecord({})), "message", "asctime", "taskName", "request"})

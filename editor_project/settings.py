@@ -47,6 +47,7 @@ SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if EDITOR_HTTPS el
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = EDITOR_HTTPS
 
 INSTALLED_APPS = [
+    "editor_project",
     "studio.apps.StudioConfig",  # before the admin, whose frame it replaces
     "unfold.apps.BasicAppConfig",
     "studio.apps.StudioAdminConfig",
@@ -115,7 +116,7 @@ def _database() -> dict[str, Any]:
         database["CONN_MAX_AGE"] = None
     else:
         # Django's backend with a pool that finds out within seconds that the server is gone, or back.
-        database["ENGINE"] = "versioning.database"
+        database["ENGINE"] = "editor_project.database"
         database["OPTIONS"] = {
             # Without these nobody ever learns of packets that are dropped on the way.
             "connect_timeout": 2,

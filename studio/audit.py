@@ -16,9 +16,9 @@ from studio.days import DayField, beginning_of, end_of
 from studio.kinds import KINDS
 from studio.rows import code_agents
 from studio.workspaces import AdministrationPage, WorkspacePage
-from versioning.access import Caller
+from versioning.domain.access import Caller
+from versioning.domain.snapshots import reference_to_id
 from versioning.models import Action, AuditEntry
-from versioning.snapshots import reference_to_id
 
 PER_PAGE: Final = 50
 MAX_TEXT: Final = 200

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from studio.kinds import PROMPT_BLOCK
-from versioning import installed
-from versioning.access import Caller
-from versioning.config import Config
+from versioning.conf import get_editor
+from versioning.domain.access import Caller
+from versioning.domain.config import Config
 from versioning.editor import UsedBlock
 
 
@@ -37,7 +37,7 @@ class BlockOnPage:
 
 def blocks_on_page(config: Config, caller: Caller) -> list[BlockOnPage]:
     """Return the prompt blocks that a configuration refers to and that the caller may read."""
-    return [BlockOnPage.of(block) for block in installed.editor().prompt.used_in(config, by=caller)]
+    return [BlockOnPage.of(block) for block in get_editor().prompt.used_in(config, by=caller)]
 
 
 def unpublished(blocks: list[BlockOnPage]) -> list[BlockOnPage]:

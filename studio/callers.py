@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.http import HttpRequest
 
-from versioning.access import Caller
+from versioning.domain.access import Caller
 from versioning.models import caller_for
 
 NOBODY = Caller()

@@ -15,10 +15,11 @@ from studio.forms.inputs import Input
 from studio.kinds import AGENT, PROMPT_BLOCK, StudioKind
 from studio.pages import ResourcePage
 from studio.summaries import summary_of
-from versioning import ids, installed
-from versioning.access import Caller, Right
+from versioning.conf import get_editor
+from versioning.domain import ids
+from versioning.domain.access import Caller, Right
+from versioning.models.search import MAX_LENGTH, contains
 from versioning.models.versioned import within
-from versioning.search import MAX_LENGTH, contains
 
 MOST = 20
 """How many suggestions there are at once."""
@@ -87,7 +88,7 @@ def referred_to(controls: Input, caller: Caller) -> dict[str, dict[str, Choice]]
 def known_names(resource_id: str, controls: Iterable[ContextControl]) -> Mapping[str, list[str]]:
     """Return the tools that the agent can use by name, and the names that its context has."""
     return {
-        "tools": sorted(installed.editor().code.tools_of(resource_id)),
+        "tools": sorted(get_editor().code.tools_of(resource_id)),
         "context": [control.path for control in controls],
     }
 
@@ -118,7 +119,7 @@ def _chosen(kind: StudioKind, condition: Q, caller: Caller, most: int = MOST) ->
 def _of_code(kind: StudioKind, text: str, caller: Caller) -> list[Choice]:
     if kind is not AGENT:
         return []
-    agents = installed.editor().code.readable_by(caller).values()
+    agents = get_editor().code.readable_by(caller).values()
     return [
         Choice(id=agent.id, name=agent.name, state="Published", address=kind.address("change", agent.id))
         for agent in agents

@@ -10,8 +10,8 @@ from studio.differences import Change, Fate, Section, changes, sections, spans
 from studio.forms.values import json_text
 from studio.forms.words import OPERATORS, in_reading_order, titles, words_of
 from studio.room import Room, shortened
-from versioning import canonical
-from versioning.config import Config, ConfigSchema
+from versioning.domain import canonical
+from versioning.domain.config import Config, ConfigSchema
 
 
 class Told(str):

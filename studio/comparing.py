@@ -12,12 +12,12 @@ from studio.compared import FieldDifference, differences, field_difference, unch
 from studio.pages import ResourcePage
 from studio.room import Room
 from studio.timeline import Timeline, entry_of, labels_of, previous_of
-from versioning.access import Right
-from versioning.config import Config
-from versioning.errors import NotFound
+from versioning.domain.access import Right
+from versioning.domain.config import Config
+from versioning.domain.errors import NotFound
+from versioning.domain.selectors import State
+from versioning.domain.snapshots import Snapshot, subject_of, title_of
 from versioning.models import VersionedResource
-from versioning.selectors import State
-from versioning.snapshots import Snapshot, subject_of, title_of
 
 IN_CODE: Final = "code"
 """What stands in the address for the agent as its code defines it."""

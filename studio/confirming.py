@@ -13,12 +13,12 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from studio.kinds import AGENT
 from studio.pages import ResourcePage
 from studio.room import shortened
-from versioning.access import Right
-from versioning.dependents import Dependents
-from versioning.errors import EditConflict, Invalid, NotFound
+from versioning.domain.access import Right
+from versioning.domain.errors import EditConflict, Invalid, NotFound
+from versioning.domain.selectors import Status
+from versioning.domain.snapshots import Snapshot, reference_to, subject_of, title_of
 from versioning.models import VersionedResource, Visibility
-from versioning.selectors import Status
-from versioning.snapshots import Snapshot, reference_to, subject_of, title_of
+from versioning.serving.dependents import Dependents
 
 SHOWN_DEPENDENTS: Final = 50
 

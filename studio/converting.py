@@ -10,9 +10,9 @@ from studio.edit_form import EditForm
 from studio.editing import Editable, controls_of
 from studio.forms.modes import MODES, rewritten, typed_value
 from studio.forms.words import OPERANDS, OPERATORS
-from versioning.access import Right
-from versioning.errors import Invalid, Issue, NotFound
-from versioning.overrides import code_config
+from versioning.domain.access import Right
+from versioning.domain.errors import Invalid, Issue, NotFound
+from versioning.domain.overrides import code_config
 
 
 class ConvertPage(Editable):

@@ -10,8 +10,8 @@ from django.http import HttpRequest, HttpResponse
 from studio import unsaved
 from studio.kinds import AGENT, StudioKind
 from studio.pages import StudioPage
-from versioning.access import Caller, Right
-from versioning.errors import Forbidden, IdTaken, Invalid
+from versioning.domain.access import Caller, Right
+from versioning.domain.errors import Forbidden, IdTaken, Invalid
 from versioning.models import Workspace
 from versioning.models.versioned import within
 

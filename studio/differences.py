@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from studio.alignment import common_runs
 from studio.room import Room
-from versioning import canonical
+from versioning.domain import canonical
 
 
 class Fate(StrEnum):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 
 from studio.pages import ResourcePage
-from versioning import canonical, ids
-from versioning.selectors import Selector
+from versioning.domain import canonical, ids
+from versioning.domain.selectors import Selector
 
 
 class DownloadPage(ResourcePage):

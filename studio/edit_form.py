@@ -12,10 +12,10 @@ from studio.forms.rules import show_rules
 from studio.forms.values import json_text, read_json
 from studio.forms.words import IN_CODE, WITHHELD, Words, words_of
 from studio.room import shortened
-from versioning import canonical
-from versioning.config import Config, ConfigSchema
-from versioning.errors import Invalid, Issue
-from versioning.overrides import APPLIED_FIELDS, CodeAgent, changeable, code_config, not_applied
+from versioning.domain import canonical
+from versioning.domain.config import Config, ConfigSchema
+from versioning.domain.errors import Invalid, Issue
+from versioning.domain.overrides import APPLIED_FIELDS, CodeAgent, changeable, code_config, not_applied
 
 _FIRST = ("name", "description", "instructions", "content", "rules", "model", "tools", "agents")
 _TEMPLATES = {

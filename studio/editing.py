@@ -17,11 +17,11 @@ from studio.forms.inputs import Input
 from studio.forms.words import OPERANDS, OPERATORS, PROVIDERS, titles
 from studio.pages import ResourcePage
 from studio.room import MOST_MESSAGES, Room, first_of
-from versioning.access import Right
-from versioning.config import Config, ConfigSchema
-from versioning.errors import EditConflict, IdTaken, Invalid, NotFound
-from versioning.resolution import Resolved
-from versioning.snapshots import Snapshot, title_of
+from versioning.domain.access import Right
+from versioning.domain.config import Config, ConfigSchema
+from versioning.domain.errors import EditConflict, IdTaken, Invalid, NotFound
+from versioning.domain.snapshots import Snapshot, title_of
+from versioning.serving.resolution import Resolved
 
 
 def controls_of(sent: QueryDict) -> Input:

@@ -17,12 +17,12 @@ from studio.forms.words import in_reading_order, titles, words_of
 from studio.pages import ResourcePage
 from studio.room import Room
 from studio.timeline import PER_PAGE, Entry, Timeline, entry_of, labels_of, previous_of
-from versioning import ids
-from versioning.access import Right
-from versioning.errors import EditConflict, Invalid, NotFound
+from versioning.domain import ids
+from versioning.domain.access import Right
+from versioning.domain.errors import EditConflict, Invalid, NotFound
+from versioning.domain.selectors import State
+from versioning.domain.snapshots import Snapshot, reference_to, title_of
 from versioning.models import VersionedResource
-from versioning.selectors import State
-from versioning.snapshots import Snapshot, reference_to, title_of
 
 OFFERED_LABELS: Final = 100
 SEEN_TOO_LATE: Final = (

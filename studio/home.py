@@ -14,11 +14,11 @@ from studio.kinds import KINDS, StudioKind
 from studio.lists import may_create
 from studio.pages import StudioPage
 from studio.rows import Row, Rows, Wanted, light, readable, rows_of, sliced
-from versioning.access import Caller, Right
+from versioning.domain.access import Caller, Right
+from versioning.domain.snapshots import subject_of
 from versioning.models import Version, VersionedResource
+from versioning.models.search import MAX_LENGTH
 from versioning.models.versioned import within
-from versioning.search import MAX_LENGTH
-from versioning.snapshots import subject_of
 
 SHOWN: Final = 8
 FOUND: Final = 20

@@ -16,9 +16,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
 from studio.faults import framed
-from versioning import installed
+from versioning.conf import get_editor
+from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
 from versioning.editor import Invitations
-from versioning.errors import Forbidden, IdTaken, Invalid, NotFound
 from versioning.models import Invitation
 from versioning.models.accounts import account
 from versioning.models.keys import digest_of
@@ -131,4 +131,4 @@ class AcceptPage(View):
 
 
 def _invitations() -> Invitations:
-    return installed.editor().invitation
+    return get_editor().invitation

@@ -12,9 +12,9 @@ from django.utils import timezone
 
 from studio.days import DayField, end_of
 from studio.workspaces import ROLES, WorkspacePage, with_faults
-from versioning.access import Role
+from versioning.domain.access import Role
+from versioning.domain.errors import Invalid, NotFound
 from versioning.editor.workspaces import may_revoke
-from versioning.errors import Invalid, NotFound
 from versioning.models import ApiKey
 
 PER_PAGE: Final = 50

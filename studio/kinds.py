@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib.admin.utils import quote
 from django.urls import reverse
 
-from versioning import installed
+from versioning.conf import get_editor
 from versioning.editor import Collection
 from versioning.models import Agent, PromptBlock
 
@@ -29,7 +29,7 @@ class StudioKind:
     @property
     def collection(self) -> Collection[Any]:
         """The verbs of this kind."""
-        collection: Collection[Any] = getattr(installed.editor(), self.namespace)
+        collection: Collection[Any] = getattr(get_editor(), self.namespace)
         return collection
 
     @property

@@ -15,9 +15,9 @@ from studio.kinds import AGENT, StudioKind
 from studio.pages import StudioPage
 from studio.rows import Row, Rows, Wanted
 from studio.summaries import Shown
-from versioning.access import Caller, Right
+from versioning.domain.access import Caller, Right
 from versioning.models import Visibility
-from versioning.search import MAX_LENGTH
+from versioning.models.search import MAX_LENGTH
 
 PER_PAGE: Final = 50
 MAX_TEXT: Final = MAX_LENGTH

@@ -17,14 +17,14 @@ from studio.callers import caller_of
 from studio.faults import fault_page, framed
 from studio.kinds import AGENT, StudioKind
 from studio.summaries import Summary, summary_of, summary_of_code
-from versioning import installed
-from versioning.access import Right
-from versioning.config import Config
+from versioning.conf import get_editor
+from versioning.domain.access import Right
+from versioning.domain.config import Config
+from versioning.domain.errors import EditConflict, Forbidden, NotFound, VersioningError
+from versioning.domain.overrides import CodeAgent, code_config, laid_over
+from versioning.domain.snapshots import Snapshot
 from versioning.editor import Collection, Editor
-from versioning.errors import EditConflict, Forbidden, NotFound, VersioningError
 from versioning.models import VersionedResource
-from versioning.overrides import CodeAgent, code_config, laid_over
-from versioning.snapshots import Snapshot
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +70,7 @@ class StudioPage(View):
     @property
     def editor(self) -> Editor:
         """The use cases."""
-        return installed.editor()
+        return get_editor()
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Answer, and explain the faults that the page itself does not know how to show."""

@@ -21,12 +21,12 @@ from studio.forms.inputs import Reading
 from studio.forms.words import REASONS
 from studio.kinds import AGENT
 from studio.room import Room
-from versioning.access import Right
-from versioning.config import Config
-from versioning.errors import Invalid
-from versioning.instructions import BlockReport
-from versioning.overrides import laid_over
-from versioning.selectors import Selector, Status
+from versioning.domain.access import Right
+from versioning.domain.config import Config
+from versioning.domain.errors import Invalid
+from versioning.domain.instructions import BlockReport
+from versioning.domain.overrides import laid_over
+from versioning.domain.selectors import Selector, Status
 
 MOST_BLOCKS: Final = 300
 """Of how many blocks a preview says what became of them."""

@@ -12,11 +12,11 @@ from studio.compared import unchanged_titles
 from studio.comparing import Comparing
 from studio.confirming import WithUsers
 from studio.room import MOST_MESSAGES, SHORT_LIST, first_of
-from versioning.access import Right
-from versioning.errors import EditConflict, Invalid, NotFound
+from versioning.domain.access import Right
+from versioning.domain.errors import EditConflict, Invalid, NotFound
+from versioning.domain.selectors import Status
+from versioning.domain.snapshots import title_of
 from versioning.models import VersionedResource
-from versioning.selectors import Status
-from versioning.snapshots import title_of
 
 CHANGED = "Somebody changed this since you looked, so nothing was published. This is how it stands now."
 

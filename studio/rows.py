@@ -11,13 +11,13 @@ from django.db.models import F, Q, QuerySet
 
 from studio.kinds import AGENT, StudioKind
 from studio.summaries import Shown, Summary, summary_of, summary_of_code
-from versioning import installed
-from versioning.access import Caller, Right
+from versioning.conf import get_editor
+from versioning.domain.access import Caller, Right
+from versioning.domain.overrides import CodeAgent, laid_over
+from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
+from versioning.models.search import matching, occurs
 from versioning.models.versioned import VersionedQuerySet, within
-from versioning.overrides import CodeAgent, laid_over
-from versioning.search import matching, occurs
-from versioning.snapshots import Snapshot
 
 Resources = VersionedQuerySet[Any]
 
@@ -87,7 +87,7 @@ def stored(kind: StudioKind, caller: Caller) -> Resources:
     resources = light(readable(kind, caller))
     if kind is not AGENT:
         return resources
-    code = installed.editor().code
+    code = get_editor().code
     overrides = Q(pk__in=code.agents, workspace_id=code.workspace_id)
     return resources.filter(~overrides)
 
@@ -127,7 +127,7 @@ def narrowed(resources: Resources, wanted: Wanted, caller: Caller) -> QuerySet[A
 
 def rows_of(kind: StudioKind, resources: Iterable[VersionedResource], caller: Caller) -> list[Row]:
     """Return a row for each resource, with the labels that the caller may read."""
-    code, home = code_agents(kind, caller), installed.editor().code.workspace_id
+    code, home = code_agents(kind, caller), get_editor().code.workspace_id
     by_id = {resource.pk: resource for resource in resources}
     labels: dict[str, list[str]] = defaultdict(list)
     found = kind.collection.label_model.objects.filter(resource_id__in=by_id)
@@ -151,7 +151,7 @@ def rows_of(kind: StudioKind, resources: Iterable[VersionedResource], caller: Ca
 
 def code_agents(kind: StudioKind, caller: Caller) -> Mapping[str, CodeAgent]:
     """Return the agents of this kind that code defines and the caller may read, by id."""
-    return installed.editor().code.readable_by(caller) if kind is AGENT else {}
+    return get_editor().code.readable_by(caller) if kind is AGENT else {}
 
 
 def _defined_in_code(kind: StudioKind, caller: Caller, wanted: Wanted) -> list[Row]:
@@ -159,7 +159,7 @@ def _defined_in_code(kind: StudioKind, caller: Caller, wanted: Wanted) -> list[R
     agents = code_agents(kind, caller)
     if not agents:
         return []
-    home = installed.editor().code.workspace_id
+    home = get_editor().code.workspace_id
     of_rows = readable(kind, caller).filter(pk__in=agents, workspace_id=home)
     overrides = [*of_rows, *kind.collection.beside(by=caller)]
     rows = {row.summary.resource_id: row for row in rows_of(kind, overrides, caller)}

@@ -7,10 +7,10 @@ from enum import Enum
 from typing import Any
 
 from studio.room import shortened
-from versioning.access import Caller, Right
+from versioning.domain.access import Caller, Right
+from versioning.domain.overrides import CodeAgent
+from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
-from versioning.overrides import CodeAgent
-from versioning.snapshots import Snapshot
 
 
 class Shown(Enum):

@@ -9,9 +9,9 @@ from typing import Any, Final
 from django.db.models import Q, QuerySet
 
 from versioning.api.paging import placed
+from versioning.domain.selectors import State
+from versioning.domain.snapshots import Snapshot, title_of
 from versioning.models import VersionedResource, VersionLabel
-from versioning.selectors import State
-from versioning.snapshots import Snapshot, title_of
 
 PER_PAGE: Final = 25
 

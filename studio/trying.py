@@ -17,11 +17,11 @@ from rest_framework.request import Request
 from studio.blocks import BlockOnPage
 from studio.kinds import AGENT
 from studio.previewing import Statuses
-from versioning.access import Right
 from versioning.api.runs import RunViewSet
-from versioning.errors import NotFound
-from versioning.selectors import DRAFT, PUBLISHED, Selector, Status
-from versioning.snapshots import title_of
+from versioning.domain.access import Right
+from versioning.domain.errors import NotFound
+from versioning.domain.selectors import DRAFT, PUBLISHED, Selector, Status
+from versioning.domain.snapshots import title_of
 
 
 @dataclass(frozen=True, kw_only=True)

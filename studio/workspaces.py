@@ -15,10 +15,10 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from studio.pages import StudioPage
-from versioning.access import Right, Role
+from versioning.domain.access import Right, Role
+from versioning.domain.errors import IdTaken, Invalid
 from versioning.editor import Workspaces
 from versioning.editor.invitations import PendingInvitation
-from versioning.errors import IdTaken, Invalid
 from versioning.models import Invitation, Membership
 from versioning.models.accounts import account
 

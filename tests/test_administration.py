@@ -11,10 +11,10 @@ from django.utils import timezone
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Api
 from tests.support.people import give_role
-from versioning import installed
-from versioning.access import Caller, Role
+from versioning.conf import get_editor
+from versioning.domain.access import Caller, Role
+from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
 from versioning.editor import Workspaces
-from versioning.errors import Forbidden, IdTaken, Invalid, NotFound
 from versioning.models import ApiKey, AuditEntry, Membership, Workspace, caller_for
 
 pytestmark = pytest.mark.usefixtures("cast")
@@ -28,7 +28,7 @@ def caller(name: str) -> Caller:
 
 
 def workspaces() -> Workspaces:
-    return installed.editor().workspace
+    return get_editor().workspace
 
 
 def role_of(name: str, workspace_id: str = "acme") -> Role | None:

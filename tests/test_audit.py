@@ -14,8 +14,8 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, Answer, Api, Kind
 from tests.support.calls import History, make_history
 from tests.support.people import command, key_of, person
-from versioning import installed
-from versioning.access import Role
+from versioning.conf import get_editor
+from versioning.domain.access import Role
 from versioning.models import ApiKey, AuditEntry, Membership, Workspace, caller_for
 
 
@@ -207,7 +207,7 @@ def test_making_and_revoking_a_key_leave_an_entry_each(cast: Cast) -> None:
 
 
 def test_making_and_renaming_a_workspace_leave_an_entry_each(cast: Cast) -> None:
-    workspaces, root = installed.editor().workspace, caller_for(User.objects.get(username="root"))
+    workspaces, root = get_editor().workspace, caller_for(User.objects.get(username="root"))
     workspaces.create("new", "New", by=root)
     workspaces.rename("new", "Newer", by=root)
     workspaces.rename("new", "Newer", by=root)

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.configurations import json_values, reordered, unhurried
-from versioning import canonical
-from versioning.errors import Invalid
+from versioning.domain import canonical
+from versioning.domain.errors import Invalid
 
 NOT_JSON = {
     "nothing": b"",

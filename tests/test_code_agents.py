@@ -15,12 +15,12 @@ from tests.support.code import TOOLS
 from tests.support.people import give_role
 from tests.support.runs import noticed, run
 from tests.support.served import published_agent, served
-from versioning import installed
-from versioning.access import Role
+from versioning.conf import get_editor, get_framework
+from versioning.domain.access import Role
+from versioning.domain.errors import Forbidden, Invalid, NoInstructions, NotFound
+from versioning.domain.selectors import DRAFT
 from versioning.editor import Editor
-from versioning.errors import Forbidden, Invalid, NoInstructions, NotFound
 from versioning.runtime import Agent
-from versioning.selectors import DRAFT
 
 URL = AGENTS.url("answers")
 PUBLIC = {"answers", "leads-answers", "leads-notes"}
@@ -39,7 +39,7 @@ def team(cast: Cast, settings: Any) -> Cast:
 @pytest.fixture
 def editor(team: Cast) -> Editor:
     """The editor of the framework."""
-    return installed.editor()
+    return get_editor()
 
 
 def user(name: str) -> User:
@@ -225,7 +225,7 @@ def test_updating_an_agent_publishes_at_once_and_makes_the_override_of_one_in_co
         drafted = editor.agent.update(agent_id, instructions="three", publish=False)
         assert editor.agent.get(agent_id).version.config["instructions"] == "two"
         assert editor.agent.get(agent_id, DRAFT).version.version_id == drafted.version.version_id
-        agent = installed.framework().get_agent_by_id(agent_id, status="published")
+        agent = get_framework().get_agent_by_id(agent_id, status="published")
         assert (agent.instructions, agent.resolved_version_id) == ("two", first.version.version_id)
 
 
@@ -265,7 +265,7 @@ def test_a_user_may_do_in_python_what_the_role_allows(editor: Editor, team: Cast
     assert list(editor.agent.list(by=user("vera"))) == []
     assert [agent.pk for agent in editor.agent.list(by=user("edgar"))] == ["answers"]
     with pytest.raises(NotFound):
-        installed.framework().get_agent_by_id("hidden", status="published", by=user("charlie"))
+        get_framework().get_agent_by_id("hidden", status="published", by=user("charlie"))
 
 
 def test_every_verb_of_the_collection_works(editor: Editor) -> None:
@@ -291,7 +291,7 @@ def test_python_keeps_the_ownership_and_knows_the_fields(editor: Editor, setting
     settings.EDITOR_FRAMEWORK = "tests.support.code.nothing"
     for field, code in (("instructions", "owned_by_code"), ("unheard", "validation_failed")):
         with pytest.raises(Invalid) as refused:
-            installed.editor().agent.update("answers", {field: "override"})
+            get_editor().agent.update("answers", {field: "override"})
         assert refused.value.code == code
         assert [issue.field for issue in refused.value.issues] == [field]
 
@@ -304,7 +304,7 @@ def test_a_preview_assembles_blocks_that_are_saved_nowhere(editor: Editor) -> No
 
 
 def test_the_registered_agent_is_never_changed(editor: Editor) -> None:
-    framework = installed.framework()
+    framework = get_framework()
     registered = framework.agents["answers"]
     before = _facts(registered)
     saved = editor.agent.update("answers", instructions="override", tools={"clock": {}}).version.version_id
@@ -335,7 +335,7 @@ def test_an_agent_without_instructions_fails_clearly_until_some_are_published(
     team: Cast, settings: Any
 ) -> None:
     settings.EDITOR_FRAMEWORK = "tests.support.code.unworded"
-    agent = installed.framework().get_agent_by_id("answers")
+    agent = get_framework().get_agent_by_id("answers")
     draft = team.edgar.patch(URL, {"instructions": "from the editor"}).body["latestVersionId"]
     for answer in (
         team.vera.get("/agents/answers"),
@@ -367,7 +367,7 @@ def test_instructions_are_left_to_the_editor_in_so_many_words_only(editor: Any) 
 def test_where_nothing_is_to_be_applied_a_selector_gives_the_registered_agent(
     team: Cast, editor: Editor
 ) -> None:
-    framework = installed.framework()
+    framework = get_framework()
     registered = framework.get_agent_by_id("answers")
     for status in ("published", "draft"):
         assert framework.get_agent_by_id("answers", status=status) is registered

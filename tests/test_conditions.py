@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from tests.support.configurations import json_objects, json_values, rule_groups, unhurried
-from versioning.conditions import OPERATORS, choose, holds, same_value
+from versioning.domain.conditions import OPERATORS, choose, holds, same_value
 
 
 class Absence(Enum):

@@ -22,16 +22,16 @@ from tests.support.configurations import (
     reordered,
     unhurried,
 )
-from versioning import canonical
-from versioning.config import (
+from versioning.domain import canonical
+from versioning.domain.config import (
     AGENT,
     PROMPT_BLOCK,
     ConfigSchema,
     referenced_agents,
     referenced_tools,
 )
-from versioning.errors import Invalid
-from versioning.instructions import referenced_blocks
+from versioning.domain.errors import Invalid
+from versioning.domain.instructions import referenced_blocks
 
 REQUIRED = {"name", "instructions", "content"}
 MAY_BE_EMPTY = {

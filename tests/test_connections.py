@@ -10,9 +10,9 @@ from contextlib import ExitStack
 
 import pytest
 
+from editor_project.server.connections import IDLE_SECONDS, MAX_HEAD
 from tests.support.remote import SECONDS_FOR_AN_ANSWER, connected, service_connection
 from tests.support.service import Service, running_service
-from versioning.server.connections import IDLE_SECONDS, MAX_HEAD
 
 MORE_THAN_GRANIAN_HOLDS = 1_100
 MORE_THAN_BUFFERS_HOLD = 100

@@ -15,8 +15,8 @@ from django.db.models import BaseConstraint, CheckConstraint, Model, QuerySet, U
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api
-from versioning import installed
-from versioning.access import Role
+from versioning.conf import get_editor
+from versioning.domain.access import Role
 from versioning.models import (
     Agent,
     AgentLabel,
@@ -186,7 +186,7 @@ def rows(cast: Cast) -> None:
             assert cast.alice.put(label, {"versionId": record["activeVersionId"]}).status == 200
     reference = {"type": "prompt_block_ref", "id": "writer"}
     AGENTS.make(cast.alice, "lead", instructions=[reference], agents={"writer": {}})
-    installed.editor().invitation.invite("acme", "lena", Role.VIEWER)
+    get_editor().invitation.invite("acme", "lena", Role.VIEWER)
     assert cast.alice.put(AGENTS.url("lead", "favorite")).status == 200
 
 

@@ -19,7 +19,7 @@ from tests.support.pages import PAGES, RUN, Block, blocks, section
 from tests.support.service import ROOT
 
 SETTINGS = sorted(set(re.findall(r'env\.\w+\("(\w+)"', (ROOT / "editor_project/settings.py").read_text())))
-COMMANDS = sorted(path.stem for path in (ROOT / "versioning/management/commands").glob("[a-z]*.py"))
+COMMANDS = sorted(path.stem for path in ROOT.glob("*/management/commands/[a-z]*.py"))
 TARGETS = re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE)
 EVENTS = sorted(set(re.findall(r'_tell\(\s*"([\w-]+)"', (ROOT / "versioning/runtime/events.py").read_text())))
 NOT_SAID_BY_THE_API = {"error", "last_admin", "refused"}
@@ -55,7 +55,7 @@ MAP = sorted(modules_on_the_map())
 
 def codes() -> Iterator[str]:
     """Yield the codes of the errors and of the warnings that the server can answer with."""
-    for folder in ("api", "editor", "runtime", "sources", "."):
+    for folder in ("api", "editor", "runtime", "sources", "serving", "domain"):
         for path in (ROOT / "versioning" / folder).glob("*.py"):
             text = path.read_text()
             yield from re.findall(r'\bcode ?= ?"(\w+)"', text)
@@ -69,7 +69,7 @@ CODES = sorted(set(codes()) - NOT_SAID_BY_THE_API)
 def test_there_is_something_to_document() -> None:
     assert {"SECRET_KEY", "EDITOR_MAX_BODY"} <= set(SETTINGS)
     assert "serve" in COMMANDS and "check" in TARGETS
-    assert {"versioning/access", "studio/forms/rules", "versioning/runtime/echo"} <= set(MODULES)
+    assert {"versioning/domain/access", "studio/forms/rules", "versioning/runtime/echo"} <= set(MODULES)
     assert {"start", "text-delta", "tool-call", "error"} <= set(EVENTS)
     assert {"validation_failed", "throttled", "payload_too_large", "unknown_tool"} <= set(CODES)
 

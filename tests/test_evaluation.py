@@ -13,9 +13,9 @@ from tests.support.api import Api
 from tests.support.configurations import json_values, unhurried
 from tests.support.served import ask, encoded, published_agent, published_block, reference, text
 from versioning.client import ValidationFailed, compile_prompt
-from versioning.conditions import choose, holds, same_value
-from versioning.evaluation import MAX_STEPS, Evaluation
-from versioning.instructions import BlockText, assemble
+from versioning.domain.conditions import choose, holds, same_value
+from versioning.domain.evaluation import MAX_STEPS, Evaluation
+from versioning.domain.instructions import BlockText, assemble
 
 LONG_LIST = list(range(100_000))
 ECHO = {"provider": "echo", "name": "echo"}

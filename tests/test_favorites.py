@@ -14,10 +14,10 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api
 from tests.support.door import FrontDoor
 from tests.support.override_files import Folder
 from tests.support.people import give_role, key_of
-from versioning import installed
-from versioning.access import APPLICATION
 from versioning.api.keeping import kept
-from versioning.errors import Forbidden
+from versioning.conf import get_editor
+from versioning.domain.access import APPLICATION
+from versioning.domain.errors import Forbidden
 from versioning.models import Favorite
 
 URL = AGENTS.url("writer")
@@ -203,7 +203,7 @@ def test_the_words_of_these_routes_are_in_no_id(cast: Cast, segment: str) -> Non
 
 
 def test_the_application_is_no_person(published: Cast) -> None:
-    editor = installed.editor()
+    editor = get_editor()
     with pytest.raises(Forbidden):
         editor.agent.favorite("writer", by=APPLICATION)
     agent, found = editor.agent.favorite("writer", by=User.objects.get(username="vera"))

@@ -20,7 +20,7 @@ from tests.support.configurations import (
     USAGE_FIELDS,
     faults_of,
 )
-from versioning.config import AGENT, PROMPT_BLOCK
+from versioning.domain.config import AGENT, PROMPT_BLOCK
 
 
 def edited_agent(**changes: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.conftest import Cast
 from tests.support.api import Api, Kind
 from tests.support.configurations import unhurried
-from versioning import ids
+from versioning.domain import ids
 
 ALLOWED = [
     "writer",

@@ -9,10 +9,10 @@ import pytest
 from django.db import connection, connections, transaction
 
 from tests.support.api import PROMPT_BLOCKS, Kind
+from versioning.domain.errors import InUse, Invalid, VersioningError
+from versioning.domain.selectors import Status
 from versioning.editor import Collection, Editor
-from versioning.errors import InUse, Invalid, VersioningError
 from versioning.models import Agent, Workspace
-from versioning.selectors import Status
 
 PATIENCE = 20
 """Seconds after which a thread that waits for another one has hung."""

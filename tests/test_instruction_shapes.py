@@ -14,7 +14,7 @@ from tests.support.configurations import (
     SMALLEST_BLOCK,
     faults_of,
 )
-from versioning.config import AGENT, PROMPT_BLOCK
+from versioning.domain.config import AGENT, PROMPT_BLOCK
 
 A_REFERENCE = {"type": "prompt_block_ref", "id": "tone"}
 OPERATORS = [

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 
 from tests.support.configurations import FOR_GOLD, json_objects, texts, unhurried
-from versioning.errors import Invalid
-from versioning.instructions import BlockText, assemble, render
+from versioning.domain.errors import Invalid
+from versioning.domain.instructions import BlockText, assemble, render
 
 CONTEXT = {
     "name": "Ann",

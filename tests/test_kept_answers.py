@@ -21,10 +21,10 @@ from tests.support.door import FrontDoor
 from tests.support.meanwhile import interrupted
 from tests.support.people import command, give_role, key_of
 from tests.support.served import reference
-from versioning import installed
 from versioning.api.keeping import kept
+from versioning.conf import get_framework
+from versioning.domain.errors import NotFound
 from versioning.editor import Editor
-from versioning.errors import NotFound
 from versioning.models import ApiKey, Membership, caller_for
 from versioning.runtime.agent import SelectedAgent
 
@@ -92,7 +92,7 @@ def is_kept(api: Api, path: str, **query: Any) -> bool:
     return len(queries) == 1
 
 
-# Kept
+# BoundedCache
 
 
 @pytest.mark.parametrize(
@@ -360,7 +360,7 @@ def test_what_changes_while_an_answer_is_made_is_not_kept(
 def test_an_agent_is_had_in_python_with_one_statement_while_nothing_changes(
     cast: Cast, history: History
 ) -> None:
-    framework = installed.framework()
+    framework = get_framework()
 
     def instructions() -> tuple[int, str]:
         with CaptureQueriesContext(connection) as queries:
@@ -380,7 +380,7 @@ def test_an_agent_is_had_in_python_with_one_statement_while_nothing_changes(
 def test_what_one_caller_does_to_an_agent_in_python_is_not_seen_by_the_next(
     cast: Cast, history: History
 ) -> None:
-    framework = installed.framework()
+    framework = get_framework()
     for _ in range(3):
         found = framework.get_agent_by_id("user", status="published")
         assert isinstance(found, SelectedAgent)
@@ -389,7 +389,7 @@ def test_what_one_caller_does_to_an_agent_in_python_is_not_seen_by_the_next(
 
 
 def test_rights_decide_in_python_too(cast: Cast, history: History) -> None:
-    framework = installed.framework()
+    framework = get_framework()
     assert framework.get_agent_by_id("user", status="published")
     stranger = caller_for(User.objects.get(username="charlie"))
     for _ in range(2):

@@ -16,7 +16,7 @@ from tests.support.api import Answer, Api, Kind
 from tests.support.factories import WorkspaceFactory
 from tests.support.people import command, give_role, key_of, person
 from tests.support.service import Service
-from versioning.errors import Invalid
+from versioning.domain.errors import Invalid
 from versioning.models import ApiKey, Membership, Workspace
 
 HOUR = datetime.timedelta(hours=1)

@@ -16,7 +16,7 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, Answer, Api
 from tests.support.people import key_of, person
 from tests.support.runs import ECHO, agent, ran, run
-from versioning.access import Role
+from versioning.domain.access import Role
 from versioning.editor import Editor
 from versioning.models import ApiKey, Membership, SubAgentReference, caller_for
 from versioning.runtime import Framework, RequestContext

@@ -16,9 +16,9 @@ from tests.support.service import Service
 from tests.support.studio import Visitor, shown_once, workspace_page
 
 INVITE = """
-from versioning import installed
-from versioning.access import Role
-print(installed.editor().invitation.invite("default", "lena", Role.VIEWER)[1])
+from versioning.conf import get_editor
+from versioning.domain.access import Role
+print(get_editor().invitation.invite("default", "lena", Role.VIEWER)[1])
 """
 WELCOME = "/studio/versioning/workspace/welcome/"
 

@@ -18,12 +18,12 @@ from tests.support.api import Api
 from tests.support.api_reference import PAGE, reference
 from tests.support.openapi import CREATING, ROUTES, RUNS, of_both_kinds, operations
 from tests.support.service import Service
-from versioning import ids
 from versioning.api import errors
 from versioning.api.components import ShapeExtension
 from versioning.api.openapi import EditorSchema
+from versioning.domain import ids
+from versioning.domain.selectors import VersionsMap
 from versioning.runtime import messages, options
-from versioning.selectors import VersionsMap
 
 # What any request may be answered with, whatever it asks for.
 FOR_ALL = {"400", "401", "403", "405", "406", "413", "415", "429"}

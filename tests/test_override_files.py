@@ -13,9 +13,9 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api
 from tests.support.override_files import Folder, define
 from tests.support.people import key_of, person
 from tests.support.served import published_block, reference, served
-from versioning import installed
-from versioning.access import Role
 from versioning.api.filters import AgentFilter
+from versioning.conf import get_editor, get_framework
+from versioning.domain.access import Role
 from versioning.models import AgentVersion, AuditEntry, Workspace
 
 URL = AGENTS.url("answers")
@@ -349,7 +349,7 @@ def test_the_id_of_a_file_alone_is_taken(admin: Api, by_hand: Folder) -> None:
 
 
 def test_an_update_in_python_publishes_over_a_file_alone(admin: Api, by_hand: Folder) -> None:
-    installed.editor().agent.update("answers", instructions="from python")
+    get_editor().agent.update("answers", instructions="from python")
     assert by_hand.config() == {"instructions": "from python", "tools": {"a": {}}}
     assert sorted(texts(admin)) == ["by hand", "from python"]
 
@@ -488,7 +488,7 @@ def test_runs_use_the_file(admin: Api, by_hand: Folder) -> None:
     answer = admin.post("/agents/answers/generate", {"messages": "hello"}).body
     assert answer["text"].startswith("by hand")
     assert answer["resolvedVersions"] == {"answers": record(admin)["activeVersionId"]}
-    framework = installed.framework()
+    framework = get_framework()
     assert framework.get_agent_by_id("answers", status="published").instructions == "by hand"
     assert framework.get_agent_by_id("answers").instructions == "code"
 

@@ -11,8 +11,8 @@ from tests.support.api import AGENTS, Answer, Api
 from tests.support.override_files import Repository, define, repository
 from tests.support.people import key_of, person
 from tests.support.served import served
-from versioning import installed
-from versioning.access import Role
+from versioning.conf import get_editor
+from versioning.domain.access import Role
 from versioning.models import AgentVersion, AuditEntry
 
 URL = AGENTS.url("answers")
@@ -227,7 +227,7 @@ def test_an_update_in_python_begins_a_removed_override_anew(
     admin: Api, repo: Repository, history: list[str]
 ) -> None:
     repo.path().unlink()
-    installed.editor().agent.update("answers", instructions="new")
+    get_editor().agent.update("answers", instructions="new")
     assert repo.config() == {"instructions": "new"}
 
 

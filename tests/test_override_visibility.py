@@ -14,7 +14,7 @@ from tests.support.override_files import define
 from tests.support.people import give_role
 from tests.support.served import served
 from tests.support.studio import Visitor, page_of, words_of
-from versioning.access import Role
+from versioning.domain.access import Role
 
 URL = AGENTS.url("answers")
 SECRET = "a rare word"

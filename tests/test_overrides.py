@@ -13,7 +13,7 @@ from tests.support.factories import WorkspaceFactory
 from tests.support.people import give_role, key_of, person
 from tests.support.runs import noticed, ran
 from tests.support.served import served
-from versioning.access import Role
+from versioning.domain.access import Role
 
 URL = AGENTS.url("answers")
 ANEW = {"look_up": {"description": "Described anew."}}

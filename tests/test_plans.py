@@ -11,7 +11,7 @@ from django.db import connection
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.test_query_counts import grow
-from versioning import installed
+from versioning.conf import get_editor
 from versioning.editor import Collection
 from versioning.models import AgentVersion, BlockReference, Favorite, SubAgentReference
 from versioning.models.basis import Basis
@@ -49,7 +49,7 @@ def thousands(cast: Cast) -> None:
 
 def collection(kind: Kind) -> Collection[object]:
     """Return the editor's collection of this kind."""
-    editor = installed.editor()
+    editor = get_editor()
     found: Collection[object] = editor.agent if kind is AGENTS else editor.prompt  # type: ignore[assignment]
     return found
 

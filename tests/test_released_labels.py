@@ -13,8 +13,8 @@ from tests.support.override_files import Folder
 from tests.support.people import give_role, key_of, person
 from tests.support.runs import agent, draft, ran, run
 from tests.support.served import ask, published_block, reference, served, text
-from versioning import installed
 from versioning.api.keeping import kept
+from versioning.conf import get_editor
 from versioning.models import AuditEntry
 
 
@@ -321,7 +321,7 @@ def test_an_override_beside_a_file_is_served_by_its_released_label(cast: Cast, f
 
 
 def test_a_label_is_released_in_python(cast: Cast, kind: Kind, history: History) -> None:
-    collection: Any = installed.editor().agent if kind is AGENTS else installed.editor().prompt
+    collection: Any = get_editor().agent if kind is AGENTS else get_editor().prompt
     _, label = collection.label("writer", "first", history.labelled, released=True)
     assert (label.name, label.released) == ("first", True)
     assert outcome(cast.vera.get(kind.url("writer"), label="first"), kind) == "labelled words"

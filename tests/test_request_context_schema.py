@@ -167,7 +167,7 @@ HOSTILE: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 def test_no_schema_keeps_a_thread_busy(
     alice: Api, schema: dict[str, Any], context: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("versioning.context_schema.SECONDS", 0.2)
+    monkeypatch.setattr("versioning.domain.context_schema.SECONDS", 0.2)
     definitions = {"$defs": schema["$defs"]} if "$defs" in schema else {}
     member = {name: value for name, value in schema.items() if name != "$defs"}
     published_agent(alice, model=ECHO, requestContextSchema={"properties": {"a": member}, **definitions})
@@ -180,7 +180,7 @@ def test_no_schema_keeps_a_thread_busy(
 def test_the_schemas_of_all_agents_of_a_list_share_one_time(
     alice: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("versioning.context_schema.SECONDS", 0.2)
+    monkeypatch.setattr("versioning.domain.context_schema.SECONDS", 0.2)
     for number in range(10):
         published_agent(alice, f"laughing-{number}", requestContextSchema={**LAUGHING, "title": f"{number}"})
     started = time.thread_time()

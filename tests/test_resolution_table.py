@@ -11,9 +11,9 @@ from tests.support.api import AGENTS, Api
 from tests.support.people import key_of, person
 from tests.support.runs import ECHO, draft, noticed, ran, run
 from tests.support.served import ask
-from versioning import installed
-from versioning.access import Role
-from versioning.errors import NotFound
+from versioning.conf import get_framework
+from versioning.domain.access import Role
+from versioning.domain.errors import NotFound
 from versioning.runtime import Agent
 
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
@@ -108,7 +108,7 @@ def _is_nowhere(api: Api, agent_id: str, selected: dict[str, str]) -> None:
     assert ask(api, agent_id, **selected).status == 404
     assert run(api, agent_id, query=selected).status == 404
     with pytest.raises(NotFound):
-        installed.framework().get_agent_by_id(agent_id, **_arguments(selected))
+        get_framework().get_agent_by_id(agent_id, **_arguments(selected))
 
 
 def _answers_over_rest(
@@ -128,7 +128,7 @@ def _answers_over_rest(
 
 
 def _answers_in_python(stored: Stored, agent_id: str, selected: dict[str, str], text: str) -> None:
-    framework = installed.framework()
+    framework = get_framework()
     agent = framework.get_agent_by_id(agent_id, **_arguments(selected))
     if agent_id == "answers" and (not selected or stored.versions[text] is None):
         # Asked for nothing, or where there is nothing to be applied, Python gives the registered agent.
@@ -152,7 +152,7 @@ def _answers_as_sub_agent(stored: Stored, agent_id: str, selected: dict[str, str
         text, warns = ("code" if agent_id == "answers" else published), True
     versions = {"agents": {agent_id: selected}} if selected else {}
     over_rest = ran(stored.api, LEADS[agent_id], versions=versions)
-    in_python = installed.framework().get_agent_by_id(LEADS[agent_id]).generate("hello", versions=versions)
+    in_python = get_framework().get_agent_by_id(LEADS[agent_id]).generate("hello", versions=versions)
     assert over_rest["text"] == in_python.text
     assert over_rest["resolvedVersions"] == in_python.resolved_versions
     taking_part = {} if text is None else {agent_id: stored.versions[text]}

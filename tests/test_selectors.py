@@ -6,8 +6,8 @@ from itertools import combinations
 
 import pytest
 
-from versioning.errors import Invalid
-from versioning.selectors import DRAFT, PUBLISHED, Selector, Status
+from versioning.domain.errors import Invalid
+from versioning.domain.selectors import DRAFT, PUBLISHED, Selector, Status
 
 ONE_OF_EACH = {"status": "draft", "versionId": "v1", "label": "blue"}
 

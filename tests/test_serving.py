@@ -15,14 +15,14 @@ from pathlib import Path
 
 import pytest
 
+from editor_project.server import ports
+from editor_project.server.processors import Processors, better
 from tests.runtime.model_server import FallsSilent, running_model_server
 from tests.support.ports import free_port
 from tests.support.remote import connected
 from tests.support.runs import OPENAI, agent
 from tests.support.service import ROOT, Service, running_service
 from tests.support.streams import listening
-from versioning.server import ports
-from versioning.server.processors import Processors, better
 
 SECONDS_WITHOUT_A_PARENT = 5
 LINUX = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="only Linux binds processes")

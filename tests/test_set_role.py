@@ -7,9 +7,9 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError
 
 from tests.support.people import command, person
-from versioning import installed
-from versioning.access import Role
-from versioning.errors import Forbidden
+from versioning.conf import get_editor
+from versioning.domain.access import Role
+from versioning.domain.errors import Forbidden
 from versioning.models import AuditEntry, Invitation, Membership, caller_for
 
 pytestmark = pytest.mark.usefixtures("cast")
@@ -66,7 +66,7 @@ def test_what_cannot_be_is_refused_with_a_sentence(arguments: tuple[str, ...], w
 
 def test_taking_the_role_takes_back_a_pending_invitation_too() -> None:
     person("lena")
-    installed.editor().invitation.invite("acme", "lena", Role.ADMIN)
+    get_editor().invitation.invite("acme", "lena", Role.ADMIN)
     command("set_role", "lena", "acme", "none")
     assert not Invitation.objects.exists()
 
@@ -74,5 +74,5 @@ def test_taking_the_role_takes_back_a_pending_invitation_too() -> None:
 def test_an_admin_of_a_workspace_adds_nobody_without_asking() -> None:
     alice = caller_for(User.objects.get(username="alice"))
     with pytest.raises(Forbidden):
-        installed.editor().workspace.set_role("acme", "charlie", Role.VIEWER, by=alice)
+        get_editor().workspace.set_role("acme", "charlie", Role.VIEWER, by=alice)
     assert role_of("charlie") is None

@@ -7,7 +7,7 @@ from django.core.management.base import CommandError
 
 from tests.support.override_files import Folder
 from tests.support.people import command
-from versioning import installed
+from versioning.conf import get_editor
 from versioning.editor.agents import Agents
 from versioning.models import AgentVersion
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def rows(folder: Folder) -> Agents:
     """The overrides in the database, as the source `database` sees them."""
-    return Agents(installed.editor().code)
+    return Agents(get_editor().code)
 
 
 def test_what_is_published_becomes_files(rows: Agents, folder: Folder) -> None:
@@ -98,15 +98,13 @@ def test_there_and_back_changes_nothing(rows: Agents, folder: Folder) -> None:
     command("export_overrides")
     assert command("import_overrides") == "2 unchanged\n"
     assert command("export_overrides") == "2 unchanged\n"
-    assert installed.editor().agent.serve("answers").instructions == "one"
+    assert get_editor().agent.serve("answers").instructions == "one"
     assert rows.serve("answers").instructions == "one"
 
 
 def test_a_file_that_names_a_block_of_another_workspace_is_refused(rows: Agents, folder: Folder) -> None:
-    elsewhere = installed.editor().workspace.create("elsewhere", "Elsewhere")
-    installed.editor().prompt.create(
-        id="tone", name="Tone", content="theirs", workspace=elsewhere.pk, publish=True
-    )
+    elsewhere = get_editor().workspace.create("elsewhere", "Elsewhere")
+    get_editor().prompt.create(id="tone", name="Tone", content="theirs", workspace=elsewhere.pk, publish=True)
     folder.put({"instructions": [{"type": "prompt_block_ref", "id": "tone"}]})
     with pytest.raises(CommandError, match="refused"):
         command("import_overrides")

@@ -14,15 +14,15 @@ from tests.support.api import AGENTS, Api, Kind
 from tests.support.lifecycle import record, served
 from tests.support.override_files import Folder
 from tests.support.people import give_role
-from versioning import installed
+from versioning.conf import get_editor
+from versioning.domain.errors import EditConflict, Forbidden, Invalid
 from versioning.editor import Editor
-from versioning.errors import EditConflict, Forbidden, Invalid
 from versioning.models import Agent, AgentVersion, AuditEntry, Workspace
 
 
 @pytest.fixture
 def editor(db: None) -> Editor:
-    return installed.editor()
+    return get_editor()
 
 
 def begin(kind: Kind, api: Api, **draft: Any) -> dict[str, Any]:
@@ -240,7 +240,7 @@ def test_an_update_of_an_override_publishes_its_own_change_alone(
         the_code(settings)
     override_drafted(owner, published=published)
     live = "published" if published else "code"
-    installed.editor().agent.update("answers", tools={"clock": {}}, metadata={"a": 1})
+    get_editor().agent.update("answers", tools={"clock": {}}, metadata={"a": 1})
     assert answers(owner) == (live, ["clock", "look_up"])
     assert answers(owner, status="draft") == ("somebody's draft", ["clock", "look_up"])
     found = owner.get(AGENTS.url("answers"), status="draft").body
@@ -258,10 +258,10 @@ def test_an_update_of_the_metadata_of_an_override_publishes_nothing(
     folder: Folder | None = request.getfixturevalue("folder") if source == "files" else None
     if folder is None:
         the_code(settings)
-    installed.editor().agent.update("answers", metadata={"a": 1})
+    get_editor().agent.update("answers", metadata={"a": 1})
     assert owner.get(AGENTS.url("answers"), status="draft").body["activeVersionId"] is None
     AGENTS.save(owner, "answers", "somebody's draft")
-    installed.editor().agent.update("answers", metadata={"a": 2})
+    get_editor().agent.update("answers", metadata={"a": 2})
     assert answers(owner)[0] == "code"
     assert owner.get(AGENTS.url("answers"), status="draft").body["metadata"] == {"a": 2}
     assert folder is None or not folder.path().exists()
@@ -270,7 +270,7 @@ def test_an_update_of_the_metadata_of_an_override_publishes_nothing(
 def test_an_update_keeps_a_file_written_by_hand_and_the_draft_beside_it(owner: Api, folder: Folder) -> None:
     override_drafted(owner, published=True)
     folder.put({"instructions": "by hand"})
-    installed.editor().agent.update("answers", tools={"clock": {}})
+    get_editor().agent.update("answers", tools={"clock": {}})
     assert folder.config() == {"instructions": "by hand", "tools": {"clock": {}}}
     assert answers(owner, status="draft") == ("somebody's draft", ["clock", "look_up"])
     assert {version["instructions"] for version in AGENTS.versions(owner, "answers")} == {
@@ -288,7 +288,7 @@ def test_updates_and_saves_at_once_lose_nothing() -> None:
     if connection.vendor == "sqlite":
         pytest.skip("a database in memory refuses a second writer instead of making it wait")
     workspace = Workspace.objects.create(id="acme", name="Acme")
-    editor = installed.editor()
+    editor = get_editor()
     editor.agent.create(id="writer", name="Writer", instructions="one", workspace=workspace.pk)
     editor.agent.edit("writer", instructions="draft")
     fields = ["description", "tools", "memory", "skills", "browser", "metadata"]

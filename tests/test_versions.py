@@ -11,7 +11,7 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, Answer, Api, Kind
 from tests.support.calls import make_history
 from tests.support.configurations import FULL_AGENT, FULL_BLOCK
-from versioning.config import AGENT, PROMPT_BLOCK
+from versioning.domain.config import AGENT, PROMPT_BLOCK
 
 NO_SUCH_VERSION = "00000000-0000-4000-8000-000000000000"
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")

@@ -20,7 +20,7 @@ from typing import Any
 
 from team.agents import AGENTS
 
-from versioning import ids
+from versioning.domain import ids
 from versioning.sources.overrides import OverrideSource
 
 Override = Mapping[str, Any]

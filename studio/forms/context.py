@@ -9,8 +9,8 @@ from typing import Any
 from studio.forms.inputs import MAX_SEGMENTS, Input, Reading
 from studio.forms.values import read_json
 from studio.room import MOST_NAMED, shortened
-from versioning import canonical
-from versioning.errors import Invalid
+from versioning.domain import canonical
+from versioning.domain.errors import Invalid
 
 MAX_CONTROLS = 40
 """How many controls a schema may make; what lies beyond is typed as JSON."""

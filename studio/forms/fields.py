@@ -12,8 +12,8 @@ from studio.forms.instructions import read_instructions, show_instructions
 from studio.forms.pickers import read_model, read_usages, show_model, show_usages
 from studio.forms.rules import read_rules, show_rules
 from studio.forms.values import json_text, read_json
-from versioning import canonical
-from versioning.config import Config
+from versioning.domain import canonical
+from versioning.domain.config import Config
 
 MOST_CHARACTERS: Final = 300_000
 """How much a form shows in its controls; a larger one could not be sent back either."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from versioning.errors import Invalid, Issue
+from versioning.domain.errors import Invalid, Issue
 
 Shown: TypeAlias = "str | Mapping[str, Shown] | list[Shown]"
 """A text for each control; lists stand for rows that can be added, removed and moved."""

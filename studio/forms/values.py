@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from studio.forms.inputs import Input, Reading, Shown
-from versioning import canonical
-from versioning.errors import Invalid
+from versioning.domain import canonical
+from versioning.domain.errors import Invalid
 
 ABSENT: Any = object()
 """What a control that holds nothing amounts to."""

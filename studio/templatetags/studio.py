@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from versioning.snapshots import reference_to, subject_of, title_of
+from versioning.domain.snapshots import reference_to, subject_of, title_of
 
 register = template.Library()
 register.filter(title_of)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.support.configurations import FOR_GOLD, FULL_BLOCK, rule_groups, unhurried
 from tests.support.service import Service
 from versioning.client import Client, ValidationFailed, compile_prompt, referenced_blocks
-from versioning.conditions import holds
+from versioning.domain.conditions import holds
 
 CONTEXTS: list[dict[str, Any]] = [
     {},

@@ -17,7 +17,7 @@ from tests.support.service import ROOT, Service
 from versioning.client import fields
 from versioning.client.fields import snapshot_names
 from versioning.client.naming import camel
-from versioning.config import AGENT, PROMPT_BLOCK
+from versioning.domain.config import AGENT, PROMPT_BLOCK
 
 # httpx, and what httpx brings.
 ALLOWED = {"httpx", "httpcore", "h11", "anyio", "idna", "certifi", "sniffio", "typing_extensions"}
@@ -68,7 +68,7 @@ def test_the_guard_refuses_what_is_not_installed() -> None:
     with pytest.raises(AssertionError, match="django is not installed"):
         run("import django")
     with pytest.raises(AssertionError, match="pydantic is not installed"):
-        run("import versioning.config")
+        run("import versioning.domain.config")
 
 
 def test_the_client_works_with_httpx_alone(live_service: Service) -> None:
@@ -106,11 +106,11 @@ def imported_by(path: Path) -> set[str]:
 
 def test_of_our_own_code_the_client_uses_pure_modules_alone() -> None:
     used = set().union(*map(imported_by, (ROOT / "versioning" / "client").glob("*.py")))
-    assert {".".join(name.split(".")[:2]) for name in used} == {
-        "versioning.canonical",
-        "versioning.errors",
-        "versioning.ids",
-        "versioning.instructions",
+    assert {".".join(name.split(".")[:3]) for name in used} == {
+        "versioning.domain.canonical",
+        "versioning.domain.errors",
+        "versioning.domain.ids",
+        "versioning.domain.instructions",
     }
 
 

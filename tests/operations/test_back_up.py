@@ -27,9 +27,9 @@ PEOPLE = f"""
 from django.contrib.auth.models import User
 User.objects.create_superuser('ada', password={PASSWORD!r})
 from studio.workspaces import invitation_address
-from versioning import installed
-from versioning.access import Role
-_, secret = installed.editor().invitation.invite('default', 'lena', Role.VIEWER)
+from versioning.conf import get_editor
+from versioning.domain.access import Role
+_, secret = get_editor().invitation.invite('default', 'lena', Role.VIEWER)
 print(invitation_address(secret))
 """
 

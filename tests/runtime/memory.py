@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from versioning.access import Caller, Right, Role
-from versioning.errors import Forbidden, NotFound
-from versioning.overrides import IN_CODE, CodeAgent, laid_over
+from versioning.domain.access import Caller, Right, Role
+from versioning.domain.errors import Forbidden, NotFound
+from versioning.domain.overrides import IN_CODE, CodeAgent, laid_over
+from versioning.domain.resolved_agent import Notice, ResolvedAgent
+from versioning.domain.selectors import Selector, Status
 from versioning.runtime.store import as_code
-from versioning.selectors import Selector, Status
-from versioning.served import Notice, ResolvedAgent
 
 ECHO = {"provider": "echo", "name": "echo"}
 EDITOR = Caller(username="edgar", roles={"acme": Role.EDITOR})

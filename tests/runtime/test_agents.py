@@ -11,8 +11,8 @@ import pytest
 
 from tests.runtime.memory import ECHO, STRANGER, VIEWER, MemoryStore
 from tests.support.factories import CodeAgentFactory
-from versioning.errors import Forbidden, Invalid, NotFound
-from versioning.overrides import CodeAgent, Ownership
+from versioning.domain.errors import Forbidden, Invalid, NotFound
+from versioning.domain.overrides import CodeAgent, Ownership
 from versioning.runtime import Agent, Framework, SelectedAgent
 
 

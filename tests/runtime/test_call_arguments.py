@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.factories import CodeAgentFactory
-from versioning.errors import Invalid
+from versioning.domain.errors import Invalid
 from versioning.runtime import Agent, Framework
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.runtime.memory import EDITOR, STRANGER, VIEWER, MemoryStore
-from versioning.errors import Forbidden, Invalid, NotFound
+from versioning.domain.errors import Forbidden, Invalid, NotFound
+from versioning.domain.selectors import DRAFT, Selector
 from versioning.runtime import Agent, Framework, RequestContext
-from versioning.selectors import DRAFT, Selector
 
 DRAFT_ENTRY = {"status": "draft"}
 

@@ -12,7 +12,7 @@ import pytest
 from tests.runtime.memory import MemoryStore
 from tests.runtime.model_server import FallsSilent, ModelServer
 from tests.support.factories import CodeAgentFactory
-from versioning.errors import Invalid, NotFound
+from versioning.domain.errors import Invalid, NotFound
 from versioning.runtime import Agent, Framework, NoModel, ProviderUnavailable
 from versioning.runtime.events import Event
 from versioning.runtime.loop import background_loop

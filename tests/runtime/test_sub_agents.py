@@ -9,7 +9,7 @@ import pytest
 
 from tests.runtime.memory import EDITOR, STRANGER, VIEWER, MemoryStore
 from tests.support.factories import CodeAgentFactory
-from versioning.access import Caller
+from versioning.domain.access import Caller
 from versioning.runtime import Agent, Framework, RequestContext, Result, VersionUnresolved
 
 DRAFT = {"status": "draft"}

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from versioning.errors import Invalid
-from versioning.selectors import DRAFT, PUBLISHED, Selector, Status, VersionsMap
+from versioning.domain.errors import Invalid
+from versioning.domain.selectors import DRAFT, PUBLISHED, Selector, Status, VersionsMap
 
 
 def fields_of(value: Any, **parse: Any) -> list[str]:

@@ -16,7 +16,7 @@ from tests.support.api import AGENTS, Api
 from tests.support.override_files import Folder, Repository, define, repository
 from tests.support.people import key_of, person
 from tests.support.served import served
-from versioning.access import Role
+from versioning.domain.access import Role
 from versioning.runtime import Agent
 from versioning.sources import git
 from versioning.sources.overrides import GitVersion, OverrideSource

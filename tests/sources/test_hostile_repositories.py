@@ -19,7 +19,7 @@ from tests.sources.test_git_history import LONG, merge, moment, put_first_on_pat
 from tests.support.api import AGENTS, Answer, Api
 from tests.support.override_files import Folder, Repository, define, repository
 from tests.support.people import key_of, person
-from versioning.access import Role
+from versioning.domain.access import Role
 from versioning.sources import git, histories
 
 SECONDS_FOR_A_TEST = 60

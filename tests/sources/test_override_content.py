@@ -17,11 +17,11 @@ from tests.support.configurations import FULL_AGENT, agent_configs, reordered, u
 from tests.support.override_files import Folder, define
 from tests.support.people import key_of, person
 from tests.test_ids import ALLOWED, REFUSED
-from versioning import canonical, ids
-from versioning.access import Role
-from versioning.errors import Invalid
-from versioning.instructions import referenced_blocks
-from versioning.overrides import APPLIED_FIELDS
+from versioning.domain import canonical, ids
+from versioning.domain.access import Role
+from versioning.domain.errors import Invalid
+from versioning.domain.instructions import referenced_blocks
+from versioning.domain.overrides import APPLIED_FIELDS
 from versioning.runtime import Agent
 from versioning.sources.files import FOLDER, OverrideFiles, OverrideUnreadable
 from versioning.sources.overrides import OverrideSource, file_content

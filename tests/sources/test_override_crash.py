@@ -24,8 +24,8 @@ from tests.support.served import served
 from tests.support.service import ROOT, Service, running_service
 from tests.support.writing import DELICATE, SECONDS, Record, history
 from tests.test_crash import crash_while, texts
-from versioning import canonical
-from versioning.access import Role
+from versioning.domain import canonical
+from versioning.domain.access import Role
 from versioning.sources.files import OverrideFiles
 
 URL = AGENTS.url("answers")

@@ -19,7 +19,7 @@ from tests.support.override_files import Folder, define
 from tests.support.people import key_of, person
 from tests.support.served import served
 from tests.support.unchanged import everything_stored, is_refusal
-from versioning.access import Role
+from versioning.domain.access import Role
 from versioning.models import AgentLabel, AuditEntry
 from versioning.sources import files
 from versioning.sources.files import OverrideFiles

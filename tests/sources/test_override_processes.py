@@ -20,7 +20,7 @@ import django
 django.setup()
 from django.db import connection
 from django.db.models.signals import post_save
-from versioning import installed
+from versioning.conf import get_editor
 from versioning.models import AgentLabel, AuditEntry
 
 def break_a_reference(**_):
@@ -34,7 +34,7 @@ def wait():
 if len(sys.argv) > 2:
     post_save.connect(break_a_reference, sender=AuditEntry)
     roll_back, connection.rollback = connection.rollback, wait
-installed.editor().agent.update("answers", instructions=sys.argv[1])
+get_editor().agent.update("answers", instructions=sys.argv[1])
 """
 
 

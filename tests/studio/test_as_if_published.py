@@ -16,7 +16,7 @@ from tests.support.forms import Person
 from tests.support.people import key_of, person
 from tests.support.served import published_agent, published_block, reference, served, text
 from tests.support.window import Window, page_of
-from versioning.access import Role
+from versioning.domain.access import Role
 
 ECHO = {"provider": "echo", "name": "echo"}
 TONE = PROMPT_BLOCKS.url("tone")

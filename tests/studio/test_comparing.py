@@ -12,7 +12,7 @@ from tests.support.api import AGENTS, Api, Kind
 from tests.support.calls import make_history
 from tests.support.configurations import FOR_GOLD, FULL_AGENT
 from tests.support.studio import Visitor, page_of, words_of
-from versioning import installed
+from versioning.conf import get_editor
 
 COMPARE = page_of(AGENTS, "compare")
 
@@ -163,7 +163,7 @@ def test_what_a_prompt_holds_is_text_on_every_page(cast: Cast, kind: Kind) -> No
 @pytest.fixture
 def alice_of_the_code(cast: Cast, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Api:
     settings.EDITOR_FRAMEWORK = "tests.support.code.framework"
-    monkeypatch.setattr(installed.editor().code, "workspace_id", "acme")
+    monkeypatch.setattr(get_editor().code, "workspace_id", "acme")
     return cast.alice
 
 

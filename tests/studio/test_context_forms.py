@@ -11,9 +11,9 @@ from studio.forms.context import MAX_CONTROLS, context_controls, read_context
 from studio.forms.inputs import Input, Reading
 from studio.forms.words import OPERATORS, REASONS, in_reading_order, words_of
 from tests.support.configurations import json_values, unhurried
-from versioning import conditions
-from versioning.config import AGENT, PROMPT_BLOCK
-from versioning.errors import Invalid
+from versioning.domain import conditions
+from versioning.domain.config import AGENT, PROMPT_BLOCK
+from versioning.domain.errors import Invalid
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

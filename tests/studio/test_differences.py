@@ -15,7 +15,7 @@ from studio.alignment import common_runs
 from studio.differences import Change, Fate, Row, Section, changes, rows, sections, spans
 from studio.room import Room
 from tests.support.configurations import json_values, texts, unhurried
-from versioning import canonical
+from versioning.domain import canonical
 
 few_words = st.lists(st.sampled_from(["be", "kind", " ", "\n", ".", "你", "ß"]), max_size=40).map("".join)
 prose = few_words | texts

@@ -9,7 +9,7 @@ import pytest
 from tests.support.api import AGENTS, Api
 from tests.support.forms import Person, controls
 from tests.support.people import key_of, person
-from versioning.access import Role
+from versioning.domain.access import Role
 
 URL = AGENTS.url("answers")
 ADDRESS = "/studio/versioning/agent/answers/change/"

@@ -18,8 +18,8 @@ from tests.support.configurations import (
     block_configs,
     unhurried,
 )
-from versioning.config import AGENT, PROMPT_BLOCK
-from versioning.errors import Invalid, Issue
+from versioning.domain.config import AGENT, PROMPT_BLOCK
+from versioning.domain.errors import Invalid, Issue
 
 VARIANTS = [{"value": {"search": {}}, "rules": FOR_GOLD}, {"value": {"clock": {}}}]
 NESTED = {

@@ -15,9 +15,9 @@ from tests.support.forms import Person
 from tests.support.people import person
 from tests.support.served import reference, text
 from tests.support.window import page_of
-from versioning.access import Role
-from versioning.errors import Invalid
-from versioning.instructions import as_one_text, assemble
+from versioning.domain.access import Role
+from versioning.domain.errors import Invalid
+from versioning.domain.instructions import as_one_text, assemble
 
 
 def converted(person: Person, typed: dict[str, str], agent_id: str = "writer", **query: str) -> Any:

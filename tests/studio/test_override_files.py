@@ -12,7 +12,7 @@ from tests.support.override_files import Repository, define, repository
 from tests.support.people import key_of, person
 from tests.support.served import published_block, reference
 from tests.support.studio import Visitor, page_of, tag_on, words_of, workspace_page
-from versioning.access import Role
+from versioning.domain.access import Role
 
 HOME = "/studio/"
 LIST = "/studio/versioning/agent/"

@@ -11,7 +11,7 @@ from tests.support.api import Kind
 from tests.support.factories import ApiKeyFactory, UserFactory
 from tests.support.studio import Visitor, page_of, workspace_page
 from tests.test_query_counts import grow, insert_history, versions_to_read
-from versioning.access import APPLICATION
+from versioning.domain.access import APPLICATION
 from versioning.models import Action, AuditEntry, Workspace
 
 FEW, MANY = 60, 10_000

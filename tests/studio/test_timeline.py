@@ -12,8 +12,8 @@ from django.utils import timezone
 from studio.timeline import Timeline, previous_of
 from tests.conftest import Cast
 from tests.support.api import AGENTS
+from versioning.domain.snapshots import Standing, title_of
 from versioning.models import Agent
-from versioning.snapshots import Standing, title_of
 
 NOW = timezone.now()
 

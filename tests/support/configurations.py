@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from versioning.conditions import OPERATORS
-from versioning.config import AGENT, PROMPT_BLOCK
-from versioning.errors import Invalid
-from versioning.ids import RESERVED_SEGMENTS
+from versioning.domain.conditions import OPERATORS
+from versioning.domain.config import AGENT, PROMPT_BLOCK
+from versioning.domain.errors import Invalid
+from versioning.domain.ids import RESERVED_SEGMENTS
 
 # How fast this machine is at the moment says nothing about the code.
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])

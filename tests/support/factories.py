@@ -16,8 +16,9 @@ import factory
 from django.contrib.auth.models import User
 from factory.django import DjangoModelFactory, Password
 
-from versioning import canonical, runtime
-from versioning.access import Role
+from versioning import runtime
+from versioning.domain import canonical
+from versioning.domain.access import Role
 from versioning.models import (
     Agent,
     AgentLabel,

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from versioning import ids, installed
+from versioning import conf
+from versioning.domain import ids
 from versioning.editor import Editor
 from versioning.runtime import Agent, Framework
 
@@ -30,7 +31,7 @@ def define(settings: Any, root: Path, *, source: str = "code", **about: Any) -> 
     settings.EDITOR_SOURCE = source
     settings.EDITOR_CODE_PATH = str(root)
     settings.EDITOR_FRAMEWORK = f"{__name__}.framework"
-    installed._load.cache_clear()
+    conf._load.cache_clear()
     answers = Agent(id="answers", name="Answers", instructions="code", model=ECHO, tools=[look_up], **about)
     lead = Agent(id="team/lead", name="Lead", instructions="lead", model=ECHO, agents=[answers])
     framework = Framework(agents=[answers, lead], editor=Editor())

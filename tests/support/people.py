@@ -11,7 +11,7 @@ from django.core.management import call_command
 
 from tests.support.api import Api
 from tests.support.factories import ApiKeyFactory, MembershipFactory, UserFactory, WorkspaceFactory
-from versioning.access import Role
+from versioning.domain.access import Role
 from versioning.models import ApiKey, Membership, Workspace
 
 HOMES = {

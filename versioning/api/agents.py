@@ -5,9 +5,9 @@ from __future__ import annotations
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from versioning import installed
 from versioning.api import answers, bodies, parameters, wire
 from versioning.api.base import EditorViewSet, tagged
+from versioning.conf import get_editor
 
 
 class ServedAgentViewSet(EditorViewSet):
@@ -23,7 +23,7 @@ class ServedAgentViewSet(EditorViewSet):
     def list(self, request: Request) -> Response:
         """Return the published resolution of every agent that the caller may read, by id."""
         context = parameters.context(request.query_params)
-        agents = installed.editor().agent.serve_all(context=context, by=self.caller)
+        agents = get_editor().agent.serve_all(context=context, by=self.caller)
         found = {agent.id: wire.resolved_agent(agent) for agent in agents}
         if request.query_params.get("partial") == "true":
             for agent in found.values():
@@ -34,7 +34,7 @@ class ServedAgentViewSet(EditorViewSet):
         """Return the agent that the selector names; what is published when it names nothing."""
         context = parameters.context(request.query_params)
         selector = parameters.selector(request.query_params)
-        agents = installed.editor().agent
+        agents = get_editor().agent
         self.made_of(agents.served_basis(id, selector, context))
         agent = agents.serve(id, selector, context=context, by=self.caller)
         return tagged(request, wire.resolved_agent(agent))
@@ -50,7 +50,7 @@ class PreviewViewSet(EditorViewSet):
     def preview(self, request: Request) -> Response:
         """Assemble blocks in a context; referenced blocks are the latest that the caller may read."""
         body = bodies.read(request, bodies.Preview)
-        prompts, context = installed.editor().prompt, body.get("context")
+        prompts, context = get_editor().prompt, body.get("context")
         text, reports = prompts.preview(body["blocks"], context, by=self.caller)
         answer = {"result": text, "blocks": [wire.block_report(report) for report in reports]}
         warnings = [wire.notice(found) for found in prompts.context_notices(reports, context)]

@@ -9,8 +9,8 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 from typing_extensions import TypeAliasType
 
-from versioning import fields
-from versioning.fields import JsonObject, Shape
+from versioning.domain import fields
+from versioning.domain.fields import JsonObject, Shape
 
 Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 RecordStatus = TypeAliasType("RecordStatus", Literal["published", "draft"])

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication, get_authorization_header
 
-from versioning.access import Caller
-from versioning.errors import Unauthorized
+from versioning.domain.access import Caller
+from versioning.domain.errors import Unauthorized
 from versioning.models import ApiKey, caller_for
 
 if TYPE_CHECKING:

@@ -14,15 +14,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import ViewSet
 
-from versioning import canonical, ids
-from versioning.access import Caller, Right
 from versioning.api import parameters
 from versioning.api.keeping import made_of
-from versioning.errors import NotFound
-from versioning.fields import Shape
+from versioning.domain import canonical, ids
+from versioning.domain.access import Caller, Right
+from versioning.domain.errors import NotFound
+from versioning.domain.fields import Shape
+from versioning.domain.registry import Registry
 from versioning.models import Agent, Favorited, VersionedResource
 from versioning.models.basis import Basis
-from versioning.registry import Registry
 
 _LESS = "-published"
 

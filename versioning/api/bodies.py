@@ -1,4 +1,4 @@
-"""What request bodies hold. The snapshot fields come from `versioning.fields`, the rest is here."""
+"""What request bodies hold. The snapshot fields come from `versioning.domain.fields`, the rest is here."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pydantic_core.core_schema import json_or_python_schema
 from rest_framework.request import Request
 from typing_extensions import TypeAliasType
 
-from versioning import fields
-from versioning.config import raise_for_faults
+from versioning.domain import fields
+from versioning.domain.config import raise_for_faults
+from versioning.domain.errors import Invalid
+from versioning.domain.fields import UNCHANGED, JsonObject, NotBlank, ResourceId, Shape
 from versioning.editor.saving import MAX_MESSAGE
-from versioning.errors import Invalid
-from versioning.fields import UNCHANGED, JsonObject, NotBlank, ResourceId, Shape
 
 # How a member of the record is called by the verbs of the editor.
 RECORD_MEMBERS = {

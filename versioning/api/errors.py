@@ -15,8 +15,8 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
-from versioning import errors
 from versioning.api import wire
+from versioning.domain import errors
 from versioning.runtime import errors as runtime
 from versioning.sources.files import OverrideChanged, OverrideNotWritten, OverrideUnreadable
 

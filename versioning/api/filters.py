@@ -13,15 +13,16 @@ from django.db.models.fields.json import KeyTransform
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
-from versioning import canonical, installed
-from versioning.access import Caller, Right
 from versioning.api.parameters import JSON_OBJECT, TEXT, query
-from versioning.errors import Invalid, Issue
+from versioning.conf import get_editor
+from versioning.domain import canonical
+from versioning.domain.access import Caller, Right
+from versioning.domain.errors import Invalid, Issue
+from versioning.domain.registry import Registry
 from versioning.models import Agent, Favorite, PromptBlock, VersionedResource, Visibility
 from versioning.models.agents import is_visible
+from versioning.models.search import MAX_LENGTH, matching, occurs
 from versioning.models.versioned import within
-from versioning.registry import Registry
-from versioning.search import MAX_LENGTH, matching, occurs
 
 _METADATA_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 MAX_METADATA_KEYS = 100
@@ -184,7 +185,7 @@ class ResourceFilter(django_filters.FilterSet):
     @property
     def code(self) -> Registry:
         """The agents that code defines: of their overrides it says who may read them."""
-        return installed.editor().code
+        return get_editor().code
 
     def by_status(self, rows: Rows, _name: str, value: str) -> Rows:
         """Keep those with an active version, those without, or all."""

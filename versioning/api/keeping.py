@@ -21,11 +21,11 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.db import Error
 from django.http import HttpRequest, HttpResponse
 
-from versioning import installed
-from versioning.access import Caller
 from versioning.api.authentication import bearer_key
 from versioning.api.middleware import Handler, id_of, log_request
-from versioning.kept import Kept
+from versioning.conf import get_editor
+from versioning.domain.access import Caller
+from versioning.domain.bounded_cache import BoundedCache
 from versioning.models.basis import Asker, Basis
 
 Asked = tuple[Hashable, ...]
@@ -143,9 +143,9 @@ def made_of(request: HttpRequest, basis: Basis | None, caller: Caller) -> None:
         keeping.begin(basis, caller)
 
 
-def kept() -> Kept[Hashable, Any]:
+def kept() -> BoundedCache[Hashable, Any]:
     """Return what this process keeps."""
-    return installed.editor().kept
+    return get_editor().kept
 
 
 def _asked(environ: Environ) -> Asked | None:

@@ -19,9 +19,9 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from versioning.api import errors
 from versioning.api.admission import STRANGERS_LIMIT, Refusal, declared_length, refusal_of
-from versioning.canonical import is_utf8
-from versioning.errors import Invalid
-from versioning.redaction import without_secrets
+from versioning.domain.canonical import is_utf8
+from versioning.domain.errors import Invalid
+from versioning.domain.redaction import without_secrets
 
 logger = logging.getLogger(__name__)
 

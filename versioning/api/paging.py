@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from django.http import QueryDict
 
 from versioning.api.parameters import MAX_PER_PAGE
-from versioning.errors import Invalid
+from versioning.domain.errors import Invalid
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
 

@@ -12,9 +12,9 @@ from urllib.parse import unquote_plus, unquote_to_bytes
 from django.http import QueryDict
 from drf_spectacular.utils import OpenApiParameter
 
-from versioning import canonical
-from versioning.errors import Invalid, Issue
-from versioning.selectors import Selector, Status
+from versioning.domain import canonical
+from versioning.domain.errors import Invalid, Issue
+from versioning.domain.selectors import Selector, Status
 
 MAX_PER_PAGE = 1000
 MAX_PAGE = 999_999_999

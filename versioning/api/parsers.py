@@ -7,11 +7,11 @@ from typing import Any
 
 from rest_framework.parsers import BaseParser
 
-from versioning import canonical
+from versioning.domain import canonical
 
 
 class ExactJSONParser(BaseParser):
-    """JSON of which nothing is lost or guessed; see `versioning.canonical.parse`."""
+    """JSON of which nothing is lost or guessed; see `versioning.domain.canonical.parse`."""
 
     media_type = "application/json"
 

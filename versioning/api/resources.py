@@ -9,16 +9,17 @@ from django.conf import settings
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from versioning import ids, installed
 from versioning.api import bodies, parameters, wire
 from versioning.api.base import EditorViewSet, Parameters, expected_tags, record_tag, tagged
 from versioning.api.filters import ResourceFilter
 from versioning.api.paging import Page
+from versioning.conf import get_editor
+from versioning.domain import ids
+from versioning.domain.fields import Shape
+from versioning.domain.selectors import Status
 from versioning.editor import Collection
-from versioning.fields import Shape
 from versioning.models import Favorited, VersionedResource
-from versioning.resolution import Resolved
-from versioning.selectors import Status
+from versioning.serving.resolution import Resolved
 
 RECORD_ORDERS = {"createdAt": "created_at", "updatedAt": "updated_at"}
 VERSION_ORDERS = {"versionNumber": "number", "createdAt": "created_at"}
@@ -56,7 +57,7 @@ class ResourceViewSet(EditorViewSet):
     @property
     def collection(self) -> Collection[Any]:
         """The agents, or the prompt blocks, of this installation."""
-        collection: Collection[Any] = getattr(installed.editor(), self.kind.namespace)
+        collection: Collection[Any] = getattr(get_editor(), self.kind.namespace)
         return collection
 
     # Records

@@ -15,11 +15,11 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from versioning import installed
 from versioning.api import answers, bodies, parameters
 from versioning.api.base import EditorViewSet
+from versioning.conf import get_framework
+from versioning.domain.selectors import PUBLISHED
 from versioning.runtime import EventStream, RequestContext
-from versioning.selectors import PUBLISHED
 
 HEARTBEAT = 0.5
 """Seconds of silence after which a comment goes out: only by writing does a server notice who left."""
@@ -49,12 +49,12 @@ class RunViewSet(EditorViewSet):
 
     def generate(self, request: Request, id: str) -> Response:  # noqa: A002
         """Run the agent on the messages and return its answer."""
-        result = installed.framework().generate(id, **self._call(request))
+        result = get_framework().generate(id, **self._call(request))
         return Response(result.as_dict())
 
     def stream(self, request: Request, id: str) -> StreamingHttpResponse:  # noqa: A002
         """Run the agent and send what happens as it happens."""
-        framework, call = installed.framework(), self._call(request)
+        framework, call = get_framework(), self._call(request)
         if isinstance(request._request, ASGIRequest):  # noqa: SLF001  the interface decides, not the caller
             events = framework.astream(id, heartbeat=HEARTBEAT, **call)
             async_to_sync(_checked)(events)

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from versioning import installed
 from versioning.api import answers, bodies, parameters, wire
 from versioning.api.base import record_tag, tagged
 from versioning.api.filters import AgentFilter, PromptBlockFilter
 from versioning.api.resources import RECORD_ORDERS, ResourceViewSet
-from versioning.fields import Shape
+from versioning.conf import get_editor
+from versioning.domain.fields import Shape
 from versioning.models import Agent, Favorited
 
 COMMON_BODIES: Mapping[str, type[Shape]] = {
@@ -65,16 +65,16 @@ class AgentViewSet(ResourceViewSet):
     def favorite(self, request: Request, id: str) -> Response:  # noqa: A002
         """Mark the agent as a favorite of the caller's; a key acts as its owner."""
         bodies.read(request, bodies.Nothing)
-        return self._favorite_answer(*installed.editor().agent.favorite(id, by=self.caller))
+        return self._favorite_answer(*get_editor().agent.favorite(id, by=self.caller))
 
     def unfavorite(self, request: Request, id: str) -> Response:  # noqa: A002
         """Take the caller's mark away."""
         bodies.read(request, bodies.Nothing)
-        return self._favorite_answer(*installed.editor().agent.unfavorite(id, by=self.caller))
+        return self._favorite_answer(*get_editor().agent.unfavorite(id, by=self.caller))
 
     def change_request(self, request: Request, id: str) -> Response:  # noqa: A002
         """Propose a change to the repository that keeps the override; no repository is configured yet."""
-        agents = installed.editor().agent
+        agents = get_editor().agent
         agents.require_saving(id, by=self.caller)
         config, message = bodies.change_request(request)
         agents.request_change(id, config, message=message, by=self.caller)
@@ -94,7 +94,7 @@ class AgentViewSet(ResourceViewSet):
 
     def _overrides(self, agent_id: str) -> bool:
         """Say whether code defines an agent with this id; to who may not read it nothing tells of it."""
-        return agent_id in installed.editor().code.readable_by(self.caller)
+        return agent_id in get_editor().code.readable_by(self.caller)
 
 
 class PromptBlockViewSet(ResourceViewSet):

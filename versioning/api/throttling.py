@@ -9,7 +9,7 @@ from django.conf import settings
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from versioning.access import Caller
+from versioning.domain.access import Caller
 from versioning.models.throttle import ThrottleWindow, parse_rate
 
 if TYPE_CHECKING:

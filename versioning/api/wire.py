@@ -6,18 +6,18 @@ import datetime
 from dataclasses import dataclass
 from typing import Any
 
-from versioning import canonical, ids
-from versioning.access import Caller, Right
-from versioning.config import Config
-from versioning.dependents import Dependents
+from versioning.domain import canonical, ids
+from versioning.domain.access import Caller, Right
+from versioning.domain.config import Config
+from versioning.domain.instructions import BlockReport
+from versioning.domain.registry import Registry
+from versioning.domain.resolved_agent import Notice, ResolvedAgent
+from versioning.domain.selectors import Status
+from versioning.domain.snapshots import Snapshot, title_of
 from versioning.editor.reading import Difference, Label
-from versioning.instructions import BlockReport
 from versioning.models import Agent, Favorited, VersionedResource
-from versioning.registry import Registry
-from versioning.resolution import Resolved
-from versioning.selectors import Status
-from versioning.served import Notice, ResolvedAgent
-from versioning.snapshots import Snapshot, title_of
+from versioning.serving.dependents import Dependents
+from versioning.serving.resolution import Resolved
 
 Wire = dict[str, Any]
 

@@ -14,11 +14,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from versioning import canonical
 from versioning.client.errors import EditorError
 from versioning.client.folder import Folder, FolderFault
 from versioning.client.sync import Client
 from versioning.client.transfer import Transfer
+from versioning.domain import canonical
 
 DONE, DIFFERENT, FAILED = 0, 1, 2
 SELECTOR = ("status", "version_id", "label")

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
-from versioning import canonical, ids
 from versioning.client.arguments import Paging
 from versioning.client.errors import ValidationFailed, malformed
 from versioning.client.naming import camel
 from versioning.client.result import Held, Result
+from versioning.domain import canonical, ids
 
 T_co = TypeVar("T_co", covariant=True)
 R = TypeVar("R", bound=Result)

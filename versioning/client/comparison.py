@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from versioning import canonical
 from versioning.client.arguments import Status
 from versioning.client.errors import NotFound
 from versioning.client.folder import Agreement, Config, Folder, Place
 from versioning.client.records import Record
 from versioning.client.stored import AGENTS, StoredAgent, StoredPromptBlock
 from versioning.client.sync import Client
+from versioning.domain import canonical
 
 
 class State(Enum):

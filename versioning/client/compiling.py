@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from versioning import instructions
 from versioning.client.errors import Issue, ValidationFailed
-from versioning.errors import Invalid
-from versioning.instructions import BlockText
+from versioning.domain import instructions
+from versioning.domain.errors import Invalid
+from versioning.domain.instructions import BlockText
 
 Prompt = Mapping[str, Any]
 """A record, a version or a served agent; or a configuration, as an exported file holds it."""

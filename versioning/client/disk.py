@@ -17,9 +17,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from versioning import canonical
 from versioning.client.cache import MAX_ENTRIES, Key, Scope
 from versioning.client.calls import Answer, Resource
+from versioning.domain import canonical
 
 logger = logging.getLogger("versioning.client")
 

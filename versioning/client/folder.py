@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 from uuid import uuid4
 
-from versioning import canonical, ids
-from versioning.errors import Invalid
+from versioning.domain import canonical, ids
+from versioning.domain.errors import Invalid
 
 KINDS = ("prompt-blocks", "agents")
 """Blocks first: an agent that is published wants its blocks to be there."""

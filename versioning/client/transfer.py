@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from versioning import canonical
 from versioning.client.comparison import Remote, State, changes, compare, described, difference, fetch
 from versioning.client.errors import EditorError, Unauthorized, Unreachable
 from versioning.client.folder import KINDS, Agreement, Config, Folder, FolderFault, Place
 from versioning.client.records import Record
 from versioning.client.sync import Client
+from versioning.domain import canonical
 
 LEFT = {State.BEHIND, State.GONE}
 """Not edited here, so that there is nothing to push: what changed is on the server."""

@@ -25,7 +25,12 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connections
 
-from versioning import grants
+from versioning.domain.bounded_cache import BoundedCache
+from versioning.domain.evaluation import Evaluation
+from versioning.domain.overrides import CodeAgent
+from versioning.domain.registry import Registry
+from versioning.domain.resolved_agent import ResolvedAgent
+from versioning.domain.selectors import Selector
 from versioning.editor.agents import Agents
 from versioning.editor.collection import Collection
 from versioning.editor.file_agents import FileAgents
@@ -33,13 +38,8 @@ from versioning.editor.invitations import Invitations
 from versioning.editor.prompts import Prompts, UsedBlock
 from versioning.editor.reading import Who, caller_of
 from versioning.editor.workspaces import Workspaces
-from versioning.evaluation import Evaluation
-from versioning.kept import Kept
 from versioning.models.basis import Basis
-from versioning.overrides import CodeAgent
-from versioning.registry import Registry
-from versioning.selectors import Selector
-from versioning.served import ResolvedAgent
+from versioning.serving import grants
 from versioning.sources.overrides import OverrideSource
 
 __all__ = ["Agents", "Collection", "Editor", "Invitations", "Prompts", "UsedBlock", "Workspaces"]
@@ -84,7 +84,7 @@ class Editor:
         self.prompt = Prompts(self.code, self.agent)
         self.workspace = Workspaces()
         self.invitation = Invitations(self.workspace)
-        self.kept: Kept[Hashable, Any] = Kept(settings.EDITOR_KEPT_BYTES)
+        self.kept: BoundedCache[Hashable, Any] = BoundedCache(settings.EDITOR_KEPT_BYTES)
 
     # What the runtime asks of an editor: `versioning.runtime.store.AgentStore`
 
@@ -118,7 +118,7 @@ class Editor:
             return self._kept_or(made, (agent_id, identity, caller_of(by).rights), basis)
 
     def granted_sub_agents(self, parent: ResolvedAgent) -> Mapping[str, UUID]:
-        """Return which sub-agents run as part of a published agent; see `versioning.grants`."""
+        """Return which sub-agents run as part of a published agent; see `versioning.serving.grants`."""
         with _connections_of_one_call():
             return grants.granted_sub_agents(parent, self.code)
 

@@ -15,25 +15,25 @@ from uuid import UUID
 
 from pydantic.alias_generators import to_camel
 
-from versioning import config
-from versioning.access import APPLICATION, Caller, Right
-from versioning.assembly import Blocks, Candidate, all_assembled, assembled
-from versioning.config import Config, ConfigSchema
-from versioning.dependents import Dependents, dependents_of
+from versioning.domain import config
+from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.config import Config, ConfigSchema
+from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
+from versioning.domain.evaluation import Evaluation
+from versioning.domain.instructions import referenced_blocks
+from versioning.domain.overrides import IN_CODE, CodeAgent, applied, code_config, laid_over, refused
+from versioning.domain.registry import Registry
+from versioning.domain.resolved_agent import ResolvedAgent
+from versioning.domain.selectors import DRAFT, PUBLISHED, Selector, Status
 from versioning.editor.favorites import AgentFavorites
 from versioning.editor.reading import History, Who, caller_of
 from versioning.editor.saving import id_of_new, message_or
-from versioning.errors import Forbidden, IdTaken, Invalid, NotFound
-from versioning.evaluation import Evaluation
-from versioning.instructions import referenced_blocks
 from versioning.models import Agent, AgentLabel, AgentVersion, VersionedResource
 from versioning.models.basis import Basis
 from versioning.models.versioned import VersionedQuerySet
-from versioning.overrides import IN_CODE, CodeAgent, applied, code_config, laid_over, refused
-from versioning.registry import Registry
-from versioning.resolution import Resolved, require_drafts, select
-from versioning.selectors import DRAFT, PUBLISHED, Selector, Status
-from versioning.served import ResolvedAgent
+from versioning.serving.assembly import Blocks, Candidate, all_assembled, assembled
+from versioning.serving.dependents import Dependents, dependents_of
+from versioning.serving.resolution import Resolved, require_drafts, select
 
 
 class Agents(AgentFavorites):
@@ -57,8 +57,8 @@ class Agents(AgentFavorites):
 
         With an `identity` a published agent runs it as a part of itself, whoever calls: nobody asks
         whether the caller may read what is published of it, but it has to be the very agent that was
-        granted (`versioning.grants`). Nothing of a namesake is looked at: even what it takes to evaluate
-        it would tell that it is there.
+        granted (`versioning.serving.grants`). Nothing of a namesake is looked at: even what it takes to
+        evaluate it would tell that it is there.
         Raises `NotFound` and `Forbidden` as `select` does, `Invalid` for what is too long or takes
         too much to evaluate; several agents share one budget by sharing an `Evaluation`.
         """

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from versioning.access import APPLICATION
+from versioning.domain.access import APPLICATION
+from versioning.domain.registry import Registry
 from versioning.editor.live_edits import LiveEdits
 from versioning.editor.reading import Who
 from versioning.models import VersionedResource, VersionLabel
-from versioning.registry import Registry
-from versioning.resolution import Resolved
+from versioning.serving.resolution import Resolved
 
 R = TypeVar("R", bound=VersionedResource)
 

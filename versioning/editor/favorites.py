@@ -6,10 +6,10 @@ from collections.abc import Collection as AnyCollection
 
 from django.db import transaction
 
-from versioning.access import APPLICATION, Caller
+from versioning.domain.access import APPLICATION, Caller
+from versioning.domain.errors import Forbidden, NotFound
 from versioning.editor.collection import Collection
 from versioning.editor.reading import Who, caller_of
-from versioning.errors import Forbidden, NotFound
 from versioning.models import Agent, Favorite, Favorited
 from versioning.models.basis import Basis
 

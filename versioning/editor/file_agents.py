@@ -16,17 +16,17 @@ from typing import Any, Final, TypeVar, cast
 
 from django.db import transaction
 
-from versioning.access import APPLICATION, Caller, Right
+from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.errors import IdTaken
+from versioning.domain.registry import Registry
+from versioning.domain.snapshots import Snapshot, Standing
 from versioning.editor.agents import Agents
 from versioning.editor.override_records import OverrideRecords
 from versioning.editor.reading import Who, caller_of
-from versioning.errors import IdTaken
 from versioning.models import Agent, Version, Workspace
 from versioning.models.basis import Basis
 from versioning.models.versioned import VersionedQuerySet
-from versioning.registry import Registry
-from versioning.resolution import Resolved
-from versioning.snapshots import Snapshot, Standing
+from versioning.serving.resolution import Resolved
 from versioning.sources.files import OverrideChanged
 from versioning.sources.overrides import OverrideSource
 

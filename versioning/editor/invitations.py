@@ -17,10 +17,10 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from versioning.access import APPLICATION, Role
+from versioning.domain.access import APPLICATION, Role
+from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
 from versioning.editor.reading import Who, caller_of
 from versioning.editor.workspaces import Workspaces, withdraw
-from versioning.errors import Forbidden, IdTaken, Invalid, NotFound
 from versioning.models import Invitation, Membership, Workspace, caller_for
 from versioning.models.accounts import account, checked_new_name, new_account, normalized
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, TypeVar
 
-from versioning.access import APPLICATION, Caller, Right
-from versioning.config import Config
+from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.config import Config
+from versioning.domain.snapshots import Snapshot
 from versioning.editor.reading import Who, caller_of
 from versioning.editor.saving import NOTHING, Fields, Saving, merged_fields, message_or
 from versioning.models import Version, VersionedResource
 from versioning.models.versioned import EDIT_MESSAGE
-from versioning.resolution import Resolved
-from versioning.snapshots import Snapshot
+from versioning.serving.resolution import Resolved
 
 R = TypeVar("R", bound=VersionedResource)
 

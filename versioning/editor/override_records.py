@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from versioning import canonical
+from versioning.domain import canonical
+from versioning.domain.overrides import CodeAgent, applied
+from versioning.domain.snapshots import Snapshot, Standing
 from versioning.models import Agent, Version
-from versioning.overrides import CodeAgent, applied
-from versioning.snapshots import Snapshot, Standing
 from versioning.sources.overrides import FileVersion, OverrideSource
 
 

@@ -6,22 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from versioning.access import APPLICATION, Caller, Right
-from versioning.assembly import Blocks, context_notices, find_blocks
-from versioning.config import Config
-from versioning.context_schema import SCHEMA_FIELD
-from versioning.dependents import Dependents, dependents_of
+from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.config import Config
+from versioning.domain.context_schema import SCHEMA_FIELD
+from versioning.domain.evaluation import Evaluation
+from versioning.domain.instructions import BlockReport, assemble, referenced_blocks
+from versioning.domain.registry import Registry
+from versioning.domain.resolved_agent import Notice
+from versioning.domain.selectors import Status
 from versioning.editor.agents import Agents
 from versioning.editor.collection import Collection
 from versioning.editor.reading import Who, caller_of
-from versioning.evaluation import Evaluation
-from versioning.instructions import BlockReport, assemble, referenced_blocks
 from versioning.models import PromptBlock, PromptBlockLabel, PromptBlockVersion
 from versioning.models.basis import Basis
 from versioning.models.versioned import VersionedQuerySet
-from versioning.registry import Registry
-from versioning.selectors import Status
-from versioning.served import Notice
+from versioning.serving.assembly import Blocks, context_notices, find_blocks
+from versioning.serving.dependents import Dependents, dependents_of
 
 # To say where a block stands takes the numbers of its versions, and none of their text.
 _TEXTS: Final = [

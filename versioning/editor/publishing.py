@@ -11,12 +11,13 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from versioning import ids
-from versioning.access import APPLICATION, Caller, Right
-from versioning.dependents import refuse_unpublished_blocks, warnings_for
+from versioning.domain import ids
+from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.errors import EditConflict, InUse, Invalid, NotFound
+from versioning.domain.resolved_agent import Notice
+from versioning.domain.selectors import State, Status
+from versioning.domain.snapshots import Snapshot
 from versioning.editor.reading import Label, Reading, Who, caller_of, custom_label
-from versioning.errors import EditConflict, InUse, Invalid, NotFound
-from versioning.grants import grant, keep_targets
 from versioning.models import (
     Action,
     Agent,
@@ -26,10 +27,9 @@ from versioning.models import (
     VersionedResource,
     Visibility,
 )
-from versioning.resolution import Resolved, find_version
-from versioning.selectors import State, Status
-from versioning.served import Notice
-from versioning.snapshots import Snapshot
+from versioning.serving.dependents import refuse_unpublished_blocks, warnings_for
+from versioning.serving.grants import grant, keep_targets
+from versioning.serving.resolution import Resolved, find_version
 
 R = TypeVar("R", bound=VersionedResource)
 

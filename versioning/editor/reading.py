@@ -14,16 +14,13 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from django.core.exceptions import EmptyResultSet
 from django.db.models import QuerySet
 
-from versioning import ids
-from versioning.access import APPLICATION, Caller, Right
-from versioning.config import Config, ConfigSchema, raise_for_faults
-from versioning.dependents import (
-    Dependents,
-    dependents_of,
-    refuse_unpublished_blocks,
-    warnings_for,
-)
-from versioning.errors import Invalid, Issue, NotFound
+from versioning.domain import ids
+from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.config import Config, ConfigSchema, raise_for_faults
+from versioning.domain.errors import Invalid, Issue, NotFound
+from versioning.domain.registry import Registry
+from versioning.domain.selectors import PUBLISHED, Selector, Status
+from versioning.domain.snapshots import Snapshot
 from versioning.models import (
     Agent,
     BlockReference,
@@ -36,10 +33,13 @@ from versioning.models import (
 )
 from versioning.models.basis import Basis
 from versioning.models.versioned import VersionedQuerySet
-from versioning.registry import Registry
-from versioning.resolution import Resolved, select
-from versioning.selectors import PUBLISHED, Selector, Status
-from versioning.snapshots import Snapshot
+from versioning.serving.dependents import (
+    Dependents,
+    dependents_of,
+    refuse_unpublished_blocks,
+    warnings_for,
+)
+from versioning.serving.resolution import Resolved, select
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User

@@ -9,17 +9,17 @@ from typing import Any, Final, TypeVar
 from django.db import IntegrityError, transaction
 from pydantic.alias_generators import to_camel
 
-from versioning import canonical, ids
-from versioning.access import APPLICATION, Caller, Right
-from versioning.config import Config
+from versioning.domain import canonical, ids
+from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.config import Config
+from versioning.domain.errors import Forbidden, IdTaken, Invalid
+from versioning.domain.selectors import DRAFT, PUBLISHED, Selector
+from versioning.domain.snapshots import Snapshot, reference_to
 from versioning.editor.publishing import Publishing
 from versioning.editor.reading import Who, caller_of
-from versioning.errors import Forbidden, IdTaken, Invalid
 from versioning.models import Action, Agent, Version, VersionedResource, Visibility, Workspace
 from versioning.models.versioned import EDIT_MESSAGE, INITIAL_MESSAGE
-from versioning.resolution import Resolved, find_version
-from versioning.selectors import DRAFT, PUBLISHED, Selector
-from versioning.snapshots import Snapshot, reference_to
+from versioning.serving.resolution import Resolved, find_version
 
 R = TypeVar("R", bound=VersionedResource)
 Fields = Mapping[str, Any]

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 
-from versioning.access import Caller, Role
+from versioning.domain.access import Caller, Role
+from versioning.domain.errors import NotFound, VersioningError
+from versioning.domain.overrides import APPLIED_FIELDS, CodeAgent
+from versioning.domain.registry import Registry
+from versioning.domain.snapshots import Snapshot
 from versioning.editor.agents import Agents
-from versioning.errors import NotFound, VersioningError
-from versioning.overrides import APPLIED_FIELDS, CodeAgent
-from versioning.registry import Registry
-from versioning.snapshots import Snapshot
 from versioning.sources.overrides import OverrideSource, file_content
 
 

@@ -16,10 +16,10 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from versioning import ids
-from versioning.access import APPLICATION, Caller, Right, Role
+from versioning.domain import ids
+from versioning.domain.access import APPLICATION, Caller, Right, Role
+from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
 from versioning.editor.reading import Who, caller_of
-from versioning.errors import Forbidden, IdTaken, Invalid, NotFound
 from versioning.models import Action, ApiKey, AuditEntry, Invitation, Membership, Workspace
 from versioning.models.accounts import account
 

@@ -7,7 +7,7 @@ import unicodedata
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 
-from versioning.errors import Invalid
+from versioning.domain.errors import Invalid
 
 # Alphabets with letters that look the same, such as the Latin and the Cyrillic "a".
 _CONFUSABLE_ALPHABETS = frozenset({"LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "CHEROKEE"})

@@ -7,13 +7,13 @@ from typing import Self
 from django.db import models
 from django.db.models import Q
 
-from versioning import config, instructions
-from versioning.access import Caller
+from versioning.domain import config, instructions
+from versioning.domain.access import Caller
+from versioning.domain.registry import Registry
 from versioning.models.constraints import OwnVersion
 from versioning.models.labels import VersionLabel
 from versioning.models.references import Reference
 from versioning.models.versioned import Version, VersionedQuerySet, VersionedResource
-from versioning.registry import Registry
 
 
 class Visibility(models.TextChoices):

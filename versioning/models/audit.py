@@ -9,7 +9,7 @@ from django.db import models
 from django.utils import timezone
 
 if TYPE_CHECKING:
-    from versioning.access import Caller
+    from versioning.domain.access import Caller
 
 
 class Action(models.TextChoices):

@@ -19,7 +19,7 @@ from django.db.models import Count, Max, OuterRef, QuerySet, Subquery, TextField
 from django.db.models.functions import Cast, Coalesce, Concat
 from django.utils import timezone
 
-from versioning.access import Caller, Rights, Role
+from versioning.domain.access import Caller, Rights, Role
 from versioning.models.agents import Agent, AgentLabel, BlockReference
 from versioning.models.favorites import Favorite
 from versioning.models.keys import LAST_USED_STEP, USABLE, ApiKey, digest_of, limited

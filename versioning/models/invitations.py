@@ -10,13 +10,13 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from versioning.access import Role
+from versioning.domain.access import Role
 from versioning.models.audit import Action, AuditEntry
 from versioning.models.keys import digest_of
 from versioning.models.workspaces import ROLE_CHOICES, Membership, Workspace
 
 if TYPE_CHECKING:
-    from versioning.access import Caller
+    from versioning.domain.access import Caller
 
 VALID_FOR: Final = datetime.timedelta(days=3)
 

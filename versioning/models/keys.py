@@ -13,8 +13,8 @@ from django.contrib.auth import get_user_model
 from django.db import models, transaction
 from django.utils import timezone
 
-from versioning.access import APPLICATION, Caller, Role
-from versioning.errors import Invalid
+from versioning.domain.access import APPLICATION, Caller, Role
+from versioning.domain.errors import Invalid
 from versioning.models.audit import Action, AuditEntry
 from versioning.models.prepared import prepared_cursor
 from versioning.models.workspaces import ROLE_CHOICES, Workspace, caller_for

@@ -7,8 +7,8 @@ from typing import Self
 from django.db import models
 from django.db.models import Q
 
-from versioning import config
-from versioning.access import Caller
+from versioning.domain import config
+from versioning.domain.access import Caller
 from versioning.models.constraints import OwnVersion
 from versioning.models.labels import VersionLabel
 from versioning.models.versioned import Version, VersionedQuerySet, VersionedResource

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import models
 
-from versioning.config import Config
+from versioning.domain.config import Config
 
 if TYPE_CHECKING:
     from versioning.models.versioned import Version

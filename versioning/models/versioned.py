@@ -23,12 +23,12 @@ from django.db import connections, models
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
-from versioning import canonical
-from versioning.access import Caller, Right
-from versioning.config import Config, ConfigSchema, searchable_text
+from versioning.domain import canonical
+from versioning.domain.access import Caller, Right
+from versioning.domain.config import Config, ConfigSchema, searchable_text
+from versioning.domain.selectors import State
+from versioning.domain.snapshots import Snapshot, Standing
 from versioning.models.workspaces import Workspace
-from versioning.selectors import State
-from versioning.snapshots import Snapshot, Standing
 
 if TYPE_CHECKING:
     from django.db.models.fields.related_descriptors import RelatedManager

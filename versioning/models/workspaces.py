@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.db import models, transaction
 from django.utils import timezone
 
-from versioning.access import APPLICATION, Caller, Role
+from versioning.domain.access import APPLICATION, Caller, Role
 from versioning.models.audit import Action, AuditEntry
 
 ROLE_CHOICES = [(role.value, role.value) for role in Role]

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, Unpack, overload
 
-from versioning import ids
-from versioning.overrides import Ownership
+from versioning.domain import ids
+from versioning.domain.overrides import Ownership
+from versioning.domain.resolved_agent import ResolvedAgent
+from versioning.domain.selectors import PUBLISHED, Selector
 from versioning.runtime.calls import Options
 from versioning.runtime.events import Event
 from versioning.runtime.results import Result
 from versioning.runtime.streaming import EventStream
 from versioning.runtime.tools import Toolbox, toolbox
-from versioning.selectors import PUBLISHED, Selector
-from versioning.served import ResolvedAgent
 
 
 class Host(Protocol):
@@ -64,7 +64,7 @@ class Runnable(ABC):
     `request_context` is a `RequestContext`, or the values that templates and rules see;
     `max_steps`, `model_settings` and `instructions` take the place of the agent's own.
 
-    All raise `Invalid`, `NotFound`, `Forbidden` (see `versioning.errors`) and the errors of
+    All raise `Invalid`, `NotFound`, `Forbidden` (see `versioning.domain.errors`) and the errors of
     `versioning.runtime.errors`.
     """
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-from versioning.errors import Invalid
+from versioning.domain.errors import Invalid
+from versioning.domain.selectors import Selector, VersionsMap
 from versioning.runtime.context import RequestContext
 from versioning.runtime.messages import Conversation
 from versioning.runtime.options import RunOptions
-from versioning.selectors import Selector, VersionsMap
 
 
 class Options(TypedDict, total=False):

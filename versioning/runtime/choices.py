@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from versioning.access import APPLICATION, Caller
-from versioning.errors import Invalid, Issue
+from versioning.domain.access import APPLICATION, Caller
+from versioning.domain.errors import Invalid, Issue
+from versioning.domain.selectors import Selector, VersionsMap
 from versioning.runtime.context import RequestContext
-from versioning.selectors import Selector, VersionsMap
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from versioning.access import APPLICATION, Caller
-from versioning.selectors import NO_VERSIONS, VersionsMap
+from versioning.domain.access import APPLICATION, Caller
+from versioning.domain.selectors import NO_VERSIONS, VersionsMap
 
 
 @dataclass(frozen=True, kw_only=True)

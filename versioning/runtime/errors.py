@@ -11,7 +11,7 @@ ToolFailed            a tool function raised
 
 from __future__ import annotations
 
-from versioning.errors import VersioningError
+from versioning.domain.errors import VersioningError
 
 
 class NoModel(VersioningError):

@@ -17,7 +17,7 @@ from pydantic_ai.messages import (
     TextPartDelta,
 )
 
-from versioning.errors import VersioningError
+from versioning.domain.errors import VersioningError
 from versioning.runtime.results import (
     Result,
     finish_reason_of,

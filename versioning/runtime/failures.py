@@ -15,7 +15,7 @@ from pydantic_ai.exceptions import (
     UserError,
 )
 
-from versioning.errors import VersioningError
+from versioning.domain.errors import VersioningError
 from versioning.runtime.errors import ProviderFailed, ToolFailed
 from versioning.runtime.redaction import redacted
 

@@ -8,8 +8,10 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, Unpack
 
-from versioning.access import APPLICATION, Caller
-from versioning.errors import Invalid, Issue
+from versioning.domain.access import APPLICATION, Caller
+from versioning.domain.errors import Invalid, Issue
+from versioning.domain.resolved_agent import CONTEXT_INVALID
+from versioning.domain.selectors import PUBLISHED, Selector, VersionsMap
 from versioning.runtime.agent import Agent, SelectedAgent
 from versioning.runtime.calls import Call, Options
 from versioning.runtime.delegation import REQUEST_LIMIT
@@ -23,8 +25,6 @@ from versioning.runtime.running import answer, report
 from versioning.runtime.store import AgentStore, CodeOnly
 from versioning.runtime.streaming import EventStream, Producer, consume
 from versioning.runtime.tools import toolbox
-from versioning.selectors import PUBLISHED, Selector, VersionsMap
-from versioning.served import CONTEXT_INVALID
 
 
 class Framework:

@@ -16,7 +16,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from versioning.errors import Invalid, Issue
+from versioning.domain.errors import Invalid, Issue
 
 ROLES = ("user", "assistant", "system")
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from pydantic_ai.settings import ModelSettings
 
-from versioning.errors import Invalid, Issue
+from versioning.domain.errors import Invalid, Issue
 
 _NUMBER = (int, float)
 _SETTINGS: dict[str, tuple[str, tuple[type, ...]]] = {

@@ -12,15 +12,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from versioning.errors import Forbidden, Invalid, Issue, NotFound
-from versioning.evaluation import Evaluation
-from versioning.overrides import CodeAgent
+from versioning.domain.errors import Forbidden, Invalid, Issue, NotFound
+from versioning.domain.evaluation import Evaluation
+from versioning.domain.overrides import CodeAgent
+from versioning.domain.resolved_agent import Notice, ResolvedAgent
+from versioning.domain.selectors import PUBLISHED, Selector, VersionsMap
 from versioning.runtime.choices import Choice, own_choice, sub_agent_choice
 from versioning.runtime.context import RequestContext
 from versioning.runtime.errors import VersionUnresolved
 from versioning.runtime.store import AgentStore, CodeOnly, as_code
-from versioning.selectors import PUBLISHED, Selector, VersionsMap
-from versioning.served import Notice, ResolvedAgent
 
 logger = logging.getLogger("versioning.runtime")
 

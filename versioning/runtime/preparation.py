@@ -9,6 +9,7 @@ from typing import Any
 from pydantic_ai import Tool
 from pydantic_ai.models import Model
 
+from versioning.domain.resolved_agent import Notice, ResolvedAgent
 from versioning.runtime.calls import Call
 from versioning.runtime.delegation import REQUEST_LIMIT
 from versioning.runtime.errors import NoModel, ProviderUnavailable
@@ -16,7 +17,6 @@ from versioning.runtime.options import RunOptions
 from versioning.runtime.planning import Plan
 from versioning.runtime.providers import Providers
 from versioning.runtime.tools import Toolbox, chosen_tools
-from versioning.served import Notice, ResolvedAgent
 
 
 @dataclass(frozen=True, kw_only=True)

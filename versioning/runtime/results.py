@@ -10,7 +10,7 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, Tool
 from pydantic_ai.usage import UsageBase
 from pydantic_core import to_jsonable_python
 
-from versioning.served import Notice
+from versioning.domain.resolved_agent import Notice
 
 _FINISH_REASONS = {"content_filter": "content-filter", "tool_call": "tool-calls"}
 

@@ -13,13 +13,13 @@ from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.usage import RunUsage
 from pydantic_graph import End
 
-from versioning.errors import VersioningError
+from versioning.domain.errors import VersioningError
+from versioning.domain.resolved_agent import Notice
 from versioning.runtime.delegation import Budget, Chain, delegation_tool, refusal
 from versioning.runtime.events import Emit, Reporter
 from versioning.runtime.failures import failure_of
 from versioning.runtime.preparation import Fitted, Prepared
 from versioning.runtime.results import Result, finish_reason_of, steps_of, usage_dict
-from versioning.served import Notice
 
 logger = logging.getLogger("versioning.runtime")
 

@@ -6,14 +6,14 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 from uuid import UUID
 
-from versioning.access import Caller
-from versioning.conditions import choose
-from versioning.errors import NoInstructions, NotFound
-from versioning.evaluation import Evaluation
-from versioning.instructions import BlockReport, assemble
-from versioning.overrides import IN_CODE, CodeAgent, code_config
-from versioning.selectors import PUBLISHED, Selector, Status
-from versioning.served import Notice, ResolvedAgent
+from versioning.domain.access import Caller
+from versioning.domain.conditions import choose
+from versioning.domain.errors import NoInstructions, NotFound
+from versioning.domain.evaluation import Evaluation
+from versioning.domain.instructions import BlockReport, assemble
+from versioning.domain.overrides import IN_CODE, CodeAgent, code_config
+from versioning.domain.resolved_agent import Notice, ResolvedAgent
+from versioning.domain.selectors import PUBLISHED, Selector, Status
 
 
 class AgentStore(Protocol):

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic_ai import Tool
 
-from versioning.served import Notice, ResolvedAgent
+from versioning.domain.resolved_agent import Notice, ResolvedAgent
 
 Toolbox = Mapping[str, Tool[Any]]
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from versioning import ids
-from versioning.errors import Invalid, VersioningError
+from versioning.domain import ids
+from versioning.domain.errors import Invalid, VersioningError
 
 MAX_BYTES: Final = 16 * 1024 * 1024
 FOLDER: Final = "agents"

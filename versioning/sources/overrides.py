@@ -11,10 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from versioning import canonical
-from versioning.config import AGENT_OVERRIDE, Config
-from versioning.errors import Invalid
-from versioning.overrides import CodeAgent, applied, withheld
+from versioning.domain import canonical
+from versioning.domain.config import AGENT_OVERRIDE, Config
+from versioning.domain.errors import Invalid
+from versioning.domain.overrides import CodeAgent, applied, withheld
 from versioning.sources.files import OverrideFiles, OverrideUnreadable, StoredFile
 from versioning.sources.git import Commit
 from versioning.sources.histories import Histories

@@ -12,9 +12,9 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from versioning import ids
-from versioning.access import Role
-from versioning.errors import Invalid
+from versioning.domain import ids
+from versioning.domain.access import Role
+from versioning.domain.errors import Invalid
 from versioning.models import ApiKey, Membership, Workspace
 from versioning.models.accounts import account, new_account
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from versioning import installed
+from versioning.conf import get_editor
 from versioning.editor.transfer import Transfer
 from versioning.management.transferring import report
 
@@ -22,6 +22,6 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **options: Any) -> None:
         """Print a line for each agent and a summary; fails when a file could not be taken in."""
-        editor = installed.editor()
+        editor = get_editor()
         transfer = Transfer(editor.code, editor.files)
         report(self.stdout, transfer.take_in(dry_run=options["dry_run"]), **options)

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Count
 
-from versioning import installed
+from versioning.conf import get_editor
 from versioning.editor import Collection
 
 
@@ -30,7 +30,7 @@ class Command(BaseCommand):
         if keep == 0:
             self.stdout.write("Nothing to do: EDITOR_KEEP_VERSIONS is not set, all versions are kept.")
             return
-        editor = installed.editor()
+        editor = get_editor()
         removed = sum(self._prune(collection, keep) for collection in (editor.agent, editor.prompt))
         self.stdout.write(f"Removed {removed} versions.")
 

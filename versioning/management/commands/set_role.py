@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from django.core.management.base import BaseCommand, CommandError
 
-from versioning.access import Role
+from versioning.domain.access import Role
+from versioning.domain.errors import Invalid, NotFound
 from versioning.editor import Workspaces
-from versioning.errors import Invalid, NotFound
 from versioning.models.accounts import account
 
 NO_ROLE: Final = "none"

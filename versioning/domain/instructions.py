@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from versioning.canonical import dump
-from versioning.conditions import holds
-from versioning.errors import Invalid, Issue
-from versioning.evaluation import Evaluation
+from versioning.domain.canonical import dump
+from versioning.domain.conditions import holds
+from versioning.domain.errors import Invalid, Issue
+from versioning.domain.evaluation import Evaluation
 
 MAX_LENGTH = 16 * 1024 * 1024
 """The most characters that instructions may have once assembled."""

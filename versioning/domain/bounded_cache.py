@@ -11,7 +11,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class Kept(Generic[K, V]):
+class BoundedCache(Generic[K, V]):
     """Values by key, for all threads of a process; never more than `size` bytes, as `put` counts them."""
 
     def __init__(self, size: int) -> None:

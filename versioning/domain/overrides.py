@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 from uuid import UUID
 
-from versioning import canonical
-from versioning.config import Config
-from versioning.errors import Issue
+from versioning.domain import canonical
+from versioning.domain.config import Config
+from versioning.domain.errors import Issue
 
 APPLIED_FIELDS = ("instructions", "tools", "integrationTools", "mcpClients", "requestContextSchema")
 """The fields that an override can change; others are kept with the version and never applied."""

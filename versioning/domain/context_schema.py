@@ -33,9 +33,9 @@ from referencing import Registry
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import specification_with
 
-from versioning import canonical
-from versioning.errors import Issue
-from versioning.kept import Kept
+from versioning.domain import canonical
+from versioning.domain.bounded_cache import BoundedCache
+from versioning.domain.errors import Issue
 
 MAX_SCHEMA: Final = 256 * 1024
 """Bytes of the canonical text of a schema."""
@@ -112,8 +112,8 @@ def refusals(
 
 _deadline: ContextVar[float] = ContextVar("deadline")
 # What was found out about schemas, by the digest of their text: finding it out takes longer than using it.
-_faults: Kept[str, tuple[Issue | None]] = Kept(_FAULTS_KEPT)
-_validators: Kept[str, Any] = Kept(_VALIDATORS_KEPT)
+_faults: BoundedCache[str, tuple[Issue | None]] = BoundedCache(_FAULTS_KEPT)
+_validators: BoundedCache[str, Any] = BoundedCache(_VALIDATORS_KEPT)
 
 
 @contextmanager

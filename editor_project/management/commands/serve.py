@@ -14,13 +14,13 @@ from granian import Granian
 from granian.constants import HTTPModes, Interfaces
 from granian.log import LogLevels
 
-from versioning import installed
+from editor_project.server import connections as clients
+from editor_project.server import ports
+from editor_project.server.processors import Processors
+from editor_project.server.worker import work
+from versioning.conf import get_framework
 from versioning.models import tables
 from versioning.models.throttle import parse_rate
-from versioning.server import connections as clients
-from versioning.server import ports
-from versioning.server.processors import Processors
-from versioning.server.worker import work
 
 
 class Command(BaseCommand):
@@ -85,7 +85,7 @@ def _check_settings() -> None:
         parse_rate(settings.EDITOR_THROTTLE)
     if settings.EDITOR_PIN_WORKERS not in {"auto", "on", "off"}:
         raise CommandError(f"EDITOR_PIN_WORKERS is auto, on or off, not {settings.EDITOR_PIN_WORKERS!r}")
-    installed.framework()
+    get_framework()
 
 
 def _check_database() -> None:

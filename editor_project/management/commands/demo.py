@@ -10,8 +10,8 @@ from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand
 from django.db import transaction
 
-from versioning.access import Role
-from versioning.demo import load
+from editor_project.demo import load
+from versioning.domain.access import Role
 from versioning.models import ApiKey, Membership, Workspace
 
 USERNAME = "demo"

@@ -9,13 +9,13 @@ import uuid
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from versioning import ids
-from versioning.access import Caller, Right
-from versioning.errors import NotFound
+from versioning.domain import ids
+from versioning.domain.access import Caller, Right
+from versioning.domain.errors import NotFound
+from versioning.domain.resolved_agent import Notice
+from versioning.domain.selectors import PUBLISHED, Selector, Status
+from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource, VersionLabel
-from versioning.selectors import PUBLISHED, Selector, Status
-from versioning.served import Notice
-from versioning.snapshots import Snapshot
 
 R = TypeVar("R", bound=VersionedResource)
 

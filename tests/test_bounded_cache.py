@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from versioning.kept import Kept
+from versioning.domain.bounded_cache import BoundedCache
 
 
 def test_what_is_kept_is_given_again_and_nothing_else() -> None:
-    kept: Kept[str, str] = Kept(100)
+    kept: BoundedCache[str, str] = BoundedCache(100)
     kept.put("a", "one", 10)
     assert (kept.get("a"), kept.get("b"), len(kept), kept.used) == ("one", None, 1, 10)
 
 
 def test_a_value_takes_the_place_and_the_weight_of_the_one_before() -> None:
-    kept: Kept[str, str] = Kept(100)
+    kept: BoundedCache[str, str] = BoundedCache(100)
     kept.put("a", "one", 90)
     kept.put("a", "two", 20)
     assert (kept.get("a"), len(kept), kept.used) == ("two", 1, 20)
 
 
 def test_the_least_recently_used_goes_first() -> None:
-    kept: Kept[str, str] = Kept(30)
+    kept: BoundedCache[str, str] = BoundedCache(30)
     for name in "abc":
         kept.put(name, name, 10)
     assert kept.get("a") == "a"
@@ -32,7 +32,7 @@ def test_the_least_recently_used_goes_first() -> None:
 
 @pytest.mark.parametrize("before", [None, "small"])
 def test_what_is_larger_than_everything_is_not_kept_nor_is_what_it_would_replace(before: str | None) -> None:
-    kept: Kept[str, str] = Kept(30)
+    kept: BoundedCache[str, str] = BoundedCache(30)
     if before:
         kept.put("a", before, 10)
     kept.put("a", "large", 31)
@@ -40,7 +40,7 @@ def test_what_is_larger_than_everything_is_not_kept_nor_is_what_it_would_replace
 
 
 def test_thousands_of_values_stay_within_the_size() -> None:
-    kept: Kept[int, bytes] = Kept(10_000)
+    kept: BoundedCache[int, bytes] = BoundedCache(10_000)
     for number in range(5_000):
         kept.put(number, b"x", 100)
         assert kept.used <= 10_000

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from versioning import canonical
-from versioning.evaluation import STEPS_OF_A_SEARCHED_CHARACTER, STEPS_OF_AN_ITEM, Evaluation
+from versioning.domain import canonical
+from versioning.domain.evaluation import STEPS_OF_A_SEARCHED_CHARACTER, STEPS_OF_AN_ITEM, Evaluation
 
 Operator = Callable[[Any, Any, Evaluation], bool]
 """From the value in the context and the value of the rule to whether the rule holds."""
@@ -20,7 +20,7 @@ _MISSING = object()
 def holds(rules: Mapping[str, Any] | None, context: Mapping[str, Any] | Evaluation) -> bool:
     """Say whether a rule group holds; no group and no conditions hold always.
 
-    `rules` has passed `versioning.config`: `{"operator": "AND"|"OR", "conditions": [rule | group]}`.
+    `rules` has passed `versioning.domain.config`: `{"operator": "AND"|"OR", "conditions": [rule | group]}`.
     Raises `Invalid` when the evaluation would take more work than it may.
     """
     if not rules or not rules["conditions"]:

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
-from versioning.access import Caller, Right
-from versioning.config import Config, referenced_agents
-from versioning.instructions import referenced_blocks
+from versioning.domain.access import Caller, Right
+from versioning.domain.config import Config, referenced_agents
+from versioning.domain.instructions import referenced_blocks
+from versioning.domain.overrides import IN_CODE
+from versioning.domain.registry import Registry
+from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.models import Agent, AgentVersion, BlockReference, PromptBlock, SubAgentReference
-from versioning.overrides import IN_CODE
-from versioning.registry import Registry
-from versioning.served import ResolvedAgent
 
 
 def keep_targets(config: Config) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 
-from versioning.errors import Forbidden
+from versioning.domain.errors import Forbidden
 
 
 class Role(StrEnum):

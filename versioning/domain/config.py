@@ -1,6 +1,6 @@
 """What can be asked of a configuration: is it valid, what did an edit change, what does it refer to.
 
-Pure. The fields themselves are declared in `versioning.fields`.
+Pure. The fields themselves are declared in `versioning.domain.fields`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from versioning import canonical, fields
-from versioning.context_schema import SCHEMA_FIELD, schema_fault
-from versioning.errors import MAX_ISSUES, Invalid, Issue
+from versioning.domain import canonical, fields
+from versioning.domain.context_schema import SCHEMA_FIELD, schema_fault
+from versioning.domain.errors import MAX_ISSUES, Invalid, Issue
 
 Config = dict[str, Any]
 

@@ -8,10 +8,15 @@ from typing import Any, Final
 
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, When
 
-from versioning.access import Caller, Right
-from versioning.config import Config, referenced_agents, referenced_tools
-from versioning.errors import Invalid, Issue
-from versioning.instructions import referenced_blocks
+from versioning.domain.access import Caller, Right
+from versioning.domain.config import Config, referenced_agents, referenced_tools
+from versioning.domain.errors import Invalid, Issue
+from versioning.domain.instructions import referenced_blocks
+from versioning.domain.overrides import code_config, not_applied
+from versioning.domain.registry import Registry
+from versioning.domain.resolved_agent import Notice
+from versioning.domain.selectors import Status
+from versioning.domain.snapshots import Snapshot
 from versioning.models import (
     Agent,
     AgentLabel,
@@ -21,11 +26,6 @@ from versioning.models import (
     Visibility,
 )
 from versioning.models.versioned import within
-from versioning.overrides import code_config, not_applied
-from versioning.registry import Registry
-from versioning.selectors import Status
-from versioning.served import Notice
-from versioning.snapshots import Snapshot
 
 MAX_WARNINGS: Final = 1000
 """How many warnings the answer to a save holds."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from versioning.access import Caller, Right
-from versioning.overrides import CodeAgent
+from versioning.domain.access import Caller, Right
+from versioning.domain.overrides import CodeAgent
 
 
 @dataclass

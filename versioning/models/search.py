@@ -19,9 +19,9 @@ from django.db.models import F, Q, QuerySet, Value
 from django.db.models.functions import StrIndex
 from django.db.models.lookups import GreaterThan
 
-from versioning.access import Caller, Right
-from versioning.config import Config, searchable_text
-from versioning.errors import Invalid
+from versioning.domain.access import Caller, Right
+from versioning.domain.config import Config, searchable_text
+from versioning.domain.errors import Invalid
 from versioning.models.versioned import within
 
 MAX_LENGTH: Final = 200

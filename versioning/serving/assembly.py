@@ -11,19 +11,19 @@ from itertools import islice
 from typing import Any, Final
 from uuid import UUID
 
-from versioning.access import Caller, Right
-from versioning.conditions import choose, holds
-from versioning.config import Config
-from versioning.context_schema import SCHEMA_FIELD, UnusableSchema, refusals
-from versioning.errors import Invalid, NoInstructions
-from versioning.evaluation import Evaluation
-from versioning.grants import granted
-from versioning.instructions import BlockReport, BlockText, assemble, referenced_blocks
+from versioning.domain.access import Caller, Right
+from versioning.domain.conditions import choose, holds
+from versioning.domain.config import Config
+from versioning.domain.context_schema import SCHEMA_FIELD, UnusableSchema, refusals
+from versioning.domain.errors import Invalid, NoInstructions
+from versioning.domain.evaluation import Evaluation
+from versioning.domain.instructions import BlockReport, BlockText, assemble, referenced_blocks
+from versioning.domain.overrides import IN_CODE, CodeAgent, laid_over
+from versioning.domain.resolved_agent import CONTEXT_INVALID, Notice, ResolvedAgent
+from versioning.domain.selectors import Selector, Status
 from versioning.models import Agent, BlockReference, PromptBlock, PromptBlockVersion
-from versioning.overrides import IN_CODE, CodeAgent, laid_over
-from versioning.resolution import Resolved
-from versioning.selectors import Selector, Status
-from versioning.served import CONTEXT_INVALID, Notice, ResolvedAgent
+from versioning.serving.grants import granted
+from versioning.serving.resolution import Resolved
 
 logger = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from versioning.errors import Invalid
+from versioning.domain.errors import Invalid
 
 MAX_DEPTH = 64
 # How Python writes every float that is a whole number: 1.0, 1e+22, 1.5e+300.

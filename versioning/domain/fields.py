@@ -23,8 +23,8 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, PydanticCustomError
 from typing_extensions import TypeAliasType
 
-from versioning import ids
-from versioning.conditions import OPERATORS
+from versioning.domain import ids
+from versioning.domain.conditions import OPERATORS
 
 # Names that pydantic puts into the path of a fault to tell the branches of a union apart. They
 # are not the caller's, so they are taken out again; with the NUL no key of a caller can be alike.

@@ -15,9 +15,9 @@ from django.core.servers.basehttp import get_internal_wsgi_application
 from granian._granian import CallbackScheduler
 from granian.server import mp
 
-from versioning.server import connections
-from versioning.server.gateway import Gateway
-from versioning.server.processors import Processors
+from editor_project.server import connections
+from editor_project.server.gateway import Gateway
+from editor_project.server.processors import Processors
 
 TICK: Final = 1.0
 """Seconds between two looks at what is around the worker."""

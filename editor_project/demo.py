@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from versioning import installed
+from versioning.conf import get_editor
 from versioning.models import Visibility, caller_for
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ TRIAGE = """You sort incoming messages. Answer with one word: billing, technical
 
 def load(user: User, workspace_id: str) -> None:
     """Make the examples in the workspace, in the user's name."""
-    by, editor = caller_for(user), installed.editor()
+    by, editor = caller_for(user), get_editor()
     editor.prompt.create(
         id="tone", name="Tone of voice", content=TONE, workspace=workspace_id, publish=True, by=by
     )

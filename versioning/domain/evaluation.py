@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
-from versioning.errors import Invalid
+from versioning.domain.errors import Invalid
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from versioning.errors import Invalid, Issue
+from versioning.domain.errors import Invalid, Issue
 
 _Value = TypeVar("_Value")
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
-from versioning.instructions import BlockReport
-from versioning.selectors import Selector, Status
+from versioning.domain.instructions import BlockReport
+from versioning.domain.selectors import Selector, Status
 
 CONTEXT_INVALID: Final = "request_context_invalid"
 """The code of the notices, and of the error, about a context that `requestContextSchema` refuses."""

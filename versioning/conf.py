@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from versioning.runtime import Framework
 
 
-def framework() -> Framework:
+def get_framework() -> Framework:
     """Return the framework that `EDITOR_FRAMEWORK` names; raises `ImproperlyConfigured` without an editor."""
     return _load(settings.EDITOR_FRAMEWORK)
 
 
-def editor() -> Editor:
+def get_editor() -> Editor:
     """Return the framework's editor."""
-    found: Editor = framework().editor  # type: ignore[assignment]
+    found: Editor = get_framework().editor  # type: ignore[assignment]
     return found
 
 
