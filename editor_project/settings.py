@@ -30,7 +30,7 @@ EDITOR_SOURCE = env.str("EDITOR_SOURCE", default="database")  # or `code`: overr
 EDITOR_CODE_PATH = env.str("EDITOR_CODE_PATH", default="./service/editor")
 EDITOR_GIT_HISTORY_DEPTH = env.int("EDITOR_GIT_HISTORY_DEPTH", default=50)  # commits of a file
 EDITOR_FRAMEWORK = env.str("EDITOR_FRAMEWORK", default="editor_project.framework.framework")
-EDITOR_KEPT_BYTES = env.int("EDITOR_KEPT_BYTES", default=8 * 1024 * 1024)  # of answers, a process
+EDITOR_CACHE_BYTES = env.int("EDITOR_CACHE_BYTES", default=16 * 1024 * 1024)  # of answers, a process
 EDITOR_KEEP_VERSIONS = env.int("EDITOR_KEEP_VERSIONS", default=0)  # 0 keeps all of them
 EDITOR_MAX_BODY = env.int("EDITOR_MAX_BODY", default=1024 * 1024)  # bytes
 EDITOR_BODY_TIMEOUT = env.float("EDITOR_BODY_TIMEOUT", default=10)  # seconds
@@ -64,7 +64,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "versioning.api.keeping.kept_answers",
+    "versioning.api.cached_answers.cached_answers",
     "versioning.api.middleware.request_log",
     "versioning.api.middleware.cache_control",
     "versioning.api.methods.refuse_trace",
@@ -124,7 +124,7 @@ def _database() -> dict[str, Any]:
             "keepalives_interval": 2,
             "keepalives_count": 3,
             **database.get("OPTIONS", {}),
-            # A request that finds no kept answer waits twice, so that it has an answer after five seconds.
+            # A request that finds no cached answer waits twice, so that it has an answer after five seconds.
             # The pool's attempts become rarer the longer the server is away: they are given up early, and
             # the next request begins with new ones.
             "pool": {"min_size": 1, "max_size": 16, "timeout": 2, "reconnect_timeout": 2},

@@ -18,6 +18,8 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.override_files import Folder, define
 from tests.support.people import make_cast
 from tests.support.service import Service, running_service
+from versioning.models import log_position
+from versioning.serving.followed_log import log
 
 
 def pytest_configure() -> None:
@@ -70,6 +72,14 @@ class Cast:
 def nothing_defined_in_code(settings: Any) -> None:
     """No agent is defined in code unless a test says so: what is stored can be counted."""
     settings.EDITOR_FRAMEWORK = "tests.support.no_code.framework"
+
+
+@pytest.fixture(autouse=True)
+def nothing_cached() -> Iterator[None]:
+    """Every test begins with another database, which this process has not followed the log of."""
+    log.forget()
+    yield
+    log_position.close()
 
 
 @pytest.fixture

@@ -19,7 +19,10 @@ class VersioningConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Make the workspace of the code-defined agents with the tables."""
+        """Make the workspace of the code-defined agents with the tables, and listen to direct changes."""
+        from versioning.models import direct_changes  # noqa: PLC0415  the models are there only now
+
+        direct_changes.connect()
         post_migrate.connect(make_code_workspace, sender=self)
 
 

@@ -8,6 +8,8 @@ from rest_framework.response import Response
 from versioning.api import answers, bodies, parameters, wire
 from versioning.api.base import EditorViewSet, tagged
 from versioning.conf import get_editor
+from versioning.serving.answer_cache import dependencies_of
+from versioning.serving.followed_log import AGENT, PROMPT_BLOCK
 
 
 class ServedAgentViewSet(EditorViewSet):
@@ -23,7 +25,10 @@ class ServedAgentViewSet(EditorViewSet):
     def list(self, request: Request) -> Response:
         """Return the published resolution of every agent that the caller may read, by id."""
         context = parameters.context(request.query_params)
-        agents = get_editor().agent.serve_all(context=context, by=self.caller)
+        editor = get_editor()
+        if not context and editor.log_tells_of(AGENT):
+            self.depends_on((AGENT, None), (PROMPT_BLOCK, None))
+        agents = editor.agent.serve_all(context=context, by=self.caller)
         found = {agent.id: wire.resolved_agent(agent) for agent in agents}
         if request.query_params.get("partial") == "true":
             for agent in found.values():
@@ -34,9 +39,10 @@ class ServedAgentViewSet(EditorViewSet):
         """Return the agent that the selector names; what is published when it names nothing."""
         context = parameters.context(request.query_params)
         selector = parameters.selector(request.query_params)
-        agents = get_editor().agent
-        self.made_of(agents.served_basis(id, selector, context))
-        agent = agents.serve(id, selector, context=context, by=self.caller)
+        editor = get_editor()
+        agent = editor.agent.serve(id, selector, context=context, by=self.caller)
+        if not context and editor.log_tells_of(AGENT, id):
+            self.depends_on(*dependencies_of(agent))
         return tagged(request, wire.resolved_agent(agent))
 
 

@@ -15,14 +15,14 @@ from rest_framework.response import Response
 from rest_framework.viewsets import ViewSet
 
 from versioning.api import parameters
-from versioning.api.keeping import made_of
+from versioning.api.cached_answers import depends_on
 from versioning.domain import canonical, ids
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import NotFound
 from versioning.domain.fields import Shape
 from versioning.domain.registry import Registry
 from versioning.models import Agent, Favorited, VersionedResource
-from versioning.models.basis import Basis
+from versioning.serving.followed_log import Dependency
 
 _LESS = "-published"
 
@@ -73,9 +73,10 @@ class EditorViewSet(ViewSet):
         caller: Caller = self.request.auth  # type: ignore[assignment]
         return caller
 
-    def made_of(self, basis: Basis | None) -> None:
-        """Say what the answer is going to be made of, so that it can be kept."""
-        made_of(self.request._request, basis, self.caller)  # noqa: SLF001  what the middleware sees
+    def depends_on(self, *dependencies: Dependency, is_personal: bool = False) -> None:
+        """Say what the answer depends on, so that it is cached; see `versioning.api.cached_answers`."""
+        request = self.request._request  # noqa: SLF001  what the middleware sees
+        depends_on(request, self.caller, dependencies, is_personal=is_personal)
 
 
 def tagged(request: Request, data: Any, *, tag: str | None = None, **response: Any) -> Response:

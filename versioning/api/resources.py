@@ -19,6 +19,7 @@ from versioning.domain.fields import Shape
 from versioning.domain.selectors import Status
 from versioning.editor import Collection
 from versioning.models import Favorited, VersionedResource
+from versioning.serving.followed_log import AGENT, PROMPT_BLOCK, Dependency
 from versioning.serving.resolution import Resolved
 
 RECORD_ORDERS = {"createdAt": "created_at", "updatedAt": "updated_at"}
@@ -69,7 +70,7 @@ class ResourceViewSet(EditorViewSet):
         )
         page = Page.read(request.query_params, size=100, fields=RECORD_ORDERS, then="id")
         rows = filtered.chosen
-        self.made_of(self.collection.basis_of_list(rows.order_by(*page.order), page.slice))
+        self._depends_on(None)
         beside = [found for found in self.collection.beside(by=self.caller) if filtered.keeps(found)]
         return Response(page.answer(self.kind.list_key, rows, self._records, beside=beside))
 
@@ -80,7 +81,7 @@ class ResourceViewSet(EditorViewSet):
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
         """Read a record with the fields of the version that the selector names."""
-        self.made_of(self.collection.basis_of_record(id))
+        self._depends_on(id)
         return self._record(
             self.collection.get(id, parameters.selector(request.query_params), by=self.caller)
         )
@@ -101,7 +102,7 @@ class ResourceViewSet(EditorViewSet):
     def dependents(self, request: Request, id: str) -> Response:  # noqa: A002
         """List the agents that refer to it."""
         status = Status(request.query_params.get("status", Status.PUBLISHED))
-        self.made_of(self.collection.basis_of_dependents(id))
+        self._depends_on(id, (AGENT, None))
         return Response(wire.dependents(self.collection.dependents(id, status=status, by=self.caller)))
 
     def export(self, request: Request, id: str) -> Response:  # noqa: A002
@@ -128,7 +129,7 @@ class ResourceViewSet(EditorViewSet):
     def versions(self, request: Request, id: str) -> Response:  # noqa: A002
         """List the versions, newest first."""
         page = Page.read(request.query_params, size=20, fields=VERSION_ORDERS, then="-number")
-        self.made_of(self.collection.basis_of_versions(id, page.order, page.slice))
+        self._depends_on(id)
         history = self.collection.versions(id, by=self.caller)
         source = request.query_params.get("source")
         rows = history.versions.none() if source == "git" else history.versions
@@ -152,11 +153,13 @@ class ResourceViewSet(EditorViewSet):
 
     def version(self, request: Request, id: str, version: str) -> Response:  # noqa: A002
         """Read one version."""
+        self._depends_on(id)
         found = self.collection.version(id, version, by=self.caller)
         return tagged(request, self._versions(found.resource, [found.version])[0])
 
     def compare(self, request: Request, id: str) -> Response:  # noqa: A002
         """Show the fields in which two versions differ."""
+        self._depends_on(id)
         given = request.query_params
         before, after, differences = self.collection.compare(id, given["from"], given["to"], by=self.caller)
         versions = self._versions(before.resource, [before.version, after.version])
@@ -188,6 +191,7 @@ class ResourceViewSet(EditorViewSet):
 
     def labels(self, request: Request, id: str) -> Response:  # noqa: A002
         """List the labels, the computed ones first."""
+        self._depends_on(id)
         return Response(
             {"labels": [wire.label(found) for found in self.collection.labels(id, by=self.caller)]}
         )
@@ -220,6 +224,14 @@ class ResourceViewSet(EditorViewSet):
     def update_body(self, resource_id: str) -> type[Shape]:
         """Return the shape of the body that edits this resource."""
         return self.bodies["update"]
+
+    def _depends_on(self, resource_id: str | None, *others: Dependency) -> None:
+        """Say that the answer depends on a resource, or on all of them, and on what else it does."""
+        kind = AGENT if self.kind is wire.AGENTS else PROMPT_BLOCK
+        dependencies = ((kind, resource_id), *others)
+        if all(get_editor().log_tells_of(*dependency) for dependency in dependencies):
+            # Whose favorites agents are is in their records.
+            self.depends_on(*dependencies, is_personal=kind == AGENT)
 
     @property
     def _expected(self) -> frozenset[str] | None:

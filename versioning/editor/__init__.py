@@ -12,20 +12,18 @@ audit log; the REST API, the studio and the commands call these same verbs.
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import current_thread
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connections
 
-from versioning.domain.bounded_cache import BoundedCache
 from versioning.domain.evaluation import Evaluation
 from versioning.domain.overrides import CodeAgent
 from versioning.domain.registry import Registry
@@ -38,14 +36,12 @@ from versioning.editor.invitations import Invitations
 from versioning.editor.prompts import Prompts, UsedBlock
 from versioning.editor.reading import Who, caller_of
 from versioning.editor.workspaces import Workspaces
-from versioning.models.basis import Basis
 from versioning.serving import grants
+from versioning.serving.answer_cache import AnswerCache
+from versioning.serving.followed_log import AGENT
 from versioning.sources.overrides import OverrideSource
 
 __all__ = ["Agents", "Collection", "Editor", "Invitations", "Prompts", "UsedBlock", "Workspaces"]
-
-
-_OVERHEAD: Final = 1024  # bytes of the objects around what is kept
 
 
 @contextmanager
@@ -84,13 +80,15 @@ class Editor:
         self.prompt = Prompts(self.code, self.agent)
         self.workspace = Workspaces()
         self.invitation = Invitations(self.workspace)
-        self.kept: BoundedCache[Hashable, Any] = BoundedCache(settings.EDITOR_KEPT_BYTES)
+        self.source = source
+        self.cache = AnswerCache(settings.EDITOR_CACHE_BYTES)
 
     # What the runtime asks of an editor: `versioning.runtime.store.AgentStore`
 
     def register(self, agents: Sequence[CodeAgent], tools: AnyCollection[str]) -> None:
         """Take note of the agents and tools that code defines."""
         self.code.register(agents, tools)
+        self.cache.clear()
 
     def serve(
         self,
@@ -108,29 +106,22 @@ class Editor:
             return self.agent.serve(agent_id, selector, context=evaluation, by=by, identity=identity)
 
         with _connections_of_one_call():
-            basis = (
-                self.agent.served_basis(agent_id, selector, evaluation.context)
-                if settings.EDITOR_KEPT_BYTES
-                else None
-            )
-            if basis is None:
+            by = caller_of(by)
+            is_cached = settings.EDITOR_CACHE_BYTES and not evaluation.context
+            if not is_cached or not self.log_tells_of(AGENT, agent_id):
                 return made()
-            return self._kept_or(made, (agent_id, identity, caller_of(by).rights), basis)
+            return self.cache.resolved((agent_id, selector, identity, by.rights), made)
 
     def granted_sub_agents(self, parent: ResolvedAgent) -> Mapping[str, UUID]:
         """Return which sub-agents run as part of a published agent; see `versioning.serving.grants`."""
         with _connections_of_one_call():
             return grants.granted_sub_agents(parent, self.code)
 
-    def _kept_or(self, make: Callable[[], ResolvedAgent], asked: Hashable, basis: Basis) -> ResolvedAgent:
-        """Return what was made before, while its basis reads the same; a copy, which is the caller's own."""
-        read = basis.read()
-        held = self.kept.get(asked)
-        if held is not None and held[0] == read:
-            kept: ResolvedAgent = pickle.loads(held[1])  # noqa: S301  was made below
-            return kept
-        made = make()
-        if read is not None and basis.read() == read:
-            pickled = pickle.dumps(made)
-            self.kept.put(asked, (read, pickled), len(pickled) + _OVERHEAD)
-        return made
+    def log_tells_of(self, kind: str, resource_id: str | None = None) -> bool:
+        """Say whether the log has an entry for every change of a resource, or of all of its kind.
+
+        It has none yet for an override file at the moment at which somebody changes it.
+        """
+        if self.source == "database" or kind != AGENT:
+            return True
+        return self.code.get(resource_id) is None if resource_id is not None else not self.code.agents

@@ -20,8 +20,7 @@ from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.config import Config, ConfigSchema
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
 from versioning.domain.evaluation import Evaluation
-from versioning.domain.instructions import referenced_blocks
-from versioning.domain.overrides import IN_CODE, CodeAgent, applied, code_config, laid_over, refused
+from versioning.domain.overrides import IN_CODE, CodeAgent, applied, laid_over, refused
 from versioning.domain.registry import Registry
 from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.domain.selectors import DRAFT, PUBLISHED, Selector, Status
@@ -29,7 +28,6 @@ from versioning.editor.favorites import AgentFavorites
 from versioning.editor.reading import History, Who, caller_of
 from versioning.editor.saving import id_of_new, message_or
 from versioning.models import Agent, AgentLabel, AgentVersion, VersionedResource
-from versioning.models.basis import Basis
 from versioning.models.versioned import VersionedQuerySet
 from versioning.serving.assembly import Blocks, Candidate, all_assembled, assembled
 from versioning.serving.dependents import Dependents, dependents_of
@@ -112,18 +110,6 @@ class Agents(AgentFavorites):
         candidates = [candidate for candidate in candidates if "instructions" in candidate.config]
         candidates.sort(key=lambda candidate: candidate.id)
         return tuple(all_assembled(candidates, Evaluation(context or {}), by))
-
-    def served_basis(self, agent_id: str, selector: Selector, context: Mapping[str, Any]) -> Basis | None:
-        """Return what serving an agent depends on beside its code; None when on more than its pointers.
-
-        Only what is published has a basis so narrow: what a draft shows of prompt blocks depends on
-        what the caller may read of them.
-        """
-        agent = self.code.get(agent_id)
-        in_code = agent is not None and any(referenced_blocks(code_config(agent)))
-        if selector != PUBLISHED or context or in_code or self.basis(agent_id) is None:
-            return None
-        return Basis.of_served(agent_id)
 
     def _candidate(
         self, agent_id: str, selector: Selector, by: Caller, *, identity: UUID | None = None

@@ -11,7 +11,6 @@ from versioning.domain.errors import Forbidden, NotFound
 from versioning.editor.collection import Collection
 from versioning.editor.reading import Who, caller_of
 from versioning.models import Agent, Favorite, Favorited
-from versioning.models.basis import Basis
 
 
 class AgentFavorites(Collection[Agent]):
@@ -34,11 +33,6 @@ class AgentFavorites(Collection[Agent]):
     ) -> dict[str, Favorited]:
         """Return, by id, who has marked these agents."""
         return Favorite.objects.about(agent_ids, caller_of(by).user_id)
-
-    def basis_of_record(self, resource_id: str) -> Basis | None:
-        """Return what an agent's record depends on, favorites included."""
-        basis = super().basis_of_record(resource_id)
-        return basis and basis.and_favorites(resource_id)
 
     def _mark(self, agent_id: str, by: Caller, *, wanted: bool) -> tuple[Agent, Favorited]:
         with transaction.atomic():

@@ -24,7 +24,6 @@ from versioning.editor.agents import Agents
 from versioning.editor.override_records import OverrideRecords
 from versioning.editor.reading import Who, caller_of
 from versioning.models import Agent, Version, Workspace
-from versioning.models.basis import Basis
 from versioning.models.versioned import VersionedQuerySet
 from versioning.serving.resolution import Resolved
 from versioning.sources.files import OverrideChanged
@@ -80,10 +79,6 @@ class FileAgents(Agents):
         )
         readable = (one for one in found if one and not one.gone and self._is_readable(one, by))
         return sorted(readable, key=lambda one: one.pk)
-
-    def basis(self, resource_id: str) -> Basis | None:
-        """Return what an agent's record depends on; of an override the file decides, and no row."""
-        return None if self.code.get(resource_id) else super().basis(resource_id)
 
     def _found(self, resource_id: str, by: Caller, *, label: str | None = None) -> Agent:
         override = self._override_row(resource_id) if self.code.get(resource_id) else None

@@ -18,7 +18,6 @@ from versioning.editor.agents import Agents
 from versioning.editor.collection import Collection
 from versioning.editor.reading import Who, caller_of
 from versioning.models import PromptBlock, PromptBlockLabel, PromptBlockVersion
-from versioning.models.basis import Basis
 from versioning.models.versioned import VersionedQuerySet
 from versioning.serving.assembly import Blocks, context_notices, find_blocks
 from versioning.serving.dependents import Dependents, dependents_of
@@ -60,10 +59,6 @@ class Prompts(Collection[PromptBlock]):
         by = caller_of(by)
         target = self.find(resource_id, by=by)
         return dependents_of(target, self.code, status=status, caller=by, beside=self._agents.beside())
-
-    def basis_of_dependents(self, resource_id: str) -> Basis | None:
-        """Return what the agents that use a block depend on; None when files say it of some."""
-        return super().basis_of_dependents(resource_id) if self._agents.rows_decide else None
 
     def preview(
         self,

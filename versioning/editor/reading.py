@@ -6,12 +6,10 @@ import datetime
 from abc import ABC, abstractmethod
 from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from django.contrib.auth.base_user import AbstractBaseUser
-from django.core.exceptions import EmptyResultSet
 from django.db.models import QuerySet
 
 from versioning.domain import ids
@@ -23,15 +21,12 @@ from versioning.domain.selectors import PUBLISHED, Selector, Status
 from versioning.domain.snapshots import Snapshot
 from versioning.models import (
     Agent,
-    BlockReference,
     Favorited,
     PromptBlock,
-    SubAgentReference,
     VersionedResource,
     VersionLabel,
     caller_for,
 )
-from versioning.models.basis import Basis
 from versioning.models.versioned import VersionedQuerySet
 from versioning.serving.dependents import (
     Dependents,
@@ -137,34 +132,6 @@ class Reading(ABC, Generic[R]):
         """Return a resource with the version that the selector names; raises as `select` does."""
         by = caller_of(by)
         return select(self._found(resource_id, by, label=selector.label), selector, by)
-
-    def basis(self, resource_id: str) -> Basis | None:
-        """Return what depends on a resource alone depends on; None when on more than rows."""
-        return None if ids.fault(resource_id) else Basis.of_record(self.model, resource_id)
-
-    def basis_of_record(self, resource_id: str) -> Basis | None:
-        """Return what the answer with the record of a resource depends on; None when on more than rows."""
-        return self.basis(resource_id)
-
-    def basis_of_list(self, rows: QuerySet[R], page: slice) -> Basis | None:
-        """Return what a page of a list depends on; None when on more than rows, or on none."""
-        with suppress(EmptyResultSet):
-            return Basis.of_page(rows, page) if self.rows_decide else None
-        return None
-
-    def basis_of_versions(self, resource_id: str, order: Sequence[str], page: slice) -> Basis | None:
-        """Return what a page of a resource's versions depends on; None when on more than rows, or on none."""
-        basis = self.basis(resource_id)
-        versions = self.model.version_model.objects.filter(resource_id=resource_id).order_by(*order)
-        with suppress(EmptyResultSet):
-            return basis and basis.and_authors(versions, page)
-        return None
-
-    def basis_of_dependents(self, resource_id: str) -> Basis | None:
-        """Return what the dependents of a resource depend on; None when on more than rows."""
-        basis = self.basis(resource_id)
-        references = SubAgentReference if self.model is Agent else BlockReference
-        return basis and basis.and_dependents(references)
 
     def versions(self, resource_id: str, *, by: Who = APPLICATION) -> History[R]:
         """Return a resource with its versions; raises `Forbidden` without the right to drafts."""

@@ -123,6 +123,10 @@ class _Open(threading.local):
     """The entries of the transaction that this thread has open; None outside of one."""
 
     entries: list[Event] | None = None
+    touched = False
+    """Whether something has changed that no entry tells of."""
+    touched_unless_told = False
+    """Whether something has changed that no entry tells of, if there is none at all."""
 
 
 _open: Final = _Open()
@@ -146,10 +150,12 @@ def transaction() -> Iterator[None]:
             raise
         return
     entries = _open.entries = []
+    _open.touched = _open.touched_unless_told = False
     try:
         with database.atomic():
             yield
-            _write(entries)
+            is_untold = _open.touched or (_open.touched_unless_told and not entries)
+            _write(entries, positions=1 if is_untold else 0)
     finally:
         _open.entries = None
 
@@ -206,6 +212,21 @@ def record(
         _open.entries.append(shown)
 
 
+def touch(*, unless_told: bool = False) -> None:
+    """Move the log by a position without an entry: something changed that answers depend on.
+
+    Whoever follows the log and finds nothing at a position takes everything for changed. `unless_told`
+    is for changes of which our own verbs tell: then the entries of the transaction are enough.
+    """
+    if _open.entries is None:
+        with transaction():
+            touch(unless_told=unless_told)
+    elif unless_told:
+        _open.touched_unless_told = True
+    else:
+        _open.touched = True
+
+
 def position() -> int:
     """Return the position of the newest entry; 0 while there is none."""
     found = LogPosition.objects.values_list("position", flat=True).first()
@@ -242,13 +263,13 @@ def _about(resource: Target | None) -> dict[str, Any]:
     }
 
 
-def _write(recorded: Sequence[Event]) -> None:
-    if not recorded:
-        return
+def _write(recorded: Sequence[Event], positions: int) -> None:
+    """Write the entries, and take so many positions beside theirs."""
     now = timezone.now()
-    number = 0
+    number = positions
     for event in recorded:
         event.created_at = now
         number += event.ordinal == 0
         event.position = number  # from the position before: the statement adds it
-    take_positions_and_insert(Event, LogPosition, recorded, number)
+    if number:
+        take_positions_and_insert(Event, LogPosition, recorded, number)
