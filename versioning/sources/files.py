@@ -152,7 +152,7 @@ class OverrideFiles:
         return stored.content if stored else None
 
     def fingerprint(self, agent_id: str) -> tuple[Identity | None, Identity | None] | None:
-        """Return what is different after any change of what `read` returns; None while that is not certain.
+        """Return what differs after any change of what `read` returns; None while that is not certain.
 
         It is the identity of the folder, and that of the file. Nothing is opened. It is not certain within two
         seconds after a change, nor where links are involved.
