@@ -56,7 +56,7 @@ MAP = sorted(modules_on_the_map())
 def codes() -> Iterator[str]:
     """Yield the codes of the errors and of the warnings that the server can answer with."""
     for folder in ("api", "editor", "runtime", "sources", "serving", "domain"):
-        for path in (ROOT / "versioning" / folder).glob("*.py"):
+        for path in (ROOT / "versioning" / folder).rglob("*.py"):
             text = path.read_text()
             yield from re.findall(r'\bcode ?= ?"(\w+)"', text)
             yield from re.findall(r'\b(?:Notice|plain)\(\s*(?:\d+,\s*)?"(\w+)"', text)
