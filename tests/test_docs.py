@@ -28,7 +28,7 @@ GUIDE = (ROOT / "docs/api.md").read_text()
 BLOCKS = [block for page in PAGES for block in blocks(page)]
 MODULES = sorted(
     str(path.relative_to(ROOT).with_suffix(""))
-    for package in ("editor_project", "studio", "versioning")
+    for package in ("client/editor_client", "editor_project", "studio", "versioning")
     for path in (ROOT / package).rglob("*.py")
     if path.stem != "__init__" and path.parent.name != "migrations"
 )
@@ -55,8 +55,9 @@ MAP = sorted(modules_on_the_map())
 
 def codes() -> Iterator[str]:
     """Yield the codes of the errors and of the warnings that the server can answer with."""
-    for folder in ("api", "editor", "runtime", "sources", "serving", "domain"):
-        for path in (ROOT / "versioning" / folder).glob("*.py"):
+    rooms = ("api", "editor", "runtime", "sources", "serving", "domain")
+    for folder in ("client/editor_client/shared", *(f"versioning/{room}" for room in rooms)):
+        for path in (ROOT / folder).glob("*.py"):
             text = path.read_text()
             yield from re.findall(r'\bcode ?= ?"(\w+)"', text)
             yield from re.findall(r'\b(?:Notice|plain)\(\s*(?:\d+,\s*)?"(\w+)"', text)

@@ -16,10 +16,10 @@ from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from editor_client.shared.canonical import is_utf8
 
 from versioning.api import errors
 from versioning.api.admission import STRANGERS_LIMIT, Refusal, declared_length, refusal_of
-from versioning.domain.canonical import is_utf8
 from versioning.domain.errors import Invalid
 from versioning.domain.redaction import without_secrets
 
