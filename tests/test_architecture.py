@@ -1,4 +1,4 @@
-"""The heart of the editor knows no framework, no database and no web; what the client shares with it, nothing."""
+"""The heart of the editor knows no framework, no database and no web; what the client shares, no library."""
 
 from __future__ import annotations
 
