@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import Q, Value
 from django.db.models.functions import Lower
 from django.http import HttpRequest, JsonResponse
+from editor_client.shared import ids
 
 from studio.forms.context import ContextControl
 from studio.forms.inputs import Input
@@ -16,7 +17,6 @@ from studio.kinds import AGENT, PROMPT_BLOCK, StudioKind
 from studio.pages import ResourcePage
 from studio.summaries import summary_of
 from versioning.conf import get_editor
-from versioning.domain import ids
 from versioning.domain.access import Caller, Right
 from versioning.models.search import MAX_LENGTH, contains
 from versioning.models.versioned import within

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from editor_client.shared import canonical
+
 from studio.differences import Change, Fate, Section, changes, sections, spans
 from studio.forms.values import json_text
 from studio.forms.words import OPERATORS, in_reading_order, titles, words_of
 from studio.room import Room, shortened
-from versioning.domain import canonical
 from versioning.domain.config import Config, ConfigSchema
 
 

@@ -14,9 +14,10 @@ from enum import StrEnum
 from itertools import groupby
 from typing import Any, Final
 
+from editor_client.shared import canonical
+
 from studio.alignment import common_runs
 from studio.room import Room
-from versioning.domain import canonical
 
 
 class Fate(StrEnum):

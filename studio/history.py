@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from django.contrib import messages
 from django.core.paginator import Page, Paginator
 from django.http import HttpRequest, HttpResponse
+from editor_client.shared import ids
 
 from studio.blocks import blocks_on_page
 from studio.compared import shown
@@ -17,7 +18,6 @@ from studio.forms.words import in_reading_order, titles, words_of
 from studio.pages import ResourcePage
 from studio.room import Room
 from studio.timeline import PER_PAGE, Entry, Timeline, entry_of, labels_of, previous_of
-from versioning.domain import ids
 from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, Invalid, NotFound
 from versioning.domain.selectors import State

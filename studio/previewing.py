@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from editor_client.shared.instructions import BlockReport
 
 from studio.blocks import BlockOnPage, blocks_on_page
 from studio.edit_form import Submission
@@ -24,7 +25,6 @@ from studio.room import Room
 from versioning.domain.access import Right
 from versioning.domain.config import Config
 from versioning.domain.errors import Invalid
-from versioning.domain.instructions import BlockReport
 from versioning.domain.overrides import laid_over
 from versioning.domain.selectors import Selector, Status
 

@@ -7,11 +7,11 @@ from typing import Any, cast
 
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
+from editor_client.shared import ids
 
 from versioning.api.answers import ErrorAnswer
 from versioning.api.base import EditorViewSet
 from versioning.api.openapi import components, security  # noqa: F401  registers their extensions
-from versioning.domain import ids
 
 _FAULTS = {
     400: "The request is invalid; `issues` names every fault.",
