@@ -8,7 +8,7 @@ from typing import Any
 
 from studio.forms.inputs import MAX_SEGMENTS, Input, Reading
 from studio.forms.values import read_json
-from studio.room import MOST_NAMED, shortened
+from studio.limits import MOST_NAMED, shortened
 from versioning.domain import canonical
 from versioning.domain.errors import Invalid
 

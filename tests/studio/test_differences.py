@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studio.alignment import common_runs
-from studio.differences import Change, Fate, Row, Section, changes, rows, sections, spans
-from studio.room import Room
+from studio.diff.alignment import common_runs
+from studio.diff.text import Change, Fate, Row, Section, changes, rows, sections, spans
+from studio.limits import Room
 from tests.support.configurations import json_values, texts, unhurried
 from versioning.domain import canonical
 
