@@ -58,7 +58,7 @@ check: .venv/.dev ## Lint, types, import layers, missing migrations, docs
 	.venv/bin/lint-imports --no-logo
 	$(MANAGE) makemigrations --check --dry-run
 	$(MANAGE) check
-	$(PY) -m pytest -q tests/test_docs.py
+	$(PY) -m tests.support.docs_lint
 
 bench: .venv/.dev ## Measure the real server and write docs/performance.md (needs wrk, PostgreSQL)
 	@command -v wrk >/dev/null || { echo 'wrk is missing; on Debian: apt-get install wrk'; exit 1; }
