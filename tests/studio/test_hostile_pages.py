@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from itertools import product
 from typing import Any
 from urllib.parse import quote, urlencode
 
 import pytest
-from django.contrib import admin
 from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
 from django.test import Client
-from django.urls import URLPattern, URLResolver
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS
 from tests.support.calls import History, make_history, undone
 from tests.support.forms import controls
 from tests.support.studio import Visitor, workspace_page
+from tests.support.window import studio_routes
 from versioning.models import ApiKey
 
 HOSTILE = (
@@ -65,17 +63,7 @@ FORM = (
 MULTIPART = '--x\r\nContent-Disposition: form-data; name="username"\r\n\r\nzoé\r\n--x--\r\n'
 
 
-def routes(patterns: Any = None, prefix: str = "/studio/") -> Iterator[str]:
-    """Yield every address of the studio, with placeholders."""
-    for pattern in admin.site.get_urls() if patterns is None else patterns:
-        place = f"{prefix}{pattern.pattern}"
-        if isinstance(pattern, URLResolver):
-            yield from routes(pattern.url_patterns, place)
-        elif isinstance(pattern, URLPattern) and "(?P" not in place:
-            yield place
-
-
-ROUTES = sorted(set(routes()))
+ROUTES = sorted(set(studio_routes()))
 
 
 def encoded(text: str) -> str:
