@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from versioning.domain import ids
+from editor_client.shared import ids
+
 from versioning.domain.errors import Invalid, VersioningError
 from versioning.sources import durable
 from versioning.sources.identity import Identity, identity_of, is_settled
