@@ -155,8 +155,8 @@ class OverrideFiles:
     def fingerprint(self, agent_id: str) -> tuple[Identity | None, Identity | None] | None:
         """Return what differs after any change of what `read` returns; None while that is not certain.
 
-        It is the identity of the folder, and that of the file. Nothing is opened. It is not certain within two
-        seconds after a change, nor where links are involved.
+        It is the identity of the folder, and that of the file. Nothing is opened. It is not certain within
+        two seconds after a change, nor where links are involved.
         """
         folder = identity_of(self.folder)
         if folder is None:
