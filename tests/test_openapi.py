@@ -20,8 +20,8 @@ from tests.support.api_reference import PAGE, reference
 from tests.support.openapi import CREATING, ROUTES, RUNS, of_both_kinds, operations
 from tests.support.service import Service
 from versioning.api import errors
-from versioning.api.components import ShapeExtension
-from versioning.api.openapi import EditorSchema
+from versioning.api.openapi.components import ShapeExtension
+from versioning.api.openapi.operations import EditorSchema
 from versioning.domain.selectors import VersionsMap
 from versioning.runtime import messages, options
 

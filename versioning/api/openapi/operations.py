@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any, cast
 
-from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from editor_client.shared import ids
 
-from versioning.api import components  # noqa: F401  its extension works by being there
 from versioning.api.answers import ErrorAnswer
 from versioning.api.base import EditorViewSet
+from versioning.api.openapi import components, security  # noqa: F401  registers their extensions
 
 _FAULTS = {
     400: "The request is invalid; `issues` names every fault.",
@@ -134,30 +133,3 @@ class EditorSchema(AutoSchema):
         if self.action in _RUNS:
             faults |= {422, 424, 502}
         return faults
-
-
-class ApiKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    """Describes the API key."""
-
-    target_class = "versioning.api.authentication.ApiKeyAuthentication"
-    name = "apiKey"
-
-    def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
-        """Return the scheme."""
-        return {"type": "http", "scheme": "bearer", "description": "An API key, `ek_…`."}
-
-
-class PersonScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    """Describes the session of the studio."""
-
-    target_class = "versioning.api.authentication.PersonAuthentication"
-    name = "session"
-
-    def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
-        """Return the scheme."""
-        return {
-            "type": "apiKey",
-            "in": "cookie",
-            "name": "sessionid",
-            "description": "Signed in to the studio.",
-        }

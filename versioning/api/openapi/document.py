@@ -19,7 +19,7 @@ from drf_spectacular.renderers import OpenApiYamlRenderer
 from drf_spectacular.views import SpectacularSwaggerView
 
 from versioning.api import errors
-from versioning.api.methods import reads_only
+from versioning.api.methods import require_safe
 
 _JSON, _YAML = "json", "yaml"
 _TYPES = {
@@ -58,7 +58,7 @@ def document() -> dict[str, Any]:
     return made
 
 
-@reads_only
+@require_safe
 def schema(request: HttpRequest) -> HttpResponse:
     """Answer with the document as JSON or YAML, or 304 to who has it already."""
     media_type = request.get_preferred_type(list(_TYPES))
@@ -69,7 +69,7 @@ def schema(request: HttpRequest) -> HttpResponse:
     return _answer(request, content, tag, f"{media_type}; charset=utf-8", filename=f"schema.{form}")
 
 
-@reads_only
+@require_safe
 def docs(request: HttpRequest) -> HttpResponse:
     """Answer with the page that shows the document, or 304 to who has it already."""
     content, tag = _texts.get(("docs", get_script_prefix()), lambda: _tagged(_page()))

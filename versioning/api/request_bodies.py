@@ -1,8 +1,8 @@
 """Who may send a request body, how large it may be and how long it may take.
 
-That is decided from the head of a request, before anything of the body is read. What became of a
-body that was not taken travels in the environment of the request (`REFUSAL`), and the middleware
-`body_limit` answers with it.
+That is decided from the head of a request, before anything of the body is read. The reason for
+which a body was refused is put into the environment of the request (`REFUSAL`), and
+`BodyLimitMiddleware` answers with it.
 """
 
 from __future__ import annotations
@@ -24,44 +24,44 @@ from versioning.api.authentication import bearer_key
 from versioning.models import ApiKey
 
 REFUSAL: Final = "editor.body_refusal"
-"""In the environment of a request, or in its ASGI scope: why its body was not taken."""
+"""The key, in a WSGI environment or an ASGI scope, of the reason for which a body was refused."""
 
-STRANGERS_LIMIT: Final = 16 * 1024  # bytes: a sign-in form has some hundred
-STRANGERS_SECONDS: Final = 5.0
+ANONYMOUS_LIMIT: Final = 16 * 1024  # bytes; a sign-in form has a few hundred
+ANONYMOUS_SECONDS: Final = 5.0
 DISCARDED_LIMIT: Final = 64 * 1024 * 1024
-HELD_LIMIT: Final = 128 * 1024 * 1024
+MEMORY_LIMIT: Final = 128 * 1024 * 1024
 
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 
 
 class Refusal(StrEnum):
-    """Why a body was not taken."""
+    """Why a body was refused."""
 
     TOO_LARGE = "too large"
-    TOO_LARGE_FOR_A_STRANGER = "too large for somebody who is not signed in"
+    TOO_LARGE_FOR_ANONYMOUS = "too large for an anonymous caller"
     TOO_SLOW = "too slow"
-    NO_ROOM = "no room for it among the others"
+    NO_MEMORY = "no memory left"
     BROKEN = "broken off"
 
 
-STILL_SENT: Final = frozenset({Refusal.TOO_LARGE, Refusal.TOO_LARGE_FOR_A_STRANGER, Refusal.NO_ROOM})
-"""What is answered to a client that may still be sending."""
+MAY_STILL_SEND: Final = frozenset({Refusal.TOO_LARGE, Refusal.TOO_LARGE_FOR_ANONYMOUS, Refusal.NO_MEMORY})
+"""The refusals that are answered while the client may still be sending."""
 
 
 @dataclass(frozen=True, slots=True)
-class Admission:
+class BodyLimits:
     """How large a body may be, and how long it may take to arrive."""
 
-    limit: int
+    size: int
     seconds: float
     too_large: Refusal = Refusal.TOO_LARGE
 
 
-def admission(request: HttpRequest) -> Admission | None:
-    """Return what a request may send, by its head alone; None is nothing at all.
+def limits_for(request: HttpRequest) -> BodyLimits | None:
+    """Return the limits for the body of a request, judged by its head alone; None: no body is read.
 
-    The API reads a body from whoever has a valid key or session. Elsewhere there is the sign-in
-    form, which nobody can be signed in for: it gets little room and little time.
+    The API reads a body only from callers with a valid key or session. The sign-in form is sent by
+    people who are not signed in yet, so everything else gets small limits.
     """
     try:
         is_known = _is_known(request)
@@ -70,30 +70,30 @@ def admission(request: HttpRequest) -> Admission | None:
     finally:
         close_old_connections()
     if is_known:
-        return Admission(settings.EDITOR_MAX_BODY, settings.EDITOR_BODY_TIMEOUT)
+        return BodyLimits(settings.EDITOR_MAX_BODY, settings.EDITOR_BODY_TIMEOUT)
     if request.path_info.startswith(f"/{settings.EDITOR_API_PREFIX}/"):
         return None
-    return Admission(
-        min(STRANGERS_LIMIT, settings.EDITOR_MAX_BODY),
-        min(STRANGERS_SECONDS, settings.EDITOR_BODY_TIMEOUT),
-        Refusal.TOO_LARGE_FOR_A_STRANGER,
+    return BodyLimits(
+        min(ANONYMOUS_LIMIT, settings.EDITOR_MAX_BODY),
+        min(ANONYMOUS_SECONDS, settings.EDITOR_BODY_TIMEOUT),
+        Refusal.TOO_LARGE_FOR_ANONYMOUS,
     )
 
 
-class Room:
-    """How many bytes of bodies a process may hold; an event loop has one, and nobody else asks it.
+class BodyMemory:
+    """Limits the memory that unfinished bodies take in a process; used by one event loop alone.
 
-    Each body is within its limit, but thousands that stop one byte before their end are gigabytes.
+    Each body is within its own limit, but thousands that stop one byte before their end are gigabytes.
     """
 
-    def __init__(self, size: int = HELD_LIMIT) -> None:
+    def __init__(self, size: int = MEMORY_LIMIT) -> None:
         self._left = size
 
     @asynccontextmanager
     async def received(
-        self, receive: Receive, admitted: Admission, length: int | None
+        self, receive: Receive, limits: BodyLimits, length: int | None
     ) -> AsyncIterator[bytes | Refusal]:
-        """Hold the body of an ASGI request, or why it is not taken; `length` is the declared one."""
+        """Yield the body of an ASGI request, or why it is refused; `length` is the declared length."""
         taken = 0
 
         def take(size: int) -> bool:
@@ -103,7 +103,7 @@ class Room:
             return self._left >= 0
 
         try:
-            body = await _received(receive, admitted, length, take)
+            body = await _received(receive, limits, length, take)
             if isinstance(body, Refusal):
                 self._left += taken
                 taken = 0
@@ -113,46 +113,46 @@ class Room:
 
 
 async def _received(
-    receive: Receive, admitted: Admission, length: int | None, take: Callable[[int], bool]
+    receive: Receive, limits: BodyLimits, length: int | None, take: Callable[[int], bool]
 ) -> bytes | Refusal:
-    if length is not None and length > admitted.limit:
-        return admitted.too_large
+    if length is not None and length > limits.size:
+        return limits.too_large
     parts: list[bytes] = []
     size = 0
     with suppress(TimeoutError):
-        async with timeout(admitted.seconds):
+        async with timeout(limits.seconds):
             while length is None or size < length:
                 message = await receive()
                 if message["type"] != "http.request":
                     return Refusal.BROKEN
                 parts.append(message.get("body", b""))
                 size += len(parts[-1])
-                if size > admitted.limit:
-                    return admitted.too_large
+                if size > limits.size:
+                    return limits.too_large
                 if not take(len(parts[-1])):
-                    return Refusal.NO_ROOM
+                    return Refusal.NO_MEMORY
                 if not message.get("more_body"):
                     break
             return b"".join(parts) if length in {None, size} else Refusal.BROKEN
     return Refusal.TOO_SLOW
 
 
-async def departure(receive: Receive) -> Mapping[str, Any]:
-    """Wait until the client has gone, and return the message that says so."""
+async def disconnected(receive: Receive) -> Mapping[str, Any]:
+    """Wait until the client disconnects, and return the message that says so."""
     while (message := await receive())["type"] == "http.request":  # the end of a body whose length was known
         pass
     return message
 
 
 async def discard(receive: Receive) -> None:
-    """Read what is still to come of a body and throw it away, for as long as a stranger's body may take.
+    """Read the rest of a body and throw it away, for `ANONYMOUS_SECONDS` at most.
 
-    A client that is still sending would take a closed connection for a network fault, and never see
+    A client that is still sending would take a closed connection for a network error, and never see
     the answer that waits for it.
     """
     left = DISCARDED_LIMIT
     with suppress(TimeoutError):
-        async with timeout(STRANGERS_SECONDS):
+        async with timeout(ANONYMOUS_SECONDS):
             while left > 0:
                 message = await receive()
                 if not message.get("more_body"):
@@ -166,13 +166,13 @@ def has_body(request: HttpRequest) -> bool:
 
 
 def declared_length(request: HttpRequest) -> int | None:
-    """Return the length that the head of a request declares, None where there is no number."""
+    """Return the declared length of the body; None if the head declares no number."""
     text = request.META.get("CONTENT_LENGTH", "")
     return int(text) if text.isascii() and text.isdigit() else None
 
 
 def refusal_of(request: HttpRequest) -> Refusal | None:
-    """Return why the body of a request was not taken, None where it was."""
+    """Return why the body of a request was refused; None if it was not."""
     scope = getattr(request, "scope", request.META)
     refusal: Refusal | None = scope.get(REFUSAL)
     return refusal
