@@ -93,7 +93,7 @@ def _tagged(content: bytes) -> tuple[bytes, str]:
 
 def _page() -> bytes:
     view = SpectacularSwaggerView.as_view(
-        url=reverse("schema"), authentication_classes=(), throttle_classes=()
+        url=reverse("versioning:schema"), authentication_classes=(), throttle_classes=()
     )
     # A request of no caller, so that nothing of one can stay in what everybody gets.
     request = HttpRequest()
