@@ -187,7 +187,7 @@ STATIC_URL = "/static/"
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False
 
-CSRF_FAILURE_VIEW = "studio.faults.expired"
+CSRF_FAILURE_VIEW = "studio.error_pages.expired"
 LOGIN_URL = "/studio/login/"
 LOGIN_REDIRECT_URL = "/studio/"
 UNFOLD = {"SITE_TITLE": "The editor", "SITE_HEADER": "The editor", "SITE_URL": None}

@@ -10,7 +10,7 @@ from editor_client.shared import canonical
 
 from studio.forms.inputs import MAX_SEGMENTS, Input, Reading
 from studio.forms.values import read_json
-from studio.room import MOST_NAMED, shortened
+from studio.limits import MOST_NAMED, shortened
 from versioning.domain.errors import Invalid
 
 MAX_CONTROLS = 40
