@@ -40,7 +40,7 @@ DEFAULTS: Final[Mapping[str, Any]] = MappingProxyType(
         "EDITOR_THROTTLE": "",  # such as "600/min"; empty is off
     }
 )
-"""Every setting of the editor. A project sets those that it wants otherwise; docs/settings.md explains them."""
+"""Every setting of the editor, as it is unless a project sets it; docs/settings.md explains them."""
 
 
 def apply_defaults() -> None:
@@ -63,7 +63,9 @@ def check_api_prefix(**_options: Any) -> list[CheckMessage]:
         return []
     found = served_at.removesuffix("/schema")
     message = f"EDITOR_API_PREFIX is {settings.EDITOR_API_PREFIX!r}, but versioning.api.urls is at {found!r}."
-    return [Error(message, hint="Make the two the same, without a slash at either end.", id="versioning.E001")]
+    return [
+        Error(message, hint="Make the two the same, without a slash at either end.", id="versioning.E001")
+    ]
 
 
 def get_framework() -> Framework:
