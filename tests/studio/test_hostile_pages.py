@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from copy import copy
 from itertools import product
@@ -11,11 +11,9 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 import pytest
-from django.contrib import admin
 from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
 from django.test import Client
-from django.urls import URLPattern, URLResolver
 
 from tests.conftest import Cast, cast_with
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api
@@ -23,6 +21,7 @@ from tests.support.calls import History, make_history, undone
 from tests.support.forms import controls
 from tests.support.people import make_cast
 from tests.support.studio import Visitor, workspace_page
+from tests.support.window import studio_routes
 from versioning.models import ApiKey
 
 HOSTILE = (
@@ -68,17 +67,7 @@ FORM = (
 MULTIPART = '--x\r\nContent-Disposition: form-data; name="username"\r\n\r\nzoé\r\n--x--\r\n'
 
 
-def routes(patterns: Any = None, prefix: str = "/studio/") -> Iterator[str]:
-    """Yield every address of the studio, with placeholders."""
-    for pattern in admin.site.get_urls() if patterns is None else patterns:
-        place = f"{prefix}{pattern.pattern}"
-        if isinstance(pattern, URLResolver):
-            yield from routes(pattern.url_patterns, place)
-        elif isinstance(pattern, URLPattern) and "(?P" not in place:
-            yield place
-
-
-ROUTES = sorted(set(routes()))
+ROUTES = sorted(set(studio_routes()))
 
 
 def encoded(text: str) -> str:
