@@ -11,6 +11,7 @@ import atexit
 import gc
 import json
 import os
+import resource
 import runpy
 import select
 import signal
@@ -97,7 +98,8 @@ def start(
     mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with its, Path(os.devnull).open("r+b") as nothing:
         files = [given or nothing for given in (stdin, stdout, stderr)]
-        request = json.dumps({"args": args, "env": dict(env), "cwd": str(cwd)}).encode()
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        request = json.dumps({"args": args, "env": dict(env), "cwd": str(cwd), "limits": limits}).encode()
         assert len(request) < _MAX_REQUEST
         socket.send_fds(_server().requests, [request], [*(file.fileno() for file in files), its.fileno()])
     return Program(args, int(mine.recv(64)), mine)
@@ -203,6 +205,7 @@ def _become(request: dict[str, Any], files: list[int]) -> None:
         os.dup2(file, number)
         os.close(file)
     os.chdir(request["cwd"])
+    resource.setrlimit(resource.RLIMIT_NOFILE, tuple(request["limits"]))
     os.environ.clear()
     os.environ.update(request["env"])
     first, *rest = request["args"]
