@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 from django.http import HttpRequest, JsonResponse
-from editor_client.shared import ids
 
 from studio.forms.context import ContextControl
 from studio.forms.inputs import Input
