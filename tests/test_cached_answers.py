@@ -127,9 +127,7 @@ def test_an_answer_is_cached_for_all_who_may_do_the_same(cast: Cast, history: Hi
 
 
 @pytest.mark.parametrize("path", ["/agents/writer", "/stored/agents", "/stored/agents/writer/versions"])
-def test_the_application_gives_a_cached_answer(
-    cast: Cast, history: History, path: str
-) -> None:
+def test_the_application_gives_a_cached_answer(cast: Cast, history: History, path: str) -> None:
     door = FrontDoor(cast.edgar.key)
     first = door.get(path)
     assert is_cached(door, path)

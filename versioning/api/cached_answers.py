@@ -20,7 +20,8 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpRequest, HttpResponse
 
 from versioning.api.authentication import bearer_key
-from versioning.api.middleware import Handler, id_of, log_request
+from versioning.api.middleware.base import GetResponse
+from versioning.api.middleware.request_log import log_request, request_id_for
 from versioning.conf import get_editor
 from versioning.domain.access import Caller
 from versioning.serving.answer_cache import AnswerCache
@@ -84,7 +85,7 @@ class Question:
         _cache().put(self.digest + self.asker, answer, len(response.content), self.asked, self.dependencies)
 
 
-def cached_answers(get_response: Handler) -> Handler:
+def cached_answers(get_response: GetResponse) -> GetResponse:
     """Give the answers that are cached and right, and cache those that can be."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
@@ -185,7 +186,7 @@ def _found(digest: bytes, now: Moment, environ: Environ) -> tuple[CachedAnswer, 
     answer: CachedAnswer | None = cache.get(digest + key.rights, now) or cache.get(digest + key.person, now)
     if answer is None:
         return None
-    request_id = id_of(environ.get("HTTP_X_REQUEST_ID", ""))
+    request_id = request_id_for(environ.get("HTTP_X_REQUEST_ID", ""))
     log_request("GET", answer.path, answer.status, started, request_id=request_id)
     return answer, request_id
 

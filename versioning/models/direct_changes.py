@@ -23,6 +23,9 @@ from versioning.models.workspaces import Membership, Workspace
 _TOLD = (Agent, AgentLabel, PromptBlock, PromptBlockLabel, Workspace, Membership, ApiKey)
 """What our verbs change, and write entries about."""
 
+_HARMLESS = (Workspace, ApiKey)
+"""What nothing can depend on as long as it is new; accounts are of this sort, too."""
+
 
 def connect() -> None:
     """Listen to what the ORM saves and deletes, for as long as the process runs."""
@@ -38,7 +41,7 @@ def connect() -> None:
 def _account_saved(
     *, sender: Any, created: bool, update_fields: Collection[str] | None, **_signal: Any
 ) -> None:
-    # Nothing can depend on an account that is new; and signing in says only when that was.
+    # Signing in says only when that was.
     shown = {sender.USERNAME_FIELD, "is_active", "is_superuser"}
     if not created and (update_fields is None or not shown.isdisjoint(update_fields)):
         events.touch()
@@ -48,5 +51,6 @@ def _untold(**_signal: Any) -> None:
     events.touch()
 
 
-def _told(**_signal: Any) -> None:
-    events.touch(unless_told=True)
+def _told(*, sender: Any, created: bool = False, **_signal: Any) -> None:
+    if not (created and sender in _HARMLESS):
+        events.touch(unless_told=True)
