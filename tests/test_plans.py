@@ -12,19 +12,33 @@ from django.test.utils import CaptureQueriesContext
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Api, Kind
 from tests.test_query_counts import grow
-from versioning.models import AgentVersion, BlockReference, Favorite, SubAgentReference
+from versioning.models import Agent, AgentVersion, BlockReference, Favorite, PromptBlock, SubAgentReference
+from versioning.models.prompts import PromptBlockVersion
 
 ROWS = 3_000
+LARGE = {
+    model._meta.db_table
+    for model in (
+        Agent,
+        AgentVersion,
+        PromptBlock,
+        PromptBlockVersion,
+        BlockReference,
+        SubAgentReference,
+        Favorite,
+    )
+}
+"""Of small ones PostgreSQL reads all rows, and is right to."""
 
 
 def scanned(sql: str) -> list[str]:
-    """Return the tables of the editor that the database reads from end to end."""
+    """Return the large tables that the database reads from end to end."""
     explain = "EXPLAIN" if connection.vendor == "postgresql" else "EXPLAIN QUERY PLAN"
     with connection.cursor() as cursor:
         cursor.execute(f"{explain} {sql}")
         plan = "\n".join(str(row) for row in cursor.fetchall())
     found = re.findall(r"Seq Scan on (versioning_\w+)|SCAN (versioning_\w+)\b(?! USING)", plan)
-    return [table or alias for table, alias in found]
+    return [table for tables in found for table in tables if table in LARGE]
 
 
 def scanned_by(api: Api, path: str) -> list[tuple[str, list[str]]]:
@@ -59,8 +73,8 @@ def test_a_whole_table_is_noticed() -> None:
 
 @pytest.mark.usefixtures("thousands")
 def test_no_read_of_one_resource_scans_a_table(cast: Cast, kind: Kind) -> None:
-    address = kind.url("r0")
-    paths = [address, f"{address}/versions", f"{kind.url('r1')}/dependents"]
+    address = kind.url("r1")
+    paths = [address, f"{address}/versions", f"{address}/dependents"]
     for path in [*paths, "/agents/r1"] if kind is AGENTS else paths:
         for api in (cast.alice, cast.edgar):
             assert scanned_by(api, path) == [], path
