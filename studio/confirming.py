@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from studio.kinds import AGENT
@@ -17,7 +16,7 @@ from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, Invalid, NotFound
 from versioning.domain.selectors import Status
 from versioning.domain.snapshots import Snapshot, reference_to, subject_of, title_of
-from versioning.models import VersionedResource, Visibility
+from versioning.models import VersionedResource, Visibility, events
 from versioning.serving.dependents import Dependents
 
 SHOWN_DEPENDENTS: Final = 50
@@ -258,7 +257,7 @@ class DiscardPage(ConfirmPage):
 
     def act(self, expect: set[str]) -> HttpResponseRedirect:
         """Delete them, the newest first, so that each is the draft when its turn comes."""
-        with transaction.atomic():
+        with events.transaction():
             for draft in self.drafts:
                 self.collection.delete_version(
                     self.resource_id, draft.version_id, by=self.caller, expect=expect

@@ -8,14 +8,13 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
-from django.db import transaction
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from versioning.domain import ids
-from versioning.domain.access import Role
+from versioning.domain.access import COMMAND, Role
 from versioning.domain.errors import Invalid
-from versioning.models import ApiKey, Membership, Workspace
+from versioning.models import ApiKey, Membership, Workspace, events
 from versioning.models.accounts import account, new_account
 
 
@@ -37,7 +36,7 @@ class Command(BaseCommand):
         parser.add_argument("--name", default="", help="what the key is for")
         parser.add_argument("--expires", help="ISO 8601, such as 2030-01-31 or 2030-01-31T12:00:00Z")
 
-    @transaction.atomic
+    @events.transaction()
     def handle(
         self,
         *_args: Any,
@@ -57,7 +56,9 @@ class Command(BaseCommand):
         limit = Role(role) if role else None
         room = _joined(user, workspace, limit) if workspace else None
         try:
-            _, text = ApiKey.objects.issue(user, name=name, workspace=room, role=limit, expires_at=expires_at)
+            _, text = ApiKey.objects.issue(
+                user, name=name, workspace=room, role=limit, expires_at=expires_at, by=COMMAND
+            )
         except Invalid as fault:
             raise CommandError(str(fault)) from None
         self.stdout.write(text)
@@ -68,11 +69,11 @@ def _joined(user: User, workspace_id: str, role: Role | None) -> Workspace:
     fault = ids.fault(workspace_id)
     if fault is not None:
         raise CommandError(f"--workspace {fault}")
-    room, _ = Workspace.objects.make(workspace_id, workspace_id)
+    room, _ = Workspace.objects.make(workspace_id, workspace_id, by=COMMAND)
     held = Membership.objects.roles_of(user).get(workspace_id)
     wanted = role or Role.VIEWER
     if held is None or held.rank < wanted.rank:
-        Membership.objects.grant(user, room, wanted)
+        Membership.objects.grant(user, room, wanted, by=COMMAND)
     return room
 
 
