@@ -8,7 +8,7 @@ from typing import Any
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
-from editor_project.logs import logging_config
+from editor_project.log_config import logging_config
 
 env = environ.Env()
 ROOT = Path(__file__).resolve().parent.parent
@@ -65,14 +65,14 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "versioning.api.keeping.kept_answers",
-    "versioning.api.middleware.request_log",
-    "versioning.api.middleware.cache_control",
-    "versioning.api.methods.refuse_trace",
+    "versioning.api.middleware.request_log.RequestLogMiddleware",
+    "versioning.api.middleware.cache_control.CacheControlMiddleware",
+    "versioning.api.middleware.no_trace.NoTraceMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "versioning.api.middleware.exact_address",
-    "versioning.api.middleware.body_limit",
-    "versioning.api.middleware.utf8_forms",
+    "versioning.api.middleware.encoding.Utf8PathMiddleware",
+    "versioning.api.middleware.body_limit.BodyLimitMiddleware",
+    "versioning.api.middleware.encoding.Utf8FormMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -153,7 +153,7 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_THROTTLE_CLASSES": ["versioning.api.throttling.CallerThrottle"],
     "DEFAULT_METADATA_CLASS": None,
-    "DEFAULT_SCHEMA_CLASS": "versioning.api.openapi.EditorSchema",
+    "DEFAULT_SCHEMA_CLASS": "versioning.api.openapi.operations.EditorSchema",
     "EXCEPTION_HANDLER": "versioning.api.errors.handle",
     "URL_FORMAT_OVERRIDE": None,
     "UNAUTHENTICATED_USER": None,
@@ -187,7 +187,7 @@ STATIC_URL = "/static/"
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False
 
-CSRF_FAILURE_VIEW = "studio.faults.expired"
+CSRF_FAILURE_VIEW = "studio.error_pages.expired"
 LOGIN_URL = "/studio/login/"
 LOGIN_REDIRECT_URL = "/studio/"
 UNFOLD = {"SITE_TITLE": "The editor", "SITE_HEADER": "The editor", "SITE_URL": None}

@@ -40,11 +40,11 @@ class StudioKind:
     def address(self, page: str, resource_id: str | None = None, *rest: str) -> str:
         """Return the address of a page: of a resource's, or of the kind (`changelist`, `add`)."""
         arguments = rest if resource_id is None else (quote(resource_id), *rest)
-        return reverse(self.route(page), args=arguments)
+        return reverse(f"admin:{self.url_name(page)}", args=arguments)
 
-    def route(self, page: str) -> str:
-        """Return the name by which Django knows the address of a page."""
-        return f"admin:versioning_{self.model._meta.model_name}_{page}"
+    def url_name(self, page: str) -> str:
+        """Return the name of a page in `studio/urls.py`."""
+        return f"versioning_{self.model._meta.model_name}_{page}"
 
 
 AGENT = StudioKind(

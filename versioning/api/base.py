@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from django.utils.http import parse_etags
 from drf_spectacular.utils import OpenApiParameter
+from editor_client.shared import canonical, ids
 from pydantic import BaseModel
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
@@ -16,7 +17,6 @@ from rest_framework.viewsets import ViewSet
 
 from versioning.api import parameters
 from versioning.api.keeping import made_of
-from versioning.domain import canonical, ids
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import NotFound
 from versioning.domain.fields import Shape

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from editor_client.shared import canonical
 from rest_framework.parsers import BaseParser
-
-from versioning.domain import canonical
 
 
 class ExactJSONParser(BaseParser):
-    """JSON of which nothing is lost or guessed; see `versioning.domain.canonical.parse`."""
+    """JSON of which nothing is lost or guessed; see `editor_client.shared.canonical.parse`."""
 
     media_type = "application/json"
 

@@ -12,8 +12,9 @@ from typing import Any
 
 from django.urls import URLPattern, path, re_path
 
-from versioning.api import document, health
+from versioning.api import health
 from versioning.api.agents import PreviewViewSet, ServedAgentViewSet
+from versioning.api.openapi import document
 from versioning.api.resources import ResourceViewSet
 from versioning.api.runs import RunViewSet
 from versioning.api.stored import AgentViewSet, PromptBlockViewSet

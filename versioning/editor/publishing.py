@@ -8,8 +8,8 @@ from typing import Any, Final, TypeVar, cast
 
 from django.conf import settings
 from django.utils import timezone
+from editor_client.shared import ids
 
-from versioning.domain import ids
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import EditConflict, InUse, Invalid, NotFound
 from versioning.domain.events import Audience, Target

@@ -14,8 +14,8 @@ from typing import Final
 from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from editor_client.shared import ids
 
-from versioning.domain import ids
 from versioning.domain.access import APPLICATION, Caller, Right, Role
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
 from versioning.editor.reading import Who, caller_of

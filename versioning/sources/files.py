@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from versioning.domain import ids
+from editor_client.shared import ids
+
 from versioning.domain.errors import Invalid, VersioningError
 
 MAX_BYTES: Final = 16 * 1024 * 1024

@@ -11,7 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from versioning.domain import canonical
+from editor_client.shared import canonical
+
 from versioning.domain.config import AGENT_OVERRIDE, Config
 from versioning.domain.errors import Invalid
 from versioning.domain.overrides import CodeAgent, applied, withheld

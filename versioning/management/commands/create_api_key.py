@@ -10,8 +10,8 @@ from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
+from editor_client.shared import ids
 
-from versioning.domain import ids
 from versioning.domain.access import COMMAND, Role
 from versioning.domain.errors import Invalid
 from versioning.models import ApiKey, Membership, Workspace, events
