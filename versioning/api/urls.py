@@ -14,6 +14,7 @@ from django.urls import URLPattern, path, re_path
 
 from versioning.api import health
 from versioning.api.agents import PreviewViewSet, ServedAgentViewSet
+from versioning.api.events import EventViewSet
 from versioning.api.openapi import document
 from versioning.api.resources import ResourceViewSet
 from versioning.api.runs import RunViewSet
@@ -62,6 +63,7 @@ urlpatterns = [
     re_path(rf"^agents/{ID}/generate\Z", RunViewSet.as_view({"post": "generate"})),
     re_path(rf"^agents/{ID}/stream\Z", RunViewSet.as_view({"post": "stream"})),
     re_path(rf"^agents/{ID}\Z", ServedAgentViewSet.as_view({"get": "retrieve"})),
+    re_path(r"^events\Z", EventViewSet.as_view({"get": "list"})),
     path("schema", document.schema, name="schema"),
     path("docs", document.docs, name="docs"),
     path("healthz", health.alive),

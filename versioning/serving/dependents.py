@@ -99,7 +99,7 @@ def agents_that_show(block: PromptBlock, code: Registry, beside: Sequence[Agent]
             )
             if shows and agent.id not in found:
                 found[agent.id] = Agent(id=agent.id, workspace_id=code.workspace_id)
-    return list(found.values())
+    return [found[agent_id] for agent_id in sorted(found)]
 
 
 def _reference_that_counts(versions: QuerySet[Any], status: Status, caller: Caller) -> tuple[Q, Case]:

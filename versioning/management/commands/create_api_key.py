@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import datetime
 from argparse import ArgumentParser
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
-from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 from editor_client.shared import ids
 
 from versioning.domain.access import COMMAND, Role
 from versioning.domain.errors import Invalid
+from versioning.management.moments import moment
 from versioning.models import ApiKey, Membership, Workspace, events
 from versioning.models.accounts import account, new_account
 
@@ -48,7 +46,7 @@ class Command(BaseCommand):
         **_options: Any,
     ) -> None:
         """Make the user, the workspace and the membership where they are missing, then the key."""
-        expires_at = _moment(expires) if expires else None
+        expires_at = moment(expires, "--expires") if expires else None
         try:
             user = account(username) or new_account(username)
         except Invalid as fault:
@@ -75,16 +73,3 @@ def _joined(user: User, workspace_id: str, role: Role | None) -> Workspace:
     if held is None or held.rank < wanted.rank:
         Membership.objects.grant(user, room, wanted, by=COMMAND)
     return room
-
-
-def _moment(text: str) -> datetime.datetime:
-    try:
-        moment = parse_datetime(text) or parse_datetime(f"{text}T00:00:00")
-        if moment is not None:
-            # In UTC, as the database keeps it: a moment can be too early or too late for that.
-            return (moment if timezone.is_aware(moment) else moment.replace(tzinfo=datetime.UTC)).astimezone(
-                datetime.UTC
-            )
-    except (ValueError, OverflowError):
-        pass
-    raise CommandError(f"--expires must be ISO 8601, not {text!r}")
