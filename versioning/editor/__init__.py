@@ -31,6 +31,7 @@ from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.domain.selectors import Selector
 from versioning.editor.agents import Agents
 from versioning.editor.collection import Collection
+from versioning.editor.event_log import EventLog
 from versioning.editor.file_agents import FileAgents
 from versioning.editor.invitations import Invitations
 from versioning.editor.prompts import Prompts, UsedBlock
@@ -82,6 +83,7 @@ class Editor:
         self.invitation = Invitations(self.workspace)
         self.source = source
         self.cache = AnswerCache(settings.EDITOR_CACHE_BYTES)
+        self.event = EventLog(self.code)
 
     # What the runtime asks of an editor: `versioning.runtime.store.AgentStore`
 
