@@ -335,8 +335,11 @@ def test_a_list_depends_on_what_its_reader_may_read_beyond_the_page(
         assert seen(api.get("/stored/agents", **page)) == seen(ordinary(api, "/stored/agents", page))
 
 
+@pytest.mark.parametrize(
+    "path", ["/agents/{}", "/stored/agents/{}", "/stored/agents", "/stored/agents/{}/versions"]
+)
 def test_what_changes_while_an_answer_is_made_is_not_cached(
-    alice: Api, ordinary: Callable[..., Answer]
+    alice: Api, ordinary: Callable[..., Answer], path: str
 ) -> None:
     paths: list[str] = []
 
@@ -344,18 +347,17 @@ def test_what_changes_while_an_answer_is_made_is_not_cached(
         name = f"writer-{number}"
         PROMPT_BLOCKS.make(alice, name, "Be brief.", autoPublish=True)
         AGENTS.make(alice, name, [reference(name)], autoPublish=True)
-        path = (f"/agents/{name}", f"/stored/agents/{name}", "/stored/agents")[number % 3]
-        paths.append(path)
+        paths.append(path.format(name))
 
         def change() -> None:
             Editor().prompt.update(name, content="Be kind.", publish=True)
             Editor().agent.update(name, description="changed", publish=True)
 
-        return (lambda: alice.get(path)), change
+        return (lambda: alice.get(paths[-1])), change
 
     for _ in interrupted(prepare):
         assert seen(alice.get(paths[-1])) == seen(ordinary(alice, paths[-1], {}))
-    assert len(paths) > 5
+    assert len(paths) > 1  # some change came before the last query
 
 
 # In Python
