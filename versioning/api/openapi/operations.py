@@ -8,9 +8,9 @@ from typing import Any, cast
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 
-from versioning.api.answers import ErrorAnswer
 from versioning.api.base import EditorViewSet
 from versioning.api.openapi import components, security  # noqa: F401  registers their extensions
+from versioning.api.schemas.common import ErrorAnswer
 from versioning.domain import ids
 
 _FAULTS = {
@@ -107,14 +107,14 @@ class EditorSchema(AutoSchema):
 
     def get_request_serializer(self) -> Any:
         """Return the shape of the body; None where there is none."""
-        return self.declared.bodies.get(self.action)
+        return self.declared.requests.get(self.action)
 
     def get_response_serializers(self) -> Any:
         """Return the shapes of the success and of every fault."""
         success = 201 if self.action in self.declared.created else 200
         if self.action == "stream":
             return {(200, "text/event-stream"): str} | self._described_faults()
-        answer = self.declared.answers[self.action]
+        answer = self.declared.responses[self.action]
         described: dict[Any, Any] = {success: OpenApiResponse(answer, str(answer.__doc__).strip())}
         if self.action in _TAGGED_READS:
             described[304] = OpenApiResponse(description="Not changed.")
