@@ -8,7 +8,7 @@ from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
-from studio import faults
+from studio import error_pages
 from versioning.api import errors
 
 
@@ -17,5 +17,5 @@ def server_error(request: HttpRequest) -> HttpResponse:
     is_studio = request.path.startswith(reverse("admin:index"))
     fault = sys.exception()
     if isinstance(fault, OperationalError | InterfaceError):
-        return faults.database_unavailable(request) if is_studio else errors.database_unavailable(fault)
-    return faults.server_error(request) if is_studio else errors.server_error(request)
+        return error_pages.database_unavailable(request) if is_studio else errors.database_unavailable(fault)
+    return error_pages.server_error(request) if is_studio else errors.server_error(request)

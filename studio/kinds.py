@@ -9,7 +9,9 @@ from django.contrib.admin.utils import quote
 from django.urls import reverse
 
 from versioning.conf import get_editor
+from versioning.domain.access import Caller
 from versioning.editor import Collection
+from versioning.editor.catalog import Catalog
 from versioning.models import Agent, PromptBlock
 
 
@@ -32,6 +34,10 @@ class StudioKind:
         collection: Collection[Any] = getattr(get_editor(), self.namespace)
         return collection
 
+    def catalog(self, caller: Caller) -> Catalog:
+        """Return what the caller may read of this kind."""
+        return Catalog(self.collection, by=caller)
+
     @property
     def has_visibility(self) -> bool:
         """Whether a resource of this kind can be public."""
@@ -40,11 +46,11 @@ class StudioKind:
     def address(self, page: str, resource_id: str | None = None, *rest: str) -> str:
         """Return the address of a page: of a resource's, or of the kind (`changelist`, `add`)."""
         arguments = rest if resource_id is None else (quote(resource_id), *rest)
-        return reverse(self.route(page), args=arguments)
+        return reverse(f"admin:{self.url_name(page)}", args=arguments)
 
-    def route(self, page: str) -> str:
-        """Return the name by which Django knows the address of a page."""
-        return f"admin:versioning_{self.model._meta.model_name}_{page}"
+    def url_name(self, page: str) -> str:
+        """Return the name of a page in `studio/urls.py`."""
+        return f"versioning_{self.model._meta.model_name}_{page}"
 
 
 AGENT = StudioKind(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from editor_client.shared.instructions import BlockReport
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -12,7 +13,6 @@ from versioning.api import parameters
 from versioning.api.base import EditorViewSet, tagged
 from versioning.api.schemas.agents import AgentsById, Preview, PreviewAnswer, ResolvedAgentAnswer
 from versioning.conf import get_editor
-from versioning.domain.instructions import BlockReport
 from versioning.domain.resolved_agent import Notice
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from django.conf import settings
+from editor_client.shared import ids
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -19,7 +20,6 @@ from versioning.api.schemas.common import Nothing
 from versioning.api.schemas.records import Clone, split
 from versioning.api.schemas.versions import SetLabel, VersionCreate
 from versioning.conf import get_editor
-from versioning.domain import ids
 from versioning.domain.selectors import Status
 from versioning.editor import Collection
 from versioning.editor.reading import Difference

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from versioning.domain import canonical, ids
+from editor_client.shared import canonical, ids
+
 from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config
 from versioning.domain.registry import Registry

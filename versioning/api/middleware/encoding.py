@@ -6,10 +6,10 @@ from typing import Any
 
 from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpRequest, HttpResponse
+from editor_client.shared.canonical import is_utf8
 
 from versioning.api import errors
 from versioning.api.middleware.base import Middleware
-from versioning.domain.canonical import is_utf8
 
 
 class ExactWSGIRequest(WSGIRequest):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
+from editor_client.shared.instructions import BlockReport
 from pydantic import Field, RootModel
 
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source
 from versioning.api.schemas.common import NoticeAnswer, RecordStatus
 from versioning.domain import fields
 from versioning.domain.fields import UNCHANGED, JsonObject
-from versioning.domain.instructions import BlockReport
 from versioning.domain.resolved_agent import ResolvedAgent
 
 
