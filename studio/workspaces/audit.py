@@ -13,8 +13,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from studio.kinds import KINDS
+from studio.workspaces.base import AdministrationPage, WorkspacePage
 from studio.workspaces.dates import DayField, beginning_of, end_of
-from studio.workspaces.views import AdministrationPage, WorkspacePage
 from versioning.domain.access import Caller
 from versioning.domain.snapshots import reference_to_id
 from versioning.models import Action, AuditEntry
