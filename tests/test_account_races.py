@@ -18,8 +18,8 @@ from tests.support.service import Service, running_service
 from tests.support.studio_cast import PASSWORD, make_cast
 
 WELCOME = "/studio/versioning/workspace/welcome/"
-ROUNDS = 4
-AT_ONCE = 6
+ROUNDS = 2
+AT_ONCE = 4
 ATTEMPTS = 24
 
 Act = Callable[[httpx.Client], int]
