@@ -18,8 +18,8 @@ from studio.summaries import summary_of
 from versioning.conf import get_editor
 from versioning.domain import ids
 from versioning.domain.access import Caller, Right
+from versioning.models.querysets import within
 from versioning.models.search import MAX_LENGTH, contains
-from versioning.models.versioned import within
 
 MOST = 20
 """How many suggestions there are at once."""

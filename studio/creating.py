@@ -13,7 +13,7 @@ from studio.pages import StudioPage
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Forbidden, IdTaken, Invalid
 from versioning.models import Workspace
-from versioning.models.versioned import within
+from versioning.models.querysets import within
 
 FIELDS: Final = ("name", "id", "workspace", "text")
 LINE_BREAK: Final = "\r\n"

@@ -17,8 +17,8 @@ from studio.rows import Row, Rows, Wanted, light, readable, rows_of, sliced
 from versioning.domain.access import Caller, Right
 from versioning.domain.snapshots import subject_of
 from versioning.models import Version, VersionedResource
+from versioning.models.querysets import within
 from versioning.models.search import MAX_LENGTH
-from versioning.models.versioned import within
 
 SHOWN: Final = 8
 FOUND: Final = 20
@@ -142,7 +142,7 @@ def beside(
     right: Right = Right.READ,
 ) -> list[VersionedResource]:
     """Return the wanted ones of the overrides that files hold; they are few."""
-    found = kind.collection.beside(by=caller)
+    found = kind.collection.unstored(by=caller)
     return [one for one in found if caller.may(right, one.workspace_id) and wanted(one)]
 
 

@@ -16,8 +16,8 @@ from versioning.domain.access import Caller, Right
 from versioning.domain.overrides import CodeAgent, laid_over
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
+from versioning.models.querysets import VersionedQuerySet, within
 from versioning.models.search import matching, occurs
-from versioning.models.versioned import VersionedQuerySet, within
 
 Resources = VersionedQuerySet[Any]
 
@@ -130,7 +130,7 @@ def rows_of(kind: StudioKind, resources: Iterable[VersionedResource], caller: Ca
     code, home = code_agents(kind, caller), get_editor().code.workspace_id
     by_id = {resource.pk: resource for resource in resources}
     labels: dict[str, list[str]] = defaultdict(list)
-    found = kind.collection.label_model.objects.filter(resource_id__in=by_id)
+    found = kind.model.label_model.objects.filter(resource_id__in=by_id)
     for label in found:
         resource = by_id[label.resource_id]
         is_live = label.released or str(label.version_id) == resource.active_id
@@ -161,7 +161,7 @@ def _defined_in_code(kind: StudioKind, caller: Caller, wanted: Wanted) -> list[R
         return []
     home = get_editor().code.workspace_id
     of_rows = readable(kind, caller).filter(pk__in=agents, workspace_id=home)
-    overrides = [*of_rows, *kind.collection.beside(by=caller)]
+    overrides = [*of_rows, *kind.collection.unstored(by=caller)]
     rows = {row.summary.resource_id: row for row in rows_of(kind, overrides, caller)}
     for agent_id, agent in agents.items():
         bare = Row(summary=summary_of_code(agent, home), address=kind.address("change", agent_id))

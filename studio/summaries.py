@@ -92,7 +92,7 @@ def _origin_of(resource: VersionedResource, code: CodeAgent | None) -> str:
         return "stored"
     if resource.active_id is None:
         return "code"
-    return "code + override" if resource.standing is None else "Git"
+    return "code + override" if resource.pointers is None else "Git"
 
 
 def _name_of(version: Snapshot | Any | None) -> str:

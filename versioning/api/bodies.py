@@ -14,7 +14,7 @@ from versioning.domain import fields
 from versioning.domain.config import raise_for_faults
 from versioning.domain.errors import Invalid
 from versioning.domain.fields import UNCHANGED, JsonObject, NotBlank, ResourceId, Shape
-from versioning.editor.saving import MAX_MESSAGE
+from versioning.editor.inputs import MAX_MESSAGE
 
 # How a member of the record is called by the verbs of the editor.
 RECORD_MEMBERS = {

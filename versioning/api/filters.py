@@ -21,8 +21,8 @@ from versioning.domain.errors import Invalid, Issue
 from versioning.domain.registry import Registry
 from versioning.models import Agent, Favorite, PromptBlock, VersionedResource, Visibility
 from versioning.models.agents import is_visible
+from versioning.models.querysets import within
 from versioning.models.search import MAX_LENGTH, matching, occurs
-from versioning.models.versioned import within
 
 _METADATA_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 MAX_METADATA_KEYS = 100

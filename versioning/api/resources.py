@@ -70,7 +70,7 @@ class ResourceViewSet(EditorViewSet):
         page = Page.read(request.query_params, size=100, fields=RECORD_ORDERS, then="id")
         rows = filtered.chosen
         self.made_of(self.collection.basis_of_list(rows.order_by(*page.order), page.slice))
-        beside = [found for found in self.collection.beside(by=self.caller) if filtered.keeps(found)]
+        beside = [found for found in self.collection.unstored(by=self.caller) if filtered.keeps(found)]
         return Response(page.answer(self.kind.list_key, rows, self._records, beside=beside))
 
     def create(self, request: Request) -> Response:

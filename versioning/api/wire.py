@@ -14,7 +14,8 @@ from versioning.domain.registry import Registry
 from versioning.domain.resolved_agent import Notice, ResolvedAgent
 from versioning.domain.selectors import Status
 from versioning.domain.snapshots import Snapshot, title_of
-from versioning.editor.reading import Difference, Label
+from versioning.editor.labelling import Label
+from versioning.editor.reading import Difference
 from versioning.models import Agent, Favorited, VersionedResource
 from versioning.serving.dependents import Dependents
 from versioning.serving.resolution import Resolved

@@ -19,7 +19,7 @@ from django.utils import timezone
 from versioning.domain import ids
 from versioning.domain.access import APPLICATION, Caller, Right, Role
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
-from versioning.editor.reading import Who, caller_of
+from versioning.editor.resources import Who, caller_of
 from versioning.models import Action, ApiKey, AuditEntry, Invitation, Membership, Workspace
 from versioning.models.accounts import account
 
