@@ -70,6 +70,7 @@ class Collection(Resources[R]):
     delete_version = deleting.delete_version
     prune = deleting.prune
 
+    basis = dependencies.basis
     basis_of_record = dependencies.basis_of_record
     basis_of_list = dependencies.basis_of_list
     basis_of_versions = dependencies.basis_of_versions
