@@ -1,7 +1,5 @@
 """The application's configuration."""
 
-from importlib import import_module
-
 from django.apps import AppConfig
 from django.contrib.admin.apps import SimpleAdminConfig
 
@@ -13,15 +11,10 @@ class StudioConfig(AppConfig):
 
 
 class StudioAdminConfig(SimpleAdminConfig):
-    """Django's admin, with the studio in place of the site that it brings.
+    """Django's admin, with the studio in place of its site.
 
-    No other application registers its models here: what they bring are pages that ask nobody
-    for the rights of a workspace, and scripts that the studio does not run.
+    `autodiscover` stays off and nothing is registered: the pages that other applications bring check no
+    rights of a workspace, and run scripts that the studio's policy forbids.
     """
 
     default_site = "studio.site.StudioSite"
-
-    def ready(self) -> None:
-        """Mount the pages."""
-        super().ready()
-        import_module("studio.admin")

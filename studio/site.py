@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from django.contrib.auth.views import PasswordChangeView
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, URLResolver, path, re_path, reverse
+from django.urls import URLPattern, URLResolver, reverse
 from unfold.sites import UnfoldAdminSite
 
-from studio.callers import caller_of, may_enter
-from studio.faults import fault_page
+from studio.accounts.attempts import remember_browser
+from studio.accounts.forms import ChangePasswordForm, SignInForm, say_how_long_to_wait
+from studio.auth import caller_of, may_enter
+from studio.error_pages import fault_page
 from studio.kinds import KINDS
-from studio.signing_in import ChangePasswordForm, SignInForm, remember_browser, say_how_long_to_wait
-
-_KEPT_PAGES: Final = ("index", "login", "password_change", "password_change_done")
-"""Of the pages that the admin brings for the site as a whole, those that the studio uses."""
 
 
 class StudioSite(UnfoldAdminSite):
@@ -25,21 +23,16 @@ class StudioSite(UnfoldAdminSite):
 
     enable_nav_sidebar = False
     login_form = SignInForm
-    final_catch_all_view = False  # the studio has its own, behind every other address
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
-        """Return the addresses of the studio's pages.
+        """Return the addresses of the studio, and none of those that the admin brings.
 
-        Whatever else the admin brings (shortcuts by content type, completion, a search over models) asks
-        nobody for the rights of a workspace, so it has no address here.
+        The admin's own pages (shortcuts by content type, completion, a search over models) check no rights
+        of a workspace.
         """
-        found = super().get_urls()
-        return [
-            *(one for one in found if isinstance(one, URLResolver) or one.name in _KEPT_PAGES),
-            # Open to who is signed in and a member of nothing (any more).
-            path("logout/", self.logout, name="logout"),
-            re_path(r"(?P<url>.*)$", self.admin_view(self.catch_all_view)),
-        ]
+        from studio.urls import urlpatterns  # noqa: PLC0415  its pages are drawn in this site's frame
+
+        return urlpatterns
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
         """Return nothing: the navigation is the studio's own."""
@@ -82,12 +75,6 @@ class StudioSite(UnfoldAdminSite):
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         """Return what the frame of every page shows."""
         return {**super().each_context(request), "navigation": self._navigation(request)}
-
-    def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseBase:
-        """Answer with the home page."""
-        from studio.home import HomePage  # noqa: PLC0415  it is drawn in this site's frame
-
-        return HomePage.as_view()(request)
 
     def catch_all_view(self, request: HttpRequest, url: str) -> HttpResponse:
         """Answer for an address that no page has."""

@@ -8,7 +8,7 @@ from django.core.management.base import CommandError
 from tests.support.override_files import Folder
 from tests.support.people import command
 from versioning.conf import get_editor
-from versioning.editor.collection import agents_of
+from versioning.editor.collection import Agents, agents_of
 from versioning.models import AgentVersion
 
 pytestmark = pytest.mark.django_db

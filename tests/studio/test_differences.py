@@ -8,14 +8,14 @@ from random import Random
 from typing import Any
 
 import pytest
+from editor_client.shared import canonical
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studio.alignment import common_runs
-from studio.differences import Change, Fate, Row, Section, changes, rows, sections, spans
-from studio.room import Room
+from studio.diff.alignment import common_runs
+from studio.diff.text import Change, Fate, Row, Section, changes, rows, sections, spans
+from studio.limits import Room
 from tests.support.configurations import json_values, texts, unhurried
-from versioning.domain import canonical
 
 few_words = st.lists(st.sampled_from(["be", "kind", " ", "\n", ".", "你", "ß"]), max_size=40).map("".join)
 prose = few_words | texts

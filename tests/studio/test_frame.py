@@ -2,45 +2,43 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from studio.pages_of_resources import RESOURCE_PAGES
-from studio.pages_of_workspaces import WORKSPACE_PAGES
 from tests.conftest import Cast
-from tests.support.api import AGENTS, Kind
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.calls import make_history
 from tests.support.people import give_role, person
-from tests.support.window import KINDS, Window, page_of
+from tests.support.window import Window, page_of, studio_routes
 from versioning.models import Membership
 
 PASSWORD = "a long enough password"
 POLICY = "script-src 'self'"
 
 
+IN_ADDRESSES = {"resource": "writer", "version": "x", "workspace": "acme", "member": "vera", "prefix": "ek_x"}
+"""What stands for the variables of an address; it need not exist."""
+OPEN = ("/studio/login/", "/studio/logout/", "/studio/versioning/workspace/welcome/")
+"""The pages that strangers may see."""
+
+
 def every_address() -> Iterator[str]:
-    """Yield an address of every page that there is, of things that need not exist."""
-    yield "/studio/"
-    yield "/studio/password_change/"
-    for kind in KINDS.values():
-        yield kind.address("changelist")
-        yield kind.address("add")
-        for page in RESOURCE_PAGES:
-            rest = ["x"] if "<str:version>" in page.path else []
-            yield kind.address(page.name, "writer", *rest)
-    for page in WORKSPACE_PAGES:
-        path = page.path.replace("<str:workspace>", "acme").replace("<int:key>", "1")
-        yield f"/studio/versioning/workspace/{path}"
+    """Yield an address of every page that takes a sign-in."""
+    for route in studio_routes():
+        if not route.startswith(OPEN) and not route.endswith("/try/run/"):
+            yield re.sub(r"<str:(\w+)>", lambda found: IN_ADDRESSES[found[1]], route)
 
 
-ADDRESSES = sorted(address for address in every_address() if "<" not in address)
+ADDRESSES = sorted(set(every_address()))
 
 
 def test_there_are_pages_to_look_at() -> None:
-    assert len(ADDRESSES) > 2 * len(RESOURCE_PAGES) and page_of(AGENTS, "history") in ADDRESSES
+    assert len(ADDRESSES) > 50
+    assert {"/studio/", page_of(AGENTS, "history"), page_of(PROMPT_BLOCKS, "change")} <= set(ADDRESSES)
 
 
 @pytest.mark.parametrize("address", ADDRESSES)

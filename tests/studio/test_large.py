@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from studio.alignment import common_runs
-from studio.room import Room
+from studio.diff.alignment import common_runs
+from studio.limits import Room
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.forms import Person

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from studio.timeline import Timeline, previous_of
+from studio.history.timeline import Timeline, previous_of
 from tests.conftest import Cast
 from tests.support.api import AGENTS
 from versioning.domain.snapshots import VersionPointers, title_of

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.test import Client
+from django.urls import URLResolver
 
 from studio.kinds import AGENT, PROMPT_BLOCK, StudioKind
+from studio.urls import urlpatterns
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 
 KINDS: dict[Kind, StudioKind] = {AGENTS: AGENT, PROMPT_BLOCKS: PROMPT_BLOCK}
@@ -77,6 +80,16 @@ class Window:
         seen = self.get(KINDS[kind].address("changelist"), **query)
         assert seen.status == 200
         return seen.rows
+
+
+def studio_routes(patterns: Any = None, prefix: str = "/studio/") -> Iterator[str]:
+    """Yield every address of the studio, with placeholders."""
+    for pattern in urlpatterns if patterns is None else patterns:
+        place = f"{prefix}{pattern.pattern}"
+        if isinstance(pattern, URLResolver):
+            yield from studio_routes(pattern.url_patterns, place)
+        elif "(?P" not in place:
+            yield place
 
 
 def page_of(kind: Kind, page: str, resource_id: str = "writer", *rest: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from django.conf import settings
+from editor_client.shared import ids
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -14,8 +15,8 @@ from versioning.api.base import EditorViewSet, Parameters, expected_tags, record
 from versioning.api.filters import ResourceFilter
 from versioning.api.paging import Page
 from versioning.conf import get_editor
-from versioning.domain import ids
 from versioning.domain.fields import Shape
+from versioning.domain.kinds import ResourceKind
 from versioning.domain.selectors import Status
 from versioning.editor import Collection
 from versioning.models import Favorited, VersionedResource
@@ -28,7 +29,7 @@ VERSION_ORDERS = {"versionNumber": "number", "createdAt": "created_at"}
 class ResourceViewSet(EditorViewSet):
     """Everything that can be done with a resource; a subclass says with which kind."""
 
-    kind: ClassVar[wire.Kind]
+    kind: ClassVar[ResourceKind]
     filters: ClassVar[type[ResourceFilter]]
     created = frozenset({"create", "clone", "add_version", "restore"})
     guarded = frozenset(
@@ -57,8 +58,7 @@ class ResourceViewSet(EditorViewSet):
     @property
     def collection(self) -> Collection[Any]:
         """The agents, or the prompt blocks, of this installation."""
-        collection: Collection[Any] = getattr(get_editor(), self.kind.namespace)
-        return collection
+        return get_editor().collection(self.kind)
 
     # Records
 
@@ -271,4 +271,4 @@ class ResourceViewSet(EditorViewSet):
         return tagged(self.request, data, status=201, headers=headers)
 
     def _address(self, resource: VersionedResource) -> str:
-        return f"/{settings.EDITOR_API_PREFIX}/stored/{self.kind.segment}/{ids.encode(resource.pk)}"
+        return f"/{settings.EDITOR_API_PREFIX}/stored/{self.kind.path}/{ids.encode(resource.pk)}"

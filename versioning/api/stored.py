@@ -13,6 +13,7 @@ from versioning.api.filters import AgentFilter, PromptBlockFilter
 from versioning.api.resources import RECORD_ORDERS, ResourceViewSet
 from versioning.conf import get_editor
 from versioning.domain.fields import Shape
+from versioning.domain.kinds import AGENT, PROMPT_BLOCK
 from versioning.models import Agent, Favorited
 
 COMMON_BODIES: Mapping[str, type[Shape]] = {
@@ -36,7 +37,7 @@ class AgentViewSet(ResourceViewSet):
     """Stored agents."""
 
     subject = "stored agent"
-    kind = wire.AGENTS
+    kind = AGENT
     filters = AgentFilter
     query = {
         **ResourceViewSet.query,
@@ -101,7 +102,7 @@ class PromptBlockViewSet(ResourceViewSet):
     """Prompt blocks."""
 
     subject = "prompt block"
-    kind = wire.PROMPT_BLOCKS
+    kind = PROMPT_BLOCK
     filters = PromptBlockFilter
     query = {
         **ResourceViewSet.query,

@@ -3,55 +3,25 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass
 from typing import Any
 
-from versioning.domain import canonical, ids
+from editor_client.shared import canonical, ids
+from editor_client.shared.instructions import BlockReport
+
 from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config
-from versioning.domain.instructions import BlockReport
+from versioning.domain.kinds import ResourceKind
 from versioning.domain.registry import Registry
 from versioning.domain.resolved_agent import Notice, ResolvedAgent
 from versioning.domain.selectors import Status
 from versioning.domain.snapshots import Snapshot, title_of
 from versioning.editor.labelling import Label
 from versioning.editor.reading import Difference
-from versioning.models import Agent, Favorited, VersionedResource
+from versioning.models import Favorited, VersionedResource
 from versioning.serving.dependents import Dependents
 from versioning.serving.resolution import Resolved
 
 Wire = dict[str, Any]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Kind:
-    """How one kind of resource is called on the wire."""
-
-    singular: str
-    segment: str
-    list_key: str
-    id_key: str
-    folder: str
-    namespace: str
-    """The editor's name for the collection."""
-
-
-AGENTS = Kind(
-    singular="agent",
-    segment="agents",
-    list_key="agents",
-    id_key="agentId",
-    folder="agents",
-    namespace="agent",
-)
-PROMPT_BLOCKS = Kind(
-    singular="prompt block",
-    segment="prompt-blocks",
-    list_key="promptBlocks",
-    id_key="blockId",
-    folder="prompt-blocks",
-    namespace="prompt",
-)
 
 
 def time(moment: datetime.datetime) -> str:
@@ -87,7 +57,8 @@ def record(
     }
     if favorited is not None:
         answer |= {"isFavorited": favorited.by_caller, "favoriteCount": favorited.count}
-    return {**answer, "visibility": resource.visibility_by(code)} if isinstance(resource, Agent) else answer
+    visibility = resource.visibility_by(code)
+    return answer if visibility is None else {**answer, "visibility": visibility}
 
 
 def favorite(found: Favorited) -> Wire:
@@ -115,7 +86,7 @@ def activated(resolved: Resolved[Any]) -> Wire:
     }
 
 
-def version(kind: Kind, resource: VersionedResource, row: Snapshot, labels: list[str]) -> Wire:
+def version(kind: ResourceKind, resource: VersionedResource, row: Snapshot, labels: list[str]) -> Wire:
     """Return a version with its configuration at top level."""
     return {
         "id": row.version_id,
@@ -166,11 +137,11 @@ def dependents(found: Dependents) -> Wire:
     }
 
 
-def export(kind: Kind, resource_id: str, config: Config) -> Wire:
+def export(kind: ResourceKind, resource_id: str, config: Config) -> Wire:
     """Return a configuration as the file that would hold it."""
     return {
         kind.id_key: resource_id,
-        "fileName": f"{kind.folder}/{ids.encode(resource_id)}.json",
+        "fileName": f"{kind.path}/{ids.encode(resource_id)}.json",
         "content": canonical.file_text(config),
         "config": config,
     }

@@ -24,9 +24,10 @@ from uuid import UUID
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connections
+from editor_client.shared.evaluation import Evaluation
 
 from versioning.domain.bounded_cache import BoundedCache
-from versioning.domain.evaluation import Evaluation
+from versioning.domain.kinds import ResourceKind
 from versioning.domain.overrides import CodeAgent
 from versioning.domain.registry import Registry
 from versioning.domain.resolved_agent import ResolvedAgent
@@ -83,6 +84,11 @@ class Editor:
         self.workspace = Workspaces()
         self.invitation = Invitations(self.workspace)
         self.kept: BoundedCache[Hashable, Any] = BoundedCache(settings.EDITOR_KEPT_BYTES)
+
+    def collection(self, kind: ResourceKind) -> Collection[Any]:
+        """Return the verbs of this kind."""
+        found: Collection[Any] = getattr(self, kind.namespace)
+        return found
 
     # What the runtime asks of an editor: `versioning.runtime.store.AgentStore`
 

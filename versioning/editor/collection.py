@@ -39,8 +39,6 @@ class Collection(Resources[R]):
 
     list = reading.list_readable
     unstored = reading.unstored
-    list_stored = reading.list_stored
-    list_defined = reading.list_defined
     find = reading.find
     get = reading.get
     versions = reading.versions

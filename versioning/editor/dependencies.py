@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 from django.core.exceptions import EmptyResultSet
 from django.db.models import QuerySet
+from editor_client.shared import ids
+from editor_client.shared.instructions import referenced_blocks
 
-from versioning.domain import ids
-from versioning.domain.instructions import referenced_blocks
 from versioning.domain.overrides import code_config
 from versioning.domain.selectors import PUBLISHED, Selector
 from versioning.editor.resources import Resources

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from editor_client.shared import canonical, ids
 from pydantic.alias_generators import to_camel
 
-from versioning.domain import canonical, ids
 from versioning.domain.errors import Invalid
 
 Fields = Mapping[str, Any]

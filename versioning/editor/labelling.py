@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from django.utils import timezone
+from editor_client.shared import ids
 
-from versioning.domain import ids
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Invalid, NotFound
 from versioning.domain.snapshots import Snapshot

@@ -43,14 +43,6 @@ class History(Generic[R]):
     """Those that Git holds, newest first."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Defined(Generic[R]):
-    """An agent that code defines, and its override, if there is one that the caller may read."""
-
-    agent: CodeAgent
-    override: R | None
-
-
 def list_readable(resources: Resources[R], *, by: Who = APPLICATION) -> VersionedQuerySet[R]:
     """Return the resources that the caller may read with the versions they point at, newest first.
 
@@ -64,29 +56,6 @@ def list_readable(resources: Resources[R], *, by: Who = APPLICATION) -> Versione
 def unstored(resources: Resources[R], *, by: Who = APPLICATION) -> Sequence[R]:
     """Return the resources that the caller may read and that `list` cannot: no row decides of them."""
     return resources.backend.unstored(caller_of(by))
-
-
-def list_stored(resources: Resources[R], *, by: Who = APPLICATION) -> VersionedQuerySet[R]:
-    """Return the resources that the caller may read and that no code defines, newest first."""
-    readable = list_readable(resources, by=by)
-    if not resources.kind.in_code:
-        return readable
-    return readable.exclude(pk__in=resources.code.agents, workspace_id=resources.code.workspace_id)
-
-
-def list_defined(resources: Resources[R], *, by: Who = APPLICATION) -> list[Defined[R]]:
-    """Return what code defines of this kind and the caller may read, by id; a query or two."""
-    by = caller_of(by)
-    agents = resources.ownership.readable_by(by)
-    if not agents:
-        return []
-    rows = list_readable(resources, by=by).filter(
-        pk__in=agents, workspace_id=resources.ownership.workspace_id
-    )
-    overrides = {one.pk: one for one in (*rows, *resources.backend.unstored(by))}
-    return [
-        Defined(agent=agent, override=overrides.get(agent_id)) for agent_id, agent in sorted(agents.items())
-    ]
 
 
 def find(resources: Resources[R], resource_id: str, *, by: Who = APPLICATION) -> R:

@@ -10,9 +10,9 @@ from collections.abc import Collection
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from editor_client.shared import canonical
 from pydantic.alias_generators import to_camel
 
-from versioning.domain import canonical
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.config import Config
 from versioning.domain.errors import IdTaken, Invalid

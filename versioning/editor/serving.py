@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
+from editor_client.shared.evaluation import Evaluation
+
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.errors import NotFound
-from versioning.domain.evaluation import Evaluation
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.domain.selectors import DRAFT, PUBLISHED, Selector, Status

@@ -18,8 +18,8 @@ from uuid import UUID, uuid4
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
+from editor_client.shared import canonical
 
-from versioning.domain import canonical
 from versioning.domain.config import Config, searchable_text
 from versioning.domain.kinds import ResourceKind
 from versioning.domain.registry import Registry

@@ -7,13 +7,14 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from editor_client.shared.conditions import choose, holds
+from editor_client.shared.evaluation import Evaluation
+from editor_client.shared.instructions import BlockReport, assemble, referenced_blocks
+
 from versioning.domain.access import Caller, Right
-from versioning.domain.conditions import choose, holds
 from versioning.domain.config import Config
 from versioning.domain.context_schema import SCHEMA_FIELD, UnusableSchema, refusals
 from versioning.domain.errors import Invalid, NoInstructions
-from versioning.domain.evaluation import Evaluation
-from versioning.domain.instructions import BlockReport, assemble, referenced_blocks
 from versioning.domain.resolved_agent import CONTEXT_INVALID, Notice, ResolvedAgent
 from versioning.serving.blocks import Texts, find_blocks, shown_texts
 from versioning.serving.candidates import Candidate

@@ -8,9 +8,10 @@ from itertools import islice
 from typing import Final
 from uuid import UUID
 
+from editor_client.shared.evaluation import Evaluation
+from editor_client.shared.instructions import BlockText
+
 from versioning.domain.access import Caller, Right
-from versioning.domain.evaluation import Evaluation
-from versioning.domain.instructions import BlockText
 from versioning.domain.snapshots import Snapshot
 from versioning.models import BlockReference, PromptBlock, PromptBlockVersion
 from versioning.serving import choice

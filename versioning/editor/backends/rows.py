@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Generic, TypeVar, cast
 
 from django.db import transaction
+from editor_client.shared import ids
 
-from versioning.domain import ids
 from versioning.domain.access import Caller
 from versioning.domain.errors import NotFound
 from versioning.domain.overrides import CodeAgent

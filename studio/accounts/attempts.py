@@ -1,0 +1,88 @@
+"""What an attempt to sign in is counted for, so that wrong passwords cannot be tried without end.
+
+Wrong passwords count for the account and for the address that they come from. A browser in which somebody
+has signed in to the account before is counted for itself instead: otherwise anybody who knows a user name
+could lock its owner out with wrong passwords.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+from typing import Final
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core import signing
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+
+from versioning.models.sign_in_attempts import subject
+
+BROWSER_COOKIE: Final = "editor_browser"
+_SALT: Final = "studio.signing_in"  # never changed: cookies that browsers have would be void
+_COOKIE_AGE: Final = 180 * 24 * 60 * 60
+_IPV6_NETWORK: Final = 64  # bits; what one customer of a provider has at the least
+
+
+def remember_browser(request: HttpRequest, response: HttpResponse) -> None:
+    """Let the browser show, the next time, that this account has been signed in to in it before."""
+    response.set_cookie(
+        BROWSER_COOKIE,
+        signing.dumps([_account_subject(request.user.get_username()), secrets.token_hex(8)], salt=_SALT),
+        max_age=_COOKIE_AGE,
+        path=reverse("admin:login"),
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+
+
+def client_address(request: HttpRequest) -> str | None:
+    """Return the address that a request comes from, of IPv6 the network; None where it cannot be known.
+
+    What a caller can write into a header is believed only where `EDITOR_CLIENT_ADDRESS_HEADER` names it,
+    and of several addresses the last one, which the proxy itself has added. Behind a proxy that names no
+    address everybody would have the proxy's own, so then nobody has any.
+    """
+    header = settings.EDITOR_CLIENT_ADDRESS_HEADER
+    if header:
+        text = request.headers.get(header, "").rpartition(",")[2].strip()
+    elif settings.EDITOR_HTTPS:
+        return None
+    else:
+        text = request.META.get("REMOTE_ADDR", "")
+    try:
+        address = ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    if isinstance(address, ipaddress.IPv6Address):
+        if address.ipv4_mapped is None:
+            return str(ipaddress.ip_network((address, _IPV6_NETWORK), strict=False))
+        address = address.ipv4_mapped
+    return str(address)
+
+
+def subjects_of(request: HttpRequest, name: str) -> list[str]:
+    """Return what an attempt counts for; the first is forgotten when the password is right."""
+    own = _account_subject(name)
+    browser = _known_browser(request, own)
+    if browser is not None:
+        return [browser]
+    address = client_address(request)
+    return [own, subject("address", address)] if address else [own]
+
+
+def _known_browser(request: HttpRequest, account_subject: str) -> str | None:
+    """Return what is counted for the browser, if the account has been signed in to in it before."""
+    try:
+        known, browser = signing.loads(
+            request.COOKIES.get(BROWSER_COOKIE, ""), salt=_SALT, max_age=_COOKIE_AGE
+        )
+    except (signing.BadSignature, ValueError, TypeError):
+        return None
+    return subject("browser", f"{known} {browser}") if known == account_subject else None
+
+
+def _account_subject(name: str) -> str:
+    return subject("account", User.normalize_username(name))

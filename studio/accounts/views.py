@@ -1,0 +1,134 @@
+"""What an invited person sees: the link leads to a page that offers the role, and asks for a yes."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django.contrib.auth import authenticate, login
+from django.contrib.auth.forms import SetPasswordForm
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.decorators import method_decorator
+from django.utils.http import urlencode
+from django.views import View
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+
+from studio.error_pages import framed
+from versioning.conf import get_editor
+from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
+from versioning.editor import Invitations
+from versioning.models import Invitation
+from versioning.models.accounts import account
+from versioning.models.keys import digest_of
+
+OPENED: Final = "studio.invitation"
+"""Where the session keeps the digest of the link that was opened last."""
+_TEMPLATE: Final = "studio/accounts/invited.html"
+
+
+@never_cache
+def open_link(request: HttpRequest, token: str) -> HttpResponse:
+    """Take the secret out of the address: the session keeps its digest, and no page stands at the link.
+
+    So it is in no `Referer`, and in the history of the browser once only.
+    """
+    digest = digest_of(token.rstrip("/"))
+    try:
+        _invitations().find(digest)
+    except NotFound:
+        request.session.pop(OPENED, None)
+    else:
+        request.session[OPENED] = digest
+    return HttpResponseRedirect(reverse("admin:versioning_workspace_accept"))
+
+
+def is_invited(request: HttpRequest, user: User) -> bool:
+    """Say whether an invitation of this user was opened in this browser and can be accepted."""
+    try:
+        return _invitations().find(request.session.get(OPENED, "")).username == user.get_username()
+    except NotFound:
+        return False
+
+
+@method_decorator([never_cache, sensitive_post_parameters()], name="dispatch")
+class AcceptPage(View):
+    """Asks for a yes: of whoever is signed in with the invited account, or with a new password."""
+
+    http_method_names = ("get", "post")
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Show what is offered, and what it takes to accept it."""
+        try:
+            invitation = self._opened()
+        except NotFound:
+            return self._too_late()
+        return self._show(invitation)
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Accept; what is in the way is said on the page."""
+        try:
+            invitation = self._opened()
+            if request.POST.get("invitation") != str(invitation.pk):
+                # Another link was opened in this browser meanwhile: nobody accepts what was not on the page.
+                return self._show(invitation, status=409)
+            if request.user.is_authenticated:
+                return self._accept(invitation, request.user)
+            return self._make_account(invitation)
+        except NotFound:
+            return self._too_late()
+
+    def _accept(self, invitation: Invitation, user: User) -> HttpResponse:
+        try:
+            _invitations().accept(invitation.digest, by=user)
+        except Forbidden:
+            return self._show(invitation, status=403)
+        return self._done()
+
+    def _make_account(self, invitation: Invitation) -> HttpResponse:
+        form = SetPasswordForm(User(username=invitation.username), self.request.POST)
+        if account(invitation.username) is not None or not form.is_valid():
+            return self._show(invitation, form, status=400)
+        password = form.cleaned_data["new_password1"]
+        try:
+            _invitations().accept_with_new_account(invitation.digest, password)
+        except (IdTaken, Invalid) as fault:
+            form.add_error(None, fault.message)
+            return self._show(invitation, form, status=409)
+        user = authenticate(self.request, username=invitation.username, password=password)
+        if user is not None:
+            login(self.request, user)
+        return self._done()
+
+    def _done(self) -> HttpResponse:
+        self.request.session.pop(OPENED, None)
+        return HttpResponseRedirect(reverse("admin:index"))
+
+    def _opened(self) -> Invitation:
+        return _invitations().find(self.request.session.get(OPENED, ""))
+
+    def _show(
+        self, invitation: Invitation, form: SetPasswordForm[User] | None = None, *, status: int = 200
+    ) -> HttpResponse:
+        here = reverse("admin:versioning_workspace_accept")
+        signed_in = self.request.user.get_username() if self.request.user.is_authenticated else ""
+        return self._page(
+            f"Welcome, {invitation.username}",
+            status=status,
+            invitation=invitation,
+            has_account=account(invitation.username) is not None,
+            signed_in=signed_in,
+            form=form or SetPasswordForm(User(username=invitation.username)),
+            sign_in_address=f"{reverse('admin:login')}?{urlencode({'next': here})}",
+        )
+
+    def _too_late(self) -> HttpResponse:
+        return self._page("Too late", status=404)
+
+    def _page(self, title: str, *, status: int, **context: Any) -> HttpResponse:
+        return framed(self.request, _TEMPLATE, title=title, status=status, **context)
+
+
+def _invitations() -> Invitations:
+    return get_editor().invitation

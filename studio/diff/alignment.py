@@ -1,0 +1,202 @@
+"""Which items two sequences have in common, in order. Pure.
+
+Items, or short series of items, that occur once in either are taken as anchors first ("patience"),
+which finds what people would find and costs next to nothing; what is left between them goes to Myers'
+greedy search for the shortest edit. That search is cut off after `MOST_EDITS`, and all the work together
+when there is no more room for it: what is so different is shown as replaced altogether.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from studio.limits import Room
+
+MOST_EDITS: Final = 200
+SERIES: Final = (1, 3, 8)
+"""How many items in a row may make an anchor; where words repeat, it takes several to be unique."""
+SMALL: Final = 100
+"""Of how many items the shortest edit is found at once, without longer series as anchors."""
+
+
+class Run(NamedTuple):
+    """Items that are the same: `length` of them, from these two positions on."""
+
+    before: int
+    after: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Region:
+    """A part of each sequence that is still to be aligned."""
+
+    before: int
+    before_end: int
+    after: int
+    after_end: int
+
+    @property
+    def size(self) -> int:
+        return self.before_end - self.before + self.after_end - self.after
+
+    @property
+    def empty(self) -> bool:
+        return self.before == self.before_end or self.after == self.after_end
+
+
+def common_runs(before: Sequence[str], after: Sequence[str], room: Room) -> list[Run]:
+    """Return the runs of items that both sequences keep, in order and without overlap.
+
+    The work is taken from the room; where there is none left, only what both begin and end with is found.
+    """
+    runs: list[Run] = []
+    pending = [_Region(0, len(before), 0, len(after))]
+    while pending:
+        region = _without_common_ends(before, after, pending.pop(), runs)
+        if region.empty:
+            continue
+        anchors = _anchors(before, after, region, room)
+        if anchors:
+            runs.extend(Run(i, j, 1) for i, j in anchors)
+            pending.extend(_between(anchors, region))
+        else:
+            runs.extend(Run(i, j, 1) for i, j in _shortest_edit(before, after, region, room))
+    return _joined(sorted(runs))
+
+
+def _without_common_ends(
+    before: Sequence[str], after: Sequence[str], region: _Region, runs: list[Run]
+) -> _Region:
+    """Return the region without what its two parts begin and end with, which is added to the runs."""
+    i, i_end, j, j_end = region.before, region.before_end, region.after, region.after_end
+    while i < i_end and j < j_end and before[i] == after[j]:
+        i, j = i + 1, j + 1
+    while i < i_end and j < j_end and before[i_end - 1] == after[j_end - 1]:
+        i_end, j_end = i_end - 1, j_end - 1
+    runs.append(Run(region.before, region.after, i - region.before))
+    runs.append(Run(i_end, j_end, region.before_end - i_end))
+    return _Region(i, i_end, j, j_end)
+
+
+def _anchors(
+    before: Sequence[str], after: Sequence[str], region: _Region, room: Room
+) -> list[tuple[int, int]]:
+    """Return the longest sequence of places at which the same occurs once in either part."""
+    if not room.works(region.size):
+        return []
+    old = before[region.before : region.before_end]
+    new = after[region.after : region.after_end]
+    if set(old).isdisjoint(new):
+        return []
+    for length in SERIES if len(old) > SMALL or len(new) > SMALL else SERIES[:1]:
+        if not room.works(region.size):
+            return []
+        old_places, new_places = _once(old, length), _once(new, length)
+        found = _longest_rising(
+            [(place, new_places[series]) for series, place in old_places.items() if series in new_places]
+        )
+        if found:
+            return [(region.before + i, region.after + j) for i, j in found]
+    return []
+
+
+def _once(items: Sequence[str], length: int) -> dict[tuple[str, ...], int]:
+    """Return where each series of this length begins that occurs once, in order."""
+    series = list(zip(*(items[start:] for start in range(length)), strict=False))
+    counts = Counter(series)
+    return {one: place for place, one in enumerate(series) if counts[one] == 1}
+
+
+def _longest_rising(candidates: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the longest part of the pairs, sorted by the first, in which the second rises too."""
+    tails: list[int] = []
+    ends: list[int] = []
+    previous: list[int] = []
+    for index, (_, place) in enumerate(candidates):
+        length = bisect_left(tails, place)
+        tails[length : length + 1] = [place]
+        ends[length : length + 1] = [index]
+        previous.append(ends[length - 1] if length else -1)
+    rising = []
+    index = ends[-1] if ends else -1
+    while index >= 0:
+        rising.append(candidates[index])
+        index = previous[index]
+    return rising[::-1]
+
+
+def _between(anchors: list[tuple[int, int]], region: _Region) -> list[_Region]:
+    starts = [(region.before, region.after), *((i + 1, j + 1) for i, j in anchors)]
+    ends = [*anchors, (region.before_end, region.after_end)]
+    return [_Region(i, i_end, j, j_end) for (i, j), (i_end, j_end) in zip(starts, ends, strict=True)]
+
+
+def _shortest_edit(
+    before: Sequence[str], after: Sequence[str], region: _Region, room: Room
+) -> list[tuple[int, int]]:
+    """Return the pairs that the shortest edit keeps; none when it takes more than `MOST_EDITS`."""
+    if not room.works(region.size):
+        return []
+    old = before[region.before : region.before_end]
+    new = after[region.after : region.after_end]
+    if set(old).isdisjoint(new):
+        return []
+    furthest = {1: 0}
+    trail: list[dict[int, int]] = []
+    for edits in range(min(len(old) + len(new), MOST_EDITS) + 1):
+        trail.append(furthest.copy())
+        for diagonal in range(-edits, edits + 1, 2):
+            x = _start_on(diagonal, edits, furthest)
+            y = x - diagonal
+            start = x
+            while x < len(old) and y < len(new) and old[x] == new[y]:
+                x, y = x + 1, y + 1
+            if not room.works(x - start + 1):
+                return []
+            furthest[diagonal] = x
+            if x >= len(old) and y >= len(new):
+                kept = _walked_back(trail, x, y)
+                return [(region.before + i, region.after + j) for i, j in kept]
+    return []
+
+
+def _start_on(diagonal: int, edits: int, furthest: dict[int, int]) -> int:
+    """Return where one more edit lands on a diagonal: below an insertion, or right of a removal."""
+    if _is_insertion(diagonal, edits, furthest):
+        return furthest[diagonal + 1]
+    return furthest[diagonal - 1] + 1
+
+
+def _is_insertion(diagonal: int, edits: int, furthest: dict[int, int]) -> bool:
+    return diagonal == -edits or (diagonal != edits and furthest[diagonal - 1] < furthest[diagonal + 1])
+
+
+def _walked_back(trail: list[dict[int, int]], x: int, y: int) -> list[tuple[int, int]]:
+    kept = []
+    for edits in range(len(trail) - 1, -1, -1):
+        furthest, diagonal = trail[edits], x - y
+        came_from = diagonal + 1 if _is_insertion(diagonal, edits, furthest) else diagonal - 1
+        start_x = furthest[came_from]
+        start_y = start_x - came_from
+        while x > max(start_x, 0) and y > max(start_y, 0):
+            x, y = x - 1, y - 1
+            kept.append((x, y))
+        x, y = start_x, start_y
+    return kept
+
+
+def _joined(runs: list[Run]) -> list[Run]:
+    """Return the runs with neighbours made one, and without the empty ones."""
+    found: list[Run] = []
+    for run in runs:
+        last = found[-1] if found else None
+        if last and (run.before, run.after) == (last.before + last.length, last.after + last.length):
+            found[-1] = Run(last.before, last.after, last.length + run.length)
+        elif run.length:
+            found.append(run)
+    return found

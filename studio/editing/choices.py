@@ -1,0 +1,77 @@
+"""What can be picked on the edit page: prompt blocks, agents, tools, names of the context."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Final
+
+from django.http import HttpRequest, JsonResponse
+
+from studio.forms.context import ContextControl
+from studio.forms.inputs import Input
+from studio.kinds import AGENT, KINDS, PROMPT_BLOCK, StudioKind
+from studio.limits import shortened
+from studio.resources.base import ResourcePage
+from studio.resources.summaries import STATES
+from versioning.conf import get_editor
+from versioning.domain.access import Caller, Right
+from versioning.editor.catalog import Suggestion, suggestions, suggestions_by_id
+
+MAX_CHOICES: Final = 20
+"""How many suggestions there are at once."""
+
+_KINDS = {kind.namespace: kind for kind in KINDS}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """Something that can be referred to by its id, in the words of the page; the script gets it as JSON."""
+
+    id: str
+    name: str
+    state: str
+    address: str
+
+    @classmethod
+    def of(cls, kind: StudioKind, found: Suggestion) -> Choice:
+        """Return a suggestion with the link to it."""
+        return cls(
+            id=found.id,
+            name=shortened(found.name),
+            state=STATES[found.state].word,
+            address=kind.address("change", found.id),
+        )
+
+
+class ChoicesPage(ResourcePage):
+    """Suggestions while somebody types: `?of=prompt&q=tone`, as JSON."""
+
+    def get(self, request: HttpRequest, resource: str) -> JsonResponse:
+        """Return what the caller may read and that has the text in its id or its name."""
+        self.require(Right.SAVE)
+        kind = _KINDS.get(request.GET.get("of", ""), PROMPT_BLOCK)
+        text = request.GET.get("q", "").replace("\x00", "").strip()
+        found = suggestions(kind.catalog(self.caller), text, MAX_CHOICES)
+        return JsonResponse({"choices": [asdict(Choice.of(kind, one)) for one in found]})
+
+
+def referred_to(controls: Input, caller: Caller) -> dict[str, dict[str, Choice]]:
+    """Return, by kind and id, what the form refers to, without what the caller may not read."""
+    blocks = {row["id"].as_line for row in controls["instructions"]["blocks"].rows}
+    agents = {row["key"].as_line for row in controls["agents"]["offered"].rows}
+    return {
+        kind.namespace: {
+            id_: Choice.of(kind, found)
+            for id_, found in suggestions_by_id(kind.catalog(caller), wanted).items()
+        }
+        for kind, wanted in ((PROMPT_BLOCK, blocks), (AGENT, agents))
+    }
+
+
+def known_names(resource_id: str, controls: Iterable[ContextControl]) -> Mapping[str, list[str]]:
+    """Return the tools that the agent can use by name, and the names that its context has."""
+    return {
+        "tools": sorted(get_editor().code.tools_of(resource_id)),
+        "context": [control.path for control in controls],
+    }

@@ -1,0 +1,55 @@
+"""A field of the edit page written in another way: as one text, as blocks, in fields, as JSON."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+
+from studio.editing.choices import referred_to
+from studio.editing.forms import EditForm
+from studio.editing.views import Editable, controls_of
+from studio.forms.modes import MODES, rewritten, typed_value
+from studio.forms.words import OPERANDS, OPERATORS
+from versioning.domain.access import Right
+from versioning.domain.errors import Invalid, Issue, NotFound
+from versioning.domain.overrides import code_config
+
+
+class ConvertPage(Editable):
+    """The controls of a field in another mode, holding what was typed into it; a part of a page."""
+
+    def post(self, request: HttpRequest, resource: str) -> HttpResponse:
+        """Return the field, or a sentence on why it cannot be written in that way; nothing is saved."""
+        self.require(Right.SAVE)
+        name, before, mode = (request.GET.get(part, "") for part in ("field", "from", "to"))
+        controls = controls_of(request.POST)
+        form = EditForm.of(self.schema.names, controls, self.config, self.code_agent)
+        if mode not in MODES.get(name, ()) or name not in {view.name for view in form.first}:
+            raise NotFound
+        try:
+            value = typed_value(name, controls, before, self.schema)
+            if not before and self.code_agent is not None:
+                value = code_config(self.code_agent).get(name)
+            controls.parts[name] = rewritten(name, value, mode)
+        except Invalid as fault:
+            return HttpResponse(_sentence(mode, fault.issues), status=400, content_type="text/plain")
+        form = EditForm.of(self.schema.names, controls, self.config, self.code_agent)
+        return TemplateResponse(
+            request,
+            "studio/editing/converted.html",
+            {
+                "field": next(view for view in form.first if view.name == name),
+                "code_agent": self.code_agent,
+                "operators": OPERATORS,
+                "operands": OPERANDS,
+                "refers": referred_to(controls, self.caller),
+            },
+        )
+
+
+_WORDS = {"text": "one text", "blocks": "blocks", "controls": "fields", "json": "JSON"}
+
+
+def _sentence(mode: str, issues: list[Issue]) -> str:
+    why = "; ".join(issue.message for issue in issues)
+    return f"This cannot be written as {_WORDS[mode]}: {why}. Nothing was changed."

@@ -1,0 +1,234 @@
+"""The form of a resource: its fields with their controls, those that code keeps, and empty rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from editor_client.shared import canonical
+
+from studio.forms.fields import changes, rebased, shown, too_large
+from studio.forms.inputs import Input, Reading, Shown
+from studio.forms.rules import show_rules
+from studio.forms.values import json_text, read_json
+from studio.forms.words import IN_CODE, WITHHELD, Words, words_of
+from studio.limits import shortened
+from versioning.domain.config import Config, ConfigSchema
+from versioning.domain.errors import Invalid, Issue
+from versioning.domain.overrides import APPLIED_FIELDS, CodeAgent, changeable, code_config, not_applied
+
+_FIRST = ("name", "description", "instructions", "content", "rules", "model", "tools", "agents")
+_TEMPLATES = {
+    "name": "line",
+    "description": "line",
+    "instructions": "instructions",
+    "content": "content",
+    "rules": "when",
+    "model": "model",
+    "tools": "offered",
+    "agents": "offered",
+}
+EXCERPT = 2_000
+"""How many characters are shown of a field that cannot be edited here."""
+NEW = "NEW"
+"""What the names of the controls of an empty row begin with; the script puts the row's own in its place."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FieldView:
+    """A field on the page."""
+
+    name: str
+    words: Words
+    control: Input
+    locked: str = ""
+    """Why it cannot be changed here; empty where it can."""
+    in_code: str = ""
+    """What the code says, where code defines the agent."""
+    saved: str = ""
+    """What was saved, as text."""
+
+    @property
+    def excerpt(self) -> str:
+        """The beginning of what was saved."""
+        return shortened(self.saved, EXCERPT)
+
+    @property
+    def template(self) -> str:
+        """The template that shows its controls."""
+        return f"studio/editing/{_TEMPLATES.get(self.name, 'json')}.html"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EditForm:
+    """All fields of a resource in two parts: those that everybody edits, and the rest."""
+
+    first: Sequence[FieldView]
+    more: Sequence[FieldView]
+    locked: Sequence[FieldView] = ()
+    """What code keeps."""
+    kept: Sequence[FieldView] = ()
+    """What an override holds and never applies."""
+    large: Sequence[FieldView] = ()
+    """What the page has no room for; saving leaves it as it is."""
+
+    @property
+    def set_in_more(self) -> list[str]:
+        """What of the rest holds anything, as it is called on the page."""
+        return [view.words.title for view in self.more if view.saved]
+
+    @property
+    def has_faults_in_more(self) -> bool:
+        """Whether something in the rest must be looked at."""
+        return any(view.control.faults for view in self.more)
+
+    @classmethod
+    def of(cls, names: Sequence[str], controls: Input, config: Config, code: CodeAgent | None) -> EditForm:
+        """Return the form with these controls; `config` is what they began with."""
+        views = [_field(name, controls, config) for name in names]
+        kept = []
+        if code is not None:
+            base, free = code_config(code), changeable(code)
+            views = [
+                _field(name, controls, config, in_code=base.get(name), locked=_why_locked(name, free))
+                for name in names
+                if name in APPLIED_FIELDS or name in base
+            ]
+            kept = [_field(name, controls, config, locked=IN_CODE) for name in not_applied(config)]
+        beyond = {name for name in too_large(config, list(names)) if name not in controls}
+        large = [view for view in views if view.name in beyond and not view.locked]
+        views = [view for view in views if view not in large]
+        free_views = {view.name: view for view in views if not view.locked}
+        first = [free_views.pop(name) for name in _FIRST if name in free_views]
+        locked = [view for view in views if view.locked]
+        return cls(first=first, more=list(free_views.values()), locked=locked, kept=kept, large=large)
+
+
+def _field(name: str, controls: Input, config: Config, *, in_code: Any = None, locked: str = "") -> FieldView:
+    return FieldView(
+        name=name,
+        words=words_of(name),
+        control=controls.part(name),
+        locked=locked,
+        in_code=_as_text(in_code),
+        saved=_as_text(config.get(name)),
+    )
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json_text(value)
+
+
+def _why_locked(name: str, free: Sequence[str]) -> str:
+    if name in free:
+        return ""
+    return WITHHELD if name in APPLIED_FIELDS else IN_CODE
+
+
+def empty_rows() -> dict[str, Input]:
+    """Return what each sort of row holds before anything is typed into it."""
+    rule: Shown = {"kind": "rule", "field": "", "operator": "equals", "type": "text", "value": ""}
+    group: Shown = {"kind": "group", "operator": "AND", "conditions": []}
+    rows: dict[str, Shown] = {
+        "text": {"type": "text", "content": ""},
+        "conditional": {
+            "type": "prompt_block",
+            "content": "",
+            "rules": {"operator": "AND", "conditions": [rule]},
+        },
+        "reference": {"type": "prompt_block_ref", "id": ""},
+        "offered": {"key": "", "description": "", "rules": show_rules(None)},
+        "condition": rule,
+        "group": group,
+    }
+    return {name: Input.showing(row, NEW) for name, row in rows.items()}
+
+
+@dataclass(kw_only=True)
+class Submission:
+    """What was posted, read against the configuration that the form began with."""
+
+    controls: Input
+    began_with: Config | None
+    """None when that version is gone."""
+    reading: Reading
+    changed: dict[str, Any]
+    metadata: dict[str, Any]
+    """The members to merge into the metadata; None removes one."""
+    names: Sequence[str]
+
+    @classmethod
+    def read(
+        cls, controls: Input, began_with: Config | None, latest: Config, names: Sequence[str]
+    ) -> Submission:
+        """Read the form; its faults are in `reading`.
+
+        When the version that it began with is gone, all that differs from the latest counts as typed.
+        """
+        reading = Reading()
+        base = latest if began_with is None else began_with
+        changed = changes(base, list(names), controls, reading)
+        metadata = _metadata_changes(controls, reading)
+        reading.note("changeMessage", controls["changeMessage"])
+        return cls(
+            controls=controls,
+            began_with=began_with,
+            reading=reading,
+            changed=changed,
+            metadata=metadata,
+            names=names,
+        )
+
+    def check(self, schema: ConfigSchema) -> None:
+        """Raise `Invalid` if something was typed that cannot be read, with the faults of the rest."""
+        issues = list(self.reading.issues)
+        if not issues:
+            return
+        broken = {_field_of(issue) for issue in issues}
+        sound = {name: value for name, value in self.changed.items() if name not in broken}
+        try:
+            schema.edited(self.began_with or {}, sound)
+        except Invalid as fault:
+            issues += [issue for issue in fault.issues if _field_of(issue) not in broken]
+        raise Invalid(issues)
+
+    def on_top_of(self, latest: Config) -> Input:
+        """Return the form of the latest configuration with what was typed here put over it."""
+        # What cannot be read yet was typed, too.
+        unread = [name for name in self.names if name in {_field_of(issue) for issue in self.reading.issues}]
+        form = rebased(latest, list(self.names), self.controls, [*self.changed, *unread])
+        for name in ("metadata", "metadataBefore", "changeMessage"):
+            form.parts[name] = self.controls.part(name)
+        return form
+
+
+def form_controls(config: Config, names: Sequence[str], metadata: dict[str, Any]) -> Input:
+    """Return the controls that show a configuration, and what is kept with the record."""
+    form = shown(config, list(names))
+    text = json_text(metadata or None)
+    form.parts.update({name: Input(name, text) for name in ("metadata", "metadataBefore")})
+    form.parts["changeMessage"] = Input("changeMessage")
+    return form
+
+
+def _metadata_changes(controls: Input, reading: Reading) -> dict[str, Any]:
+    """Return what was changed in the metadata since the form was made; other members stay as they are."""
+    if "metadata" not in controls:
+        return {}
+    before = read_json(controls["metadataBefore"], "metadata", Reading())
+    after = read_json(controls["metadata"], "metadata", reading)
+    before, after = ({} if value is None else value for value in (before, after))
+    if not isinstance(after, dict) or not isinstance(before, dict):
+        reading.fault("metadata", "must be an object")
+        return {}
+    removed = {key: None for key in before if key not in after}
+    return removed | {
+        key: value
+        for key, value in after.items()
+        if key not in before or not canonical.same(value, before[key])
+    }
+
+
+def _field_of(issue: Issue) -> str:
+    return issue.field.partition(".")[0]

@@ -1,0 +1,198 @@
+"""The edit page: what was saved last, in fields; saving makes a draft and never anything more."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, QueryDict
+
+from studio.diff.fields import differences
+from studio.editing import unsaved
+from studio.editing.choices import known_names, referred_to
+from studio.editing.forms import EditForm, Submission, empty_rows, form_controls
+from studio.forms.context import context_controls
+from studio.forms.inputs import Input
+from studio.forms.words import OPERANDS, OPERATORS, PROVIDERS, titles
+from studio.limits import MOST_MESSAGES, Room, first_of
+from studio.resources.base import ResourcePage
+from versioning.domain.access import Right
+from versioning.domain.config import Config, ConfigSchema
+from versioning.domain.errors import EditConflict, IdTaken, Invalid, NotFound
+from versioning.domain.snapshots import Snapshot, title_of
+from versioning.serving.resolution import Resolved
+
+
+def controls_of(sent: QueryDict) -> Input:
+    """Return what was typed, in the order of the page."""
+    return Input.of((name, values[-1]) for name, values in sent.lists() if values)
+
+
+def _half() -> Room:
+    """Return room for one of two comparisons on a page."""
+    whole = Room()
+    return Room(
+        characters=whole.characters // 2,
+        lines=whole.lines // 2,
+        changes=whole.changes // 2,
+        steps=whole.steps // 2,
+    )
+
+
+class Editable(ResourcePage):
+    """A page that needs to know what is edited: the version that the next edit starts from."""
+
+    @cached_property
+    def base(self) -> Snapshot | None:
+        """The version to start from: the latest, or for who may not read drafts the published one.
+
+        None for an agent that is only defined in code.
+        """
+        if self.resource is None:
+            return None
+        return self.resource.base if self.may(Right.READ_DRAFTS) else self.resource.active
+
+    @property
+    def config(self) -> Config:
+        """What the version to start from holds."""
+        return self.base.config if self.base else {}
+
+    @property
+    def schema(self) -> ConfigSchema:
+        """What the versions of this resource hold."""
+        return self.collection.schema_of(self.resource_id)
+
+    def config_of(self, version_id: str) -> Config | None:
+        """Return what a version of this resource holds; nothing without an id, None when it is gone."""
+        if not version_id:
+            return {}
+        if self.base and self.base.version_id == version_id:
+            return self.config
+        try:
+            return self.collection.version(self.resource_id, version_id, by=self.caller).version.config
+        except NotFound:
+            return None
+
+    def submission(self, controls: Input) -> Submission:
+        """Return what was typed, read against the version that the form began with."""
+        began_with = self.config_of(controls["base"].typed)
+        return Submission.read(controls, began_with, self.config, self.schema.names)
+
+
+class EditPage(Editable):
+    """All fields, the buttons, and beside them the preview."""
+
+    def get(self, request: HttpRequest, resource: str) -> HttpResponse:
+        """Show what was saved last; to who may not save, what is published."""
+        metadata = self.resource.metadata if self.resource else {}
+        return self._form(form_controls(self.config, self.schema.names, metadata), **self._saves_on())
+
+    def post(self, request: HttpRequest, resource: str) -> HttpResponse:
+        """Save a draft, and go on to publishing it when asked to."""
+        self.require(Right.SAVE)
+        submission = self.submission(controls_of(request.POST))
+        controls = submission.controls
+        if controls["then"].typed == unsaved.RESTORE:
+            return self._restored(submission)
+        try:
+            submission.check(self.schema)
+            saved = self._save(submission)
+        except EditConflict:
+            return self._conflict(submission)
+        except Invalid as fault:
+            homeless = submission.reading.land(fault.issues)
+            # The form still belongs to the version that it began with, whatever was saved since.
+            began = {name: controls[name].typed for name in ("tag", "base")}
+            return self._form(controls, status=400, faults=homeless, is_typed=True, **began)
+        return unsaved.saved(request, self._after(saved, goes_on=controls["then"].typed == "publish"))
+
+    def _save(self, submission: Submission) -> Resolved[Any] | None:
+        """Save what was changed; returns None when there is nothing to begin an override with."""
+        about: dict[str, Any] = {
+            "metadata": submission.metadata,
+            "message": submission.controls["changeMessage"].typed,
+            "by": self.caller,
+        }
+        if self.resource is not None:
+            tag = submission.controls["tag"].typed
+            return self.collection.edit(self.resource_id, submission.changed, expect={tag}, **about)
+        if not submission.changed and not submission.metadata:
+            return None
+        try:
+            return self.collection.create(submission.changed, id=self.resource_id, publish=False, **about)
+        except IdTaken:
+            # Somebody made the override in the meantime: a conflict like any other.
+            raise EditConflict({}) from None
+
+    def _after(self, saved: Resolved[Any] | None, *, goes_on: bool) -> HttpResponse:
+        if saved is None:
+            return self.back("change", "Nothing was changed, so nothing was saved.", level=messages.INFO)
+        for warning in first_of([warning.message for warning in saved.warnings], MOST_MESSAGES):
+            messages.warning(self.request, warning)
+        is_new = self.base is None or saved.version.version_id != self.base.version_id
+        if goes_on:
+            told = f"{title_of(saved.version)} is saved as a draft." if is_new else ""
+            return self.go(f"{self.address('publish')}?version={saved.version.version_id}", told)
+        if is_new:
+            return self.back("change", f"{title_of(saved.version)} is saved as a draft.")
+        if self.resource is not None and saved.resource.tag != self.resource.tag:
+            return self.back("change", "Saved. The text is as it was, so there is no new version.")
+        return self.back("change", "Nothing was changed, so nothing was saved.", level=messages.INFO)
+
+    def _restored(self, submission: Submission) -> HttpResponse:
+        """Show a form again that was never saved; on top of what was saved since, where something was."""
+        if submission.controls["base"].typed == self._saves_on()["base"]:
+            return self._form(submission.controls, is_typed=True, restored=True, **self._saves_on())
+        return self._conflict(submission, status=200, restored=True)
+
+    def _conflict(self, submission: Submission, *, status: int = 409, restored: bool = False) -> HttpResponse:
+        """Show what was saved in the meantime, and below it what was typed, to be saved on top of it."""
+        for known in ("resource", "base", "summary"):
+            self.__dict__.pop(known, None)
+        before, latest = submission.began_with, self.config
+        # Two comparisons and the form are on one page.
+        theirs = differences(before, latest, self.schema, _half()) if before is not None else []
+        yours = differences(latest, {**latest, **submission.changed}, self.schema, _half())
+        their_names = {field.name for field in theirs}
+        conflict = {
+            "is_gone": before is None,
+            "theirs": theirs,
+            "yours": yours,
+            "mine": titles(submission.changed),
+            "both": titles(name for name in submission.changed if name in their_names),
+        }
+        controls = submission.on_top_of(self.config)
+        return self._form(
+            controls, status=status, conflict=conflict, is_typed=True, restored=restored, **self._saves_on()
+        )
+
+    def _saves_on(self) -> dict[str, Any]:
+        """Return what the form says of the version that it belongs to."""
+        return {
+            "tag": self.resource.tag if self.resource else "",
+            "base": self.base.version_id if self.base else "",
+        }
+
+    def _form(self, controls: Input, *, status: int = 200, **context: Any) -> HttpResponse:
+        """Return the page with these controls."""
+        in_context = context_controls(self.config.get("requestContextSchema"))
+        return self.page(
+            "studio/editing/edit.html",
+            title=self.summary.name,
+            status=status,
+            form=EditForm.of(self.schema.names, controls, self.config, self.code_agent),
+            controls=controls,
+            version=self.base,
+            base_title=title_of(self.base) if self.base else "",
+            code_agent=self.code_agent,
+            empty=empty_rows(),
+            operators=OPERATORS,
+            operands=OPERANDS,
+            providers=PROVIDERS,
+            known=known_names(self.resource_id, in_context),
+            refers=referred_to(controls, self.caller),
+            context_rows=[(control, Input(f"given.{control.path}")) for control in in_context],
+            addresses={name: self.address(name) for name in ("preview", "choices", "convert")},
+            **context,
+        )

@@ -1,0 +1,62 @@
+"""The pages that stand where something could not be shown or done."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+
+
+def framed(
+    request: HttpRequest, template: str, *, title: str, status: int = 200, **context: Any
+) -> TemplateResponse:
+    """Return a page in the frame of the studio."""
+    frame = admin.site.each_context(request)
+    return TemplateResponse(request, template, {**frame, "title": title, **context}, status=status)
+
+
+def fault_page(request: HttpRequest, status: int, title: str, message: str) -> HttpResponse:
+    """Return the page that says in a sentence why something could not be shown or done."""
+    return framed(request, "studio/error.html", title=title, status=status, message=message).render()
+
+
+def expired(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """Answer a form whose token does not hold: somebody signed in or out since it was opened."""
+    return framed(
+        request,
+        "studio/error.html",
+        title="This page is too old",
+        status=403,
+        message="Somebody has signed in or out in this browser since it was opened, so nothing was done. "
+        "What you typed on a page for editing is kept in this browser: open the page again, as yourself, "
+        "and it is offered to you.",
+        back_address=_came_from(request),
+    ).render()
+
+
+def _came_from(request: HttpRequest) -> str:
+    """Return the address of the page of the studio that a form was sent from; empty when it is not known."""
+    address = request.headers.get("Referer", "")
+    is_ours = url_has_allowed_host_and_scheme(
+        address, {request.get_host()}, require_https=request.is_secure()
+    )
+    path = urlsplit(address)._replace(scheme="", netloc="", fragment="").geturl()
+    return path if is_ours and path.startswith(reverse("admin:index")) else ""
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Answer a bug, without asking the database for anything."""
+    return render(request, "studio/server_error.html", status=500)
+
+
+def database_unavailable(request: HttpRequest) -> HttpResponse:
+    """Answer while the database is away."""
+    response = render(request, "studio/database_unavailable.html", status=503)
+    response["Retry-After"] = "1"
+    return response

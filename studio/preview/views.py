@@ -1,0 +1,191 @@
+"""The preview: what the instructions come to in a context, and what became of each block.
+
+On its own page for what is saved; beside the edit page for what is typed there at this moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from editor_client.shared.instructions import BlockReport
+
+from studio.editing.forms import Submission
+from studio.editing.views import Editable, controls_of
+from studio.forms.context import context_controls, read_context
+from studio.forms.inputs import Reading
+from studio.forms.words import REASONS
+from studio.kinds import AGENT
+from studio.limits import Room
+from studio.resources.blocks import BlockOnPage, blocks_on_page
+from versioning.domain.access import Right
+from versioning.domain.config import Config
+from versioning.domain.errors import Invalid
+from versioning.domain.overrides import laid_over
+from versioning.domain.selectors import Selector, Status
+
+MOST_BLOCKS: Final = 300
+"""Of how many blocks a preview says what became of them."""
+
+_SORTS = {"text": "Text", "prompt_block": "Text with conditions", "prompt_block_ref": "Prompt block"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreviewedBlock:
+    """A block in the words of the page."""
+
+    position: int
+    sort: str
+    id: str | None
+    why_not: str
+    """Why it was left out; empty when it is shown."""
+    used: BlockOnPage | None = None
+    """Where the prompt block that it refers to stands, if the caller may read that."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preview:
+    """What is told of a preview."""
+
+    text: str
+    blocks: Sequence[PreviewedBlock]
+    more_characters: int
+    """How many the page has no room for."""
+    more_blocks: int
+
+    @classmethod
+    def of(cls, text: str, reports: Sequence[BlockReport], used: Sequence[BlockOnPage] = ()) -> Preview:
+        """Return the preview that an assembly amounts to, as far as a page has room for it.
+
+        `used` are the prompt blocks that it refers to.
+        """
+        known = {block.id: block for block in used}
+        shown = Room().fitting(text)
+        return cls(
+            text=shown,
+            more_characters=len(text) - len(shown),
+            more_blocks=len(reports[MOST_BLOCKS:]),
+            blocks=[
+                PreviewedBlock(
+                    position=report.position + 1,
+                    sort=_SORTS[report.type],
+                    id=report.id,
+                    why_not=REASONS[report.reason] if report.reason else "",
+                    used=known.get(report.id or ""),
+                )
+                for report in reports[:MOST_BLOCKS]
+            ],
+        )
+
+
+class Assembled(Editable):
+    """A page that shows what instructions come to: as if published now, or with drafts of blocks."""
+
+    @cached_property
+    def with_drafts(self) -> bool:
+        """Whether prompt blocks are to be shown in their drafts; as if published now unless asked."""
+        asked = self.request.POST if self.request.method == "POST" else self.request.GET
+        return asked.get("blocks") == "drafts" and self.may(Right.READ_DRAFTS)
+
+    def used(self, config: Config) -> list[BlockOnPage]:
+        """Return the prompt blocks that a configuration refers to, with what is live and what is not."""
+        return blocks_on_page(config, self.caller)
+
+
+class Statuses(Assembled):
+    """A page that shows what is saved: the draft, or what is published."""
+
+    @cached_property
+    def statuses(self) -> list[Status]:
+        """What there is to see for the caller: the draft where there is one, and what is published."""
+        saved = self.resource
+        found = []
+        if saved is not None and saved.has_draft and self.may(Right.READ_DRAFTS):
+            found.append(Status.DRAFT)
+        if self.code_agent is not None or (saved is not None and saved.active is not None):
+            found.append(Status.PUBLISHED)
+        return found
+
+    def saved(self, status: Status) -> Config:
+        """Return what is served with the draft, or with what is published."""
+        if self.resource is None:
+            return self.effective(None)
+        return self.effective(self.resource.latest if status is Status.DRAFT else self.resource.active)
+
+
+class PreviewPage(Statuses):
+    """A context to fill in, and what the instructions come to in it."""
+
+    tab = "preview"
+
+    def get(self, request: HttpRequest, resource: str) -> HttpResponse:
+        """Show what is saved in the context that the address names, at first in an empty one."""
+        asked = controls_of(request.GET)
+        reading = Reading()
+        declared = context_controls(self.config.get("requestContextSchema"))
+        wanted = self._wanted(asked["version"].typed)
+        preview, faults = None, []
+        try:
+            preview = self._of_saved(wanted, read_context(asked, declared, reading))
+        except Invalid as fault:
+            faults = reading.land(fault.issues)
+        return self.page(
+            "studio/preview/preview.html",
+            title="Preview",
+            faults=faults,
+            preview=preview,
+            asked=asked,
+            context_rows=[(control, asked["given"].at(control.path)) for control in declared],
+            wanted=wanted.value,
+            with_drafts=self.with_drafts,
+            offers_drafts=self.kind is AGENT and self.may(Right.READ_DRAFTS),
+            statuses=[status.value for status in self.statuses],
+        )
+
+    def post(self, request: HttpRequest, resource: str) -> HttpResponse:
+        """Show what is typed into the form at this moment; a part of a page, for the edit page."""
+        self.require(Right.SAVE)
+        submission = self.submission(controls_of(request.POST))
+        declared = context_controls(self.config.get("requestContextSchema"))
+        preview, faults = None, []
+        try:
+            submission.check(self.schema)
+            preview = self._of_typed(submission, read_context(submission.controls, declared, Reading()))
+        except Invalid as fault:
+            faults = fault.issues
+        return TemplateResponse(request, "studio/preview/result.html", {"preview": preview, "faults": faults})
+
+    def _wanted(self, asked: str) -> Status:
+        return next((status for status in self.statuses if status.value == asked), self.statuses[0])
+
+    def _of_saved(self, status: Status, context: dict[str, Any]) -> Preview:
+        selector = Selector(status=status)
+        if self.kind is not AGENT:
+            version = self.collection.get(self.resource_id, selector, by=self.caller).version
+            return self._of_block(version.config, context)
+        served = self.editor.agent.preview(
+            self.resource_id, selector, context=context, drafts_of_blocks=self.with_drafts, by=self.caller
+        )
+        return Preview.of(served.instructions, served.blocks, self.used(self.saved(status)))
+
+    def _of_typed(self, submission: Submission, context: dict[str, Any]) -> Preview:
+        config = self.schema.edited(submission.began_with or {}, submission.changed)
+        if self.kind is not AGENT:
+            return self._of_block(config, context)
+        config = laid_over(self.code_agent, config) if self.code_agent else config
+        # The code of an agent may leave them to the editor.
+        instructions = config.get("instructions", "")
+        if isinstance(instructions, str):
+            return Preview.of(instructions, [])
+        text, reports = self.editor.prompt.preview(
+            instructions, context, drafts=self.with_drafts, by=self.caller, field="instructions"
+        )
+        return Preview.of(text, reports, self.used(config))
+
+    def _of_block(self, config: Config, context: dict[str, Any]) -> Preview:
+        block = {"type": "prompt_block", "content": config["content"], "rules": config.get("rules")}
+        return Preview.of(*self.editor.prompt.preview([block], context, by=self.caller))

@@ -1,0 +1,88 @@
+"""The page before publishing: what would change, for whom, and what stands in the way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+
+from studio.diff.fields import unchanged_titles
+from studio.diff.views import Comparing
+from studio.limits import MOST_MESSAGES, SHORT_LIST, first_of
+from studio.publishing.confirm import WithUsers
+from studio.resources.blocks import blocks_on_page, unpublished
+from versioning.domain.access import Right
+from versioning.domain.errors import EditConflict, Invalid, NotFound
+from versioning.domain.selectors import Status
+from versioning.domain.snapshots import title_of
+from versioning.models import VersionedResource
+
+CHANGED = "Somebody changed this since you looked, so nothing was published. This is how it stands now."
+
+
+class PublishPage(Comparing, WithUsers):
+    """Shows the difference between what is live and one version, and publishes exactly that version."""
+
+    tab = "history"
+
+    def get(self, request: HttpRequest, resource: str) -> HttpResponse:
+        """Show what publishing would do; of the version that was saved last, unless one is named."""
+        self.require(Right.PUBLISH)
+        return self.show(request.GET.get("version") or self.found.latest_id)
+
+    def post(self, request: HttpRequest, resource: str) -> HttpResponse:
+        """Publish the version that was shown."""
+        version_id = request.POST.get("version", "")
+        try:
+            done = self.collection.publish(
+                self.resource_id, version_id, by=self.caller, expect={request.POST.get("tag", "")}
+            )
+        except EditConflict:
+            for known in ("resource", "with_history", "summary"):
+                self.__dict__.pop(known, None)
+            return self.show(version_id, status=409, conflict=CHANGED)
+        except Invalid:
+            return self.show(version_id, status=400)
+        for warning in first_of([warning.message for warning in done.warnings], MOST_MESSAGES):
+            messages.warning(request, warning)
+        return self.back("history", f"{title_of(done.version)} is live.")
+
+    @property
+    def found(self) -> VersionedResource:
+        """The resource; raises `NotFound` while only code defines the agent: there is nothing to publish."""
+        if self.with_history is None:
+            raise NotFound("Nothing was saved yet, so there is nothing to publish.")
+        return self.with_history
+
+    def show(self, version_id: str, *, status: int = 200, **context: Any) -> HttpResponse:
+        """Return the page about publishing a version."""
+        resource = self.found
+        rehearsed, issues = self.collection.rehearse(self.resource_id, version_id, by=self.caller)
+        version, live = rehearsed.version, resource.active
+        fields = self.effects(live, version)
+        return self.page(
+            "studio/publishing/publish.html",
+            title=f"Publish {title_of(version)}?",
+            status=status,
+            resource=resource,
+            version=version,
+            version_title=title_of(version),
+            live=live,
+            live_title=title_of(live) if live else "",
+            is_live=version.version_id == resource.active_id,
+            is_latest=version.version_id == resource.latest_id,
+            latest_title=title_of(resource.latest),
+            fields=fields,
+            unchanged=unchanged_titles(fields, self.effective(version)),
+            issues=issues[:SHORT_LIST],
+            more_issues=len(issues[SHORT_LIST:]),
+            warnings=rehearsed.warnings[:SHORT_LIST],
+            more_warnings=len(rehearsed.warnings[SHORT_LIST:]),
+            unpublished_blocks=unpublished(blocks_on_page(self.effective(version), self.caller)),
+            users=self.users(Status.PUBLISHED),
+            history_address=self.address("history"),
+            publish_address=self.address("publish"),
+            in_code=self.code_agent is not None,
+            **context,
+        )

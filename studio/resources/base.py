@@ -1,0 +1,169 @@
+"""What every page about one resource is made from: the resource, the rights, the head and the tabs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.admin.utils import unquote
+from django.http import HttpRequest, HttpResponseRedirect
+from django.template.response import TemplateResponse
+
+from studio.kinds import AGENT, StudioKind
+from studio.resources.summaries import Summary
+from studio.views import StudioPage
+from versioning.domain.access import Right
+from versioning.domain.config import Config
+from versioning.domain.errors import NotFound
+from versioning.domain.overrides import CodeAgent, code_config, laid_over
+from versioning.domain.snapshots import Snapshot
+from versioning.editor import Collection
+from versioning.models import VersionedResource
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tab:
+    """A link at the head of every page of a resource."""
+
+    page: str
+    title: str
+    right: Right | None = None
+    """What it takes to open it; nothing beyond reading the resource when None."""
+    kinds: tuple[str, ...] = ("agent", "prompt")
+    needs_record: bool = False
+    """Whether there is nothing to show of an agent that only code defines."""
+
+
+TABS = (
+    Tab(page="change", title="Edit"),
+    Tab(page="history", title="History", right=Right.READ_DRAFTS),
+    Tab(page="compare", title="Compare", right=Right.READ_DRAFTS, needs_record=True),
+    Tab(page="preview", title="Preview"),
+    Tab(page="try", title="Try", kinds=("agent",)),
+    Tab(page="usage", title="Used by", needs_record=True),
+)
+
+
+class ResourcePage(StudioPage):
+    """A page about one resource, or about an agent that only code defines."""
+
+    kind: StudioKind = AGENT
+    """`as_view(kind=…)` says which."""
+    tab = "change"
+    """The tab under which the page belongs."""
+
+    def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        """Take the resource's id from the address."""
+        super().setup(request, *args, **kwargs)
+        self.resource_id = unquote(kwargs["resource"])
+
+    @property
+    def collection(self) -> Collection[Any]:
+        """The verbs of the kind."""
+        return self.kind.collection
+
+    @cached_property
+    def resource(self) -> VersionedResource | None:
+        """The resource with its pointers; None while an agent is only defined in code.
+
+        Raises `NotFound` when there is nothing that the caller may read.
+        """
+        try:
+            found: VersionedResource = self.collection.find(self.resource_id, by=self.caller)
+        except NotFound:
+            if self.code_agent is None:
+                raise
+            return None
+        return found
+
+    @cached_property
+    def with_history(self) -> VersionedResource | None:
+        """The resource, also where only history is left of it: the commits of a file that was removed."""
+        if self.resource is not None or not self.may(Right.READ_DRAFTS):
+            return self.resource
+        left: VersionedResource | None = self.collection.versions(self.resource_id, by=self.caller).resource
+        return left
+
+    @cached_property
+    def code_agent(self) -> CodeAgent | None:
+        """The agent as its code defines it, where it does and the caller may read it."""
+        return self.kind.catalog(self.caller).in_code.get(self.resource_id)
+
+    @property
+    def workspace_id(self) -> str:
+        """The workspace that the resource belongs to."""
+        return self.resource.workspace_id if self.resource else self.editor.code.workspace_id
+
+    @cached_property
+    def summary(self) -> Summary:
+        """The resource in a line, which stands at the head of the page."""
+        return Summary.of(self.kind.catalog(self.caller).entry(self.resource_id, self.resource))
+
+    def effective(self, version: Snapshot | None) -> Config:
+        """Return what is served with a version, or without any: the code of the agent may lie below."""
+        if self.code_agent is None:
+            return version.config if version else {}
+        return laid_over(self.code_agent, version.config) if version else code_config(self.code_agent)
+
+    def may(self, right: Right) -> bool:
+        """Say whether the caller has the right over this resource."""
+        return self.caller.may(right, self.workspace_id)
+
+    def require(self, right: Right) -> None:
+        """Raise `Forbidden` unless the caller has the right over this resource."""
+        self.caller.require(right, self.workspace_id)
+
+    def address(self, page: str, *rest: str) -> str:
+        """Return the address of another page about this resource."""
+        return self.kind.address(page, self.resource_id, *rest)
+
+    def back(self, page: str, message: str = "", *, level: int = messages.SUCCESS) -> HttpResponseRedirect:
+        """Go to another page about this resource, which shows the message."""
+        return self.go(self.address(page), message, level=level)
+
+    def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
+        """Return a page with the head and the tabs of the resource."""
+        return super().page(
+            template,
+            title=title,
+            status=status,
+            **{
+                "kind": self.kind,
+                "resource": self.resource,
+                "summary": self.summary,
+                "tabs": self.tabs(),
+                "actions": self.actions(),
+                "list_address": self.kind.address("changelist"),
+                "may_save": self.may(Right.SAVE),
+                "may_publish": self.may(Right.PUBLISH),
+                **context,
+            },
+        )
+
+    def tabs(self) -> list[dict[str, Any]]:
+        """Return the tabs that the caller may open."""
+        return [
+            {"title": tab.title, "address": self.address(tab.page), "current": tab.page == self.tab}
+            for tab in TABS
+            if self.kind.namespace in tab.kinds
+            and (tab.right is None or self.may(tab.right))
+            and not (tab.needs_record and self.resource is None)
+        ]
+
+    def actions(self) -> list[tuple[str, str]]:
+        """Return the (title, address) of what the caller may do with the whole resource."""
+        resource = self.resource
+        if resource is None:
+            return []
+        publishes = self.may(Right.PUBLISH)
+        is_stored_agent = self.kind.has_visibility and self.code_agent is None
+        other = "private" if self.summary.visibility == "public" else "public"
+        offered = {
+            "discard": ("Discard draft…", self.may(Right.SAVE) and resource.has_draft),
+            "unpublish": ("Unpublish…", publishes and resource.active is not None),
+            "visibility": (f"Make {other}…", publishes and is_stored_agent),
+            "delete": ("Delete the override…" if self.code_agent else "Delete…", publishes),
+        }
+        return [(title, self.address(page)) for page, (title, is_offered) in offered.items() if is_offered]

@@ -1,0 +1,91 @@
+"""Making an agent or a prompt block: as little as it takes to be one, and the rest on its edit page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from django.http import HttpRequest, HttpResponse
+
+from studio.editing import unsaved
+from studio.kinds import AGENT, StudioKind
+from studio.views import StudioPage
+from versioning.domain.access import Caller, Right
+from versioning.domain.errors import Forbidden, IdTaken, Invalid
+from versioning.editor.memberships import workspaces_with
+
+FIELDS: Final = ("name", "id", "workspace", "text")
+LINE_BREAK: Final = "\r\n"
+"""What browsers make of every line break in a text."""
+
+
+class CreatePage(StudioPage):
+    """A new agent or prompt block, which begins as a draft."""
+
+    kind: StudioKind = AGENT
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Show the empty form."""
+        workspaces = self._workspaces()
+        if not workspaces:
+            raise Forbidden("You may not save drafts in any workspace.")
+        asked = request.GET.get("workspace", "")
+        return self._form({"workspace": asked}, {}, workspaces)
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Save the first version as a draft and open it; what cannot be saved stays in the form."""
+        given = {name: request.POST.get(name, "").replace(LINE_BREAK, "\n") for name in FIELDS}
+        if request.POST.get("then") == unsaved.RESTORE:
+            return self._form(given, {}, self._workspaces(), restored=True)
+        try:
+            made = self.kind.collection.create(
+                {"name": given["name"].strip(), self.kind.text_field: given["text"]},
+                id=given["id"].strip() or None,
+                workspace=given["workspace"] or None,
+                publish=False,
+                by=self.caller,
+            )
+        except Invalid as fault:
+            return self._form(given, self._by_field(fault), self._workspaces(), status=400)
+        except IdTaken as fault:
+            return self._form(given, {"id": fault.message}, self._workspaces(), status=409)
+        except Forbidden as fault:
+            return self._form(given, {"workspace": fault.message}, self._workspaces(), status=403)
+        resource_id = made.resource.pk
+        told = f"“{given['name'].strip()}” is saved as a draft. Nothing is live until it is published."
+        return unsaved.saved(request, self.go(self.kind.address("change", resource_id), told))
+
+    def _workspaces(self) -> list[tuple[str, str]]:
+        return workspace_choices(Right.SAVE, self.caller)
+
+    def _by_field(self, fault: Invalid) -> dict[str, str]:
+        fields = {"workspaceId": "workspace", self.kind.text_field: "text"}
+        return {fields.get(issue.field, issue.field): issue.message for issue in fault.issues}
+
+    def _form(
+        self,
+        given: Mapping[str, str],
+        faults: Mapping[str, str],
+        workspaces: list[tuple[str, str]],
+        *,
+        status: int = 200,
+        restored: bool = False,
+    ) -> HttpResponse:
+        others: list[Any] = [message for field, message in faults.items() if field not in FIELDS]
+        return self.page(
+            "studio/resources/create.html",
+            title=f"New {self.kind.singular}",
+            status=status,
+            kind=self.kind,
+            list_address=self.kind.address("changelist"),
+            given=given,
+            faults=faults,
+            others=others,
+            workspaces=workspaces,
+            restored=restored,
+        )
+
+
+def workspace_choices(right: Right, caller: Caller) -> list[tuple[str, str]]:
+    """Return the (id, name) of the workspaces in which the caller has the right."""
+    return list(workspaces_with(right, by=caller).values_list("pk", "name"))

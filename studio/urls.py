@@ -1,0 +1,126 @@
+"""Every address of the studio, below `/studio/`.
+
+A `StudioPage` asks whoever comes to sign in first. In place of an id stands the admin's quoted form of it
+(`django.contrib.admin.utils.quote`), because an id may contain slashes.
+"""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.urls import URLPattern, URLResolver, include, path, re_path
+from django.views.generic import RedirectView
+
+from studio.accounts.views import AcceptPage, open_link
+from studio.diff.views import ComparePage
+from studio.editing.choices import ChoicesPage
+from studio.editing.convert import ConvertPage
+from studio.editing.views import EditPage
+from studio.history.download import DownloadPage
+from studio.history.views import DeleteVersionPage, HistoryPage, LabelsPage, RestorePage, VersionPage
+from studio.home.views import HomePage
+from studio.kinds import AGENT, PROMPT_BLOCK, StudioKind
+from studio.preview.try_page import TryPage, TryRun
+from studio.preview.views import PreviewPage
+from studio.publishing.confirm import DeletePage, DiscardPage, UnpublishPage, UsagePage, VisibilityPage
+from studio.publishing.views import PublishPage
+from studio.resources.create import CreatePage
+from studio.resources.views import ListPage
+from studio.views import StudioPage
+from studio.workspaces.audit import AuditPage, WorkspaceAuditPage
+from studio.workspaces.keys import KeysPage, RevokePage
+from studio.workspaces.views import (
+    CreateWorkspacePage,
+    InvitationLinkPage,
+    MembersPage,
+    RemovePage,
+    RenamePage,
+    RolePage,
+    WithdrawPage,
+    WorkspacesPage,
+)
+
+signed_in = admin.site.admin_view
+
+
+def resource_urls(kind: StudioKind) -> list[URLPattern]:
+    """Return the addresses of the pages about one kind of resource."""
+
+    def page(route: str, view: type[StudioPage], name: str) -> URLPattern:
+        return path(route, view.as_view(kind=kind), name=kind.url_name(name))
+
+    to_the_edit_page = RedirectView.as_view(pattern_name=f"admin:{kind.url_name('change')}")
+    return [
+        page("", ListPage, "changelist"),
+        page("add/", CreatePage, "add"),
+        path("<str:resource>/", signed_in(to_the_edit_page)),
+        page("<str:resource>/change/", EditPage, "change"),
+        page("<str:resource>/convert/", ConvertPage, "convert"),
+        page("<str:resource>/choices/", ChoicesPage, "choices"),
+        page("<str:resource>/preview/", PreviewPage, "preview"),
+        page("<str:resource>/try/", TryPage, "try"),
+        page("<str:resource>/usage/", UsagePage, "usage"),
+        page("<str:resource>/publish/", PublishPage, "publish"),
+        page("<str:resource>/unpublish/", UnpublishPage, "unpublish"),
+        page("<str:resource>/discard/", DiscardPage, "discard"),
+        page("<str:resource>/visibility/", VisibilityPage, "visibility"),
+        page("<str:resource>/delete/", DeletePage, "delete"),
+        page("<str:resource>/history/", HistoryPage, "history"),
+        page("<str:resource>/compare/", ComparePage, "compare"),
+        page("<str:resource>/versions/<str:version>/", VersionPage, "version"),
+        page("<str:resource>/versions/<str:version>/restore/", RestorePage, "restore"),
+        page("<str:resource>/versions/<str:version>/download/", DownloadPage, "download"),
+        page("<str:resource>/versions/<str:version>/labels/", LabelsPage, "labels"),
+        page("<str:resource>/versions/<str:version>/delete/", DeleteVersionPage, "version_delete"),
+    ]
+
+
+def workspace_urls() -> list[URLPattern]:
+    """Return the addresses of the pages about workspaces: members, invitations, keys, the audit log."""
+
+    def page(route: str, view: type[StudioPage], name: str) -> URLPattern:
+        return path(route, view.as_view(), name=f"versioning_workspace_{name}")
+
+    return [
+        page("", WorkspacesPage, "changelist"),
+        page("add/", CreateWorkspacePage, "add"),
+        page("audit/", AuditPage, "audit_of_all"),
+        page("<str:workspace>/change/", MembersPage, "change"),
+        page("<str:workspace>/rename/", RenamePage, "rename"),
+        page("<str:workspace>/members/", MembersPage, "members"),
+        page("<str:workspace>/members/<str:member>/role/", RolePage, "role"),
+        page("<str:workspace>/members/<str:member>/remove/", RemovePage, "remove"),
+        page("<str:workspace>/invitations/<str:member>/link/", InvitationLinkPage, "invitation_link"),
+        page("<str:workspace>/invitations/<str:member>/withdraw/", WithdrawPage, "withdraw"),
+        page("<str:workspace>/keys/", KeysPage, "keys"),
+        page("<str:workspace>/keys/<str:prefix>/revoke/", RevokePage, "revoke"),
+        page("<str:workspace>/audit/", WorkspaceAuditPage, "audit"),
+    ]
+
+
+# For people who cannot sign in yet.
+invitation_urls = [
+    path("", AcceptPage.as_view(), name="versioning_workspace_accept"),
+    # Whatever follows: a link that somebody has cut short must not be taken for another page.
+    path("<path:token>", open_link, name="versioning_workspace_invited"),
+]
+
+# The API's own view: it answers in JSON, also to whoever is not signed in.
+try_run = path("<str:resource>/try/run/", TryRun.as_view({"post": "stream"}), name=AGENT.url_name("try_run"))
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("", HomePage.as_view(), name="index"),
+    path("login/", admin.site.login, name="login"),
+    # Open to those who are signed in and a member of nothing (any more).
+    path("logout/", admin.site.logout, name="logout"),
+    path("password_change/", signed_in(admin.site.password_change, cacheable=True), name="password_change"),
+    path(
+        "password_change/done/",
+        signed_in(admin.site.password_change_done, cacheable=True),
+        name="password_change_done",
+    ),
+    path("versioning/agent/", include([*resource_urls(AGENT), try_run])),
+    path("versioning/promptblock/", include(resource_urls(PROMPT_BLOCK))),
+    path("versioning/workspace/welcome/", include(invitation_urls)),
+    path("versioning/workspace/", include(workspace_urls())),
+    re_path(r"(?P<url>.*)$", signed_in(admin.site.catch_all_view)),
+]

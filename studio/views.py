@@ -1,0 +1,60 @@
+"""The page that every page of the studio is made from: sign-in, frame, and answers to errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import admin, messages
+from django.http import HttpRequest, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+from django.template.response import TemplateResponse
+from django.views import View
+
+from studio.auth import caller_of
+from studio.error_pages import fault_page, framed
+from versioning.conf import get_editor
+from versioning.domain.errors import EditConflict, Forbidden, NotFound, VersioningError
+from versioning.editor import Editor
+
+
+class StudioPage(View):
+    """A page that is about no single resource. Whoever gets here is signed in and may enter."""
+
+    @classmethod
+    def as_view(cls, **initkwargs: Any) -> Callable[..., HttpResponseBase]:
+        """Return the view behind the sign-in of the studio."""
+        return admin.site.admin_view(super().as_view(**initkwargs))
+
+    def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        """Find out who is looking."""
+        super().setup(request, *args, **kwargs)
+        self.caller = caller_of(request)
+
+    @property
+    def editor(self) -> Editor:
+        """The use cases."""
+        return get_editor()
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Answer, and explain the faults that the page itself does not know how to show."""
+        try:
+            return super().dispatch(request, *args, **kwargs)
+        except NotFound as fault:
+            return fault_page(request, 404, "There is nothing here", fault.message)
+        except Forbidden as fault:
+            return fault_page(request, 403, "You may not do this", fault.message)
+        except EditConflict as fault:
+            return fault_page(request, 409, "Somebody was here in the meantime", fault.message)
+        except VersioningError as fault:
+            return fault_page(request, 400, "This cannot be done", fault.message)
+
+    def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
+        """Return a page in the frame of the studio."""
+        return framed(self.request, template, title=title, status=status, caller=self.caller, **context)
+
+    def go(self, address: str, message: str = "", *, level: int = messages.SUCCESS) -> HttpResponseRedirect:
+        """Go to another page, which shows the message."""
+        if message:
+            messages.add_message(self.request, level, message)
+        return HttpResponseRedirect(address)

@@ -1,0 +1,266 @@
+"""Where the documents have not kept up with the code: `make check` prints every fault, and fails.
+
+Settings, commands, routes, events, codes of errors and modules have to be explained; links have to lead
+somewhere; blocks of code have to run or to say why not. tests/test_pages.py runs them; no server is needed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from tests.support.openapi import ROUTES
+from tests.support.pages import PAGES, RUN, Block, blocks, section
+from tests.support.service import ROOT
+
+PACKAGES = ("client/editor_client", "editor_project", "studio", "versioning")
+SPEAKING = (
+    "client/editor_client/shared",
+    *(f"versioning/{room}" for room in ("api", "editor", "runtime", "sources", "serving", "domain")),
+)
+"""The folders whose errors and warnings have codes."""
+NOT_SAID_BY_THE_API = {"error", "last_admin", "refused"}
+"""Codes of a base class, of the studio and of a command."""
+NOT_RUN_AT_MOST = 1 / 4
+
+
+def text(path: str) -> str:
+    """Return the text of a file of the project."""
+    return (ROOT / path).read_text()
+
+
+def matches(pattern: str, written: str) -> bool:
+    """Say whether some line of a text is like that."""
+    return re.search(pattern, written, re.MULTILINE) is not None
+
+
+def name(page: Path) -> str:
+    """Return what a page is called in a fault."""
+    return str(page.relative_to(ROOT))
+
+
+# What there is to document
+
+
+def settings() -> set[str]:
+    """Return the settings that are read from the environment."""
+    return set(re.findall(r'env\.\w+\("(\w+)"', text("editor_project/settings.py")))
+
+
+def commands() -> set[str]:
+    """Return the commands of manage.py."""
+    return {path.stem for path in ROOT.glob("*/management/commands/[a-z]*.py")}
+
+
+def targets() -> set[str]:
+    """Return what make can be asked for."""
+    return set(re.findall(r"^([a-z-]+):.*## ", text("Makefile"), re.MULTILINE))
+
+
+def events() -> set[str]:
+    """Return the events of a stream."""
+    return set(re.findall(r'_tell\(\s*"([\w-]+)"', text("versioning/runtime/events.py")))
+
+
+def codes() -> set[str]:
+    """Return the codes of the errors and of the warnings that the server can answer with."""
+    found: set[str] = set()
+    for folder in SPEAKING:
+        for path in (ROOT / folder).rglob("*.py"):
+            source = path.read_text()
+            found.update(re.findall(r'\bcode ?= ?"(\w+)"', source))
+            found.update(re.findall(r'\b(?:Notice|plain)\(\s*(?:\d+,\s*)?"(\w+)"', source))
+            found.update(re.findall(r'exceptions\.\w+: "(\w+)"', source))
+    return found - NOT_SAID_BY_THE_API
+
+
+def modules() -> set[str]:
+    """Return the modules that the map has to name."""
+    return {
+        str(path.relative_to(ROOT).with_suffix(""))
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*.py")
+        if path.stem != "__init__" and path.parent.name != "migrations"
+    }
+
+
+def modules_on_the_map() -> Iterator[str]:
+    """Yield the modules on the map of CONTRIBUTING: a folder in a line of its own, its modules farther in."""
+    folders: list[tuple[int, str]] = []
+    names = re.compile(r"^( +)([\w./]+(?:  [\w./]+)*)(?: {2,}.*)?$")
+    for line in section(ROOT / "CONTRIBUTING.md", "The map").splitlines():
+        if not (found := names.match(line)):
+            continue
+        depth, first = len(found[1]), found[2].split("  ")[0]
+        folders = [(above, folder) for above, folder in folders if above < depth]
+        if first.endswith("/"):
+            folders.append((depth, first))
+        else:
+            folder = "".join(part for _, part in folders)
+            yield from (f"{folder}{module}" for module in found[2].split("  "))
+
+
+# What has to be explained
+
+
+def too_little_to_document() -> Iterator[str]:
+    """Say where nothing was found because it is written in another way than it was."""
+    for found, known in (
+        (settings(), {"SECRET_KEY", "EDITOR_MAX_BODY"}),
+        (commands(), {"serve", "create_api_key"}),
+        (targets(), {"check", "run"}),
+        (modules(), {"versioning/domain/access", "studio/forms/rules", "versioning/runtime/echo"}),
+        (events(), {"start", "text-delta", "tool-call", "error"}),
+        (codes(), {"validation_failed", "throttled", "payload_too_large", "unknown_tool"}),
+    ):
+        for missing in sorted(known - found):
+            yield f"tests/support/docs_lint.py no longer finds {missing} where it looks for it"
+
+
+def unexplained() -> Iterator[str]:
+    """Say which setting, command, target, route, event or code has no line in its table."""
+    readme, guide = text("README.md"), text("docs/api.md")
+    readable = readme + text("CONTRIBUTING.md")
+    lines = re.findall(r"^\| `(\w+ /[^`]*)` \|", guide, re.MULTILINE)
+    routes = {re.sub(r":\w+", "{}", line) for line in lines}
+    for page, sort, found, is_explained in (
+        ("docs/settings.md", "setting", settings(), lambda one: f"| `{one}` |" in text("docs/settings.md")),
+        ("README.md", "command", commands(), lambda one: matches(rf"^\| `{one}\b.*` \|", readme)),
+        ("README.md, CONTRIBUTING.md", "target of make", targets(), lambda one: f"`make {one}" in readable),
+        ("docs/api.md", "route", ROUTES, lambda one: one.replace("prompt-blocks", "agents") in routes),
+        ("docs/api.md", "event", events(), lambda one: f"\n| `{one}` |" in guide),
+        ("docs/api.md", "code", codes(), lambda one: matches(rf"^\|.*`{one}`.*\|", guide)),
+    ):
+        yield from (f"{page}: nothing about the {sort} {one}" for one in found if not is_explained(one))
+
+
+def wrong_map() -> Iterator[str]:
+    """Say which module is not on the map of CONTRIBUTING exactly once, and what is there but no module."""
+    there, drawn = modules(), list(modules_on_the_map())
+    yield from (f"CONTRIBUTING.md: the map lacks {one}" for one in there - set(drawn))
+    yield from (f"CONTRIBUTING.md: the map has {one}, which there is not" for one in set(drawn) - there)
+    yield from (f"CONTRIBUTING.md: the map has {one} twice" for one in set(drawn) if drawn.count(one) > 1)
+
+
+# Links
+
+
+def broken_links() -> Iterator[str]:
+    """Say which link within the project leads nowhere, and which page the index does not name."""
+    for page in PAGES:
+        for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)", page.read_text()):
+            if not leads_somewhere(page, target, anchor):
+                yield f"{name(page)}: {target}{anchor and f'#{anchor}'} leads nowhere"
+    index = ROOT / "docs/README.md"
+    for page in (ROOT / "docs").glob("*.md"):
+        if page != index and f"]({page.name})" not in index.read_text():
+            yield f"docs/README.md: does not name {page.name}"
+
+
+def leads_somewhere(page: Path, target: str, anchor: str) -> bool:
+    """Say whether there is such a file, and such a heading in it."""
+    found = page.parent / target if target else page
+    if not found.exists():
+        return False
+    headings = re.findall(r"^#+ (.+)$", found.read_text(), re.MULTILINE) if anchor else []
+    return not anchor or anchor in {
+        re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings
+    }
+
+
+# Blocks of code
+
+
+def wrong_blocks() -> Iterator[str]:
+    """Say which block of code is written so that no test runs it, or is excused without a reason."""
+    for page in PAGES:
+        written, found = page.read_text(), blocks(page)
+        if len(re.findall(r"^\s*(?:```|~~~)", written, re.MULTILINE)) != 2 * len(found):
+            yield f"{name(page)}: a block of code is overlooked"
+        notes = sum(len(block.shows) + (block.not_run is not None) for block in found)
+        if len(re.findall(r"^ *<!-- (?:shows|not run):", written, re.MULTILINE)) != notes:
+            yield f"{name(page)}: a note stands above no block of code"
+        yield from (f"{block.place}: {fault}" for block in found if (fault := wrong_block(block)))
+    programs = [block for page in PAGES for block in blocks(page) if block.language in RUN]
+    if sum(block.not_run is not None for block in programs) > NOT_RUN_AT_MOST * len(programs):
+        yield "Too many of the blocks of code are not run"
+
+
+def wrong_block(block: Block) -> str | None:
+    """Return what is wrong with one block."""
+    if block.language not in {*RUN, "json", "text"}:
+        return f"there is no language {block.language!r}"
+    if block.language not in RUN and (block.shows or block.not_run is not None):
+        return "only what could be run has notes"
+    if block.not_run is not None and len(block.not_run.split()) <= 3:
+        return "`not run` wants a reason"
+    if block.language == "json":
+        try:
+            json.loads(block.text)
+        except ValueError as error:
+            return f"no JSON: {error}"
+    return None
+
+
+def installed_by_name(program: str) -> set[str]:
+    """Return what the pages install from a registry."""
+    shown = "\n".join(block.text for page in PAGES for block in blocks(page) if block.language == "sh")
+    words = " ".join(re.findall(rf"\b{program} (?:install|i) ([^#\n]+)", shown)).split()
+    return {word.strip("'\"") for word in words if not word.startswith(("-", ".", "'."))}
+
+
+def wrong_installs() -> Iterator[str]:
+    """Say what the pages install that is not what was tested; on PyPI, `editor` is another project."""
+    tested = json.loads(text("tests/npm_client/package.json"))["dependencies"]
+    for program, wanted in (
+        ("npm", {f"{package}@{version}" for package, version in tested.items()}),
+        ("pip", {"flask"}),
+    ):
+        if (found := installed_by_name(program)) != wanted:
+            yield f"The pages let {program} install {sorted(found)}, and tested is {sorted(wanted)}"
+
+
+def wrongly_typed_python() -> Iterator[str]:
+    """Say what the strictest types find in the Python of the pages, each page one program."""
+    with tempfile.TemporaryDirectory() as folder:
+        for page in PAGES:
+            if found := [block.text for block in blocks(page) if block.language == "python"]:
+                program = Path(folder) / f"{page.stem}_{page.parent.name}.py"
+                program.write_text("\n".join(found))
+        checked = subprocess.run(
+            [sys.executable, "-m", "mypy", "--strict", *sorted(Path(folder).glob("*.py"))],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if checked.returncode:
+        yield from (line.replace(f"{folder}/", "") for line in (checked.stdout + checked.stderr).splitlines())
+
+
+CHECKS: tuple[Callable[[], Iterator[str]], ...] = (
+    too_little_to_document,
+    unexplained,
+    wrong_map,
+    broken_links,
+    wrong_blocks,
+    wrong_installs,
+    wrongly_typed_python,
+)
+
+
+def main() -> int:
+    """Print every fault; the exit code says whether there is one."""
+    found = [fault for check in CHECKS for fault in sorted(check())]
+    for fault in found:
+        print(fault)  # noqa: T201 - a program
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

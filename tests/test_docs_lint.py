@@ -1,0 +1,65 @@
+"""The lint of the documents notices what it is there for; `make check` runs it on the documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support import docs_lint
+from tests.support.pages import Block
+from tests.support.service import ROOT
+
+
+@pytest.mark.parametrize(
+    ("page", "gone", "fault"),
+    [
+        ("docs/settings.md", "| `SECRET_KEY` |", "docs/settings.md: nothing about the setting SECRET_KEY"),
+        ("README.md", "| `serve", "README.md: nothing about the command serve"),
+        ("docs/api.md", "| `GET /agents` |", "docs/api.md: nothing about the route GET /agents"),
+        ("docs/api.md", "\n| `text-delta` |", "docs/api.md: nothing about the event text-delta"),
+        ("docs/api.md", "`throttled`", "docs/api.md: nothing about the code throttled"),
+    ],
+)
+def test_what_no_page_explains_is_noticed(
+    monkeypatch: pytest.MonkeyPatch, page: str, gone: str, fault: str
+) -> None:
+    assert list(docs_lint.unexplained()) == []
+    written = docs_lint.text
+    monkeypatch.setattr(
+        docs_lint, "text", lambda path: written(path).replace(gone, "") if path == page else written(path)
+    )
+    assert list(docs_lint.unexplained()) == [fault]
+
+
+def test_a_module_that_is_missing_on_the_map_or_gone_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = sorted(docs_lint.modules())
+    monkeypatch.setattr(docs_lint, "modules_on_the_map", lambda: iter([*drawn[1:], drawn[1], "studio/gone"]))
+    assert len(list(docs_lint.wrong_map())) == 3
+
+
+def test_a_link_to_no_file_or_no_heading_is_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# One heading, here\n")
+    assert docs_lint.leads_somewhere(page, "", "one-heading-here")
+    assert not docs_lint.leads_somewhere(page, "", "another")
+    assert not docs_lint.leads_somewhere(page, "gone.md", "")
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "not_run", "wrong"),
+    [
+        ("sh", "true", None, False),
+        ("sh", "true", "it would remove what others need", False),
+        ("sh", "true", "no", True),
+        ("json", "{}", None, False),
+        ("json", "{", None, True),
+        ("json", "{}", "it is not a program at all", True),
+        ("bash", "true", None, True),
+    ],
+)
+def test_a_block_of_code_that_no_test_would_run_is_noticed(
+    language: str, text: str, not_run: str | None, wrong: bool
+) -> None:
+    block = Block(page=ROOT / "README.md", line=1, language=language, text=text, not_run=not_run, shows=())
+    assert (docs_lint.wrong_block(block) is not None) == wrong
