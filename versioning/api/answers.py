@@ -397,3 +397,43 @@ class ResolvedAgentAnswer(Answer):
 
 class AgentsById(RootModel[dict[str, ResolvedAgentAnswer]]):
     """Agents, by id."""
+
+
+class ResourceReference(Answer):
+    """A resource, named."""
+
+    kind: Literal["agent", "promptBlock"]
+    id: str
+
+
+class Actor(Answer):
+    """Who did it, and by which way; nobody is named where the application itself did."""
+
+    id: str | None
+    via: Literal["studio", "api", "python", "schedule", "command", "file"]
+    key_prefix: str | None
+
+
+class EventAnswer(Answer):
+    """One change. What does not apply is null."""
+
+    position: int
+    id: Annotated[str, Field(json_schema_extra={"format": "uuid"})]
+    type: str
+    created_at: Time
+    workspace_id: str | None
+    resource: ResourceReference | None
+    version_id: str | None
+    version_number: int | None
+    previous_version_id: str | None
+    label: str | None
+    actor: Actor
+    detail: JsonObject
+
+
+class EventPage(Answer):
+    """Events, and where the next page begins."""
+
+    events: list[EventAnswer]
+    next: int
+    has_more: bool

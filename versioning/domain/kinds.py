@@ -41,6 +41,8 @@ class ResourceKind:
     """Whether a resource can be public: readable beyond its workspace."""
     has_favorites: bool = False
     """Whether people can mark a resource for themselves."""
+    is_shown: bool = False
+    """Whether its text is part of the instructions of agents, for whoever may read those."""
 
     @property
     def list_key(self) -> str:
@@ -83,5 +85,6 @@ PROMPT_BLOCK: Final = ResourceKind(
     icon="article",
     text_field="content",
     schema=config.PROMPT_BLOCK,
+    is_shown=True,
 )
 KINDS: Final = (AGENT, PROMPT_BLOCK)

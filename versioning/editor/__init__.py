@@ -34,6 +34,7 @@ from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.domain.selectors import Selector
 from versioning.editor.blocks import UsedBlock
 from versioning.editor.collection import Agents, Collection, Prompts, agents_of, prompts_of
+from versioning.editor.event_log import EventLog
 from versioning.editor.invitations import Invitations
 from versioning.editor.resources import Who, caller_of
 from versioning.editor.workspaces import Workspaces
@@ -83,6 +84,7 @@ class Editor:
         self.prompt = prompts_of(self.code, self.agent)
         self.workspace = Workspaces()
         self.invitation = Invitations(self.workspace)
+        self.event = EventLog(self.code)
         self.kept: BoundedCache[Hashable, Any] = BoundedCache(settings.EDITOR_KEPT_BYTES)
 
     def collection(self, kind: ResourceKind) -> Collection[Any]:

@@ -22,8 +22,10 @@ from versioning.editor.inputs import (
 from versioning.editor.locking import retried
 from versioning.editor.publishing import activate
 from versioning.editor.reading import get
+from versioning.editor.recording import record as record_event
 from versioning.editor.resources import Resources, Who, caller_of
-from versioning.models import VersionedResource, Visibility, Workspace
+from versioning.editor.unversioned import visibility_of_new
+from versioning.models import VersionedResource, Workspace
 from versioning.models.versioned import INITIAL_MESSAGE
 from versioning.serving.resolution import Resolved
 
@@ -63,7 +65,7 @@ def create(
     ownership.refuse_changes(resource_id, changes)
     resources.backend.refuse_taken(resource_id)
     record = {"metadata": merged_metadata({}, metadata), "workspace_id": workspace_id}
-    record |= _visibility_of_new(resources, resource_id, visibility, workspace_id, by)
+    record |= visibility_of_new(resources, resource_id, visibility, workspace_id, by)
     publish = _publishes_new(resources, resource_id, workspace_id, by, asked=publish)
     first_message = message_or(INITIAL_MESSAGE, message)
     try:
@@ -72,6 +74,7 @@ def create(
                 id=resource_id, config=config, message=first_message, author_id=by.user_id, **record
             )
             version = resource.latest_version
+            record_event(resources, "created", resource, by, version=version)
             if publish:
                 activate(resources, resource, version, by)
                 resources.backend.store(resource)
@@ -124,23 +127,6 @@ def _workspace_for(by: Caller, asked: str | None) -> str:
     ):
         raise Forbidden(f"You may not {Right.SAVE.value} in the workspace {asked!r}.")
     return asked
-
-
-def _visibility_of_new(
-    resources: Resources[R], resource_id: str, asked: str | None, workspace_id: str, by: Caller
-) -> dict[str, Any]:
-    """Return what a new record says about its visibility; nothing where it has none of its own."""
-    agent = resources.ownership.defines(resource_id)
-    if agent is not None:
-        resources.ownership.refuse_visibility(agent, asked)
-        return {}
-    if asked is None:
-        return {}
-    if not resources.kind.has_visibility or asked not in Visibility.values:
-        raise Invalid.field("visibility", "must be 'private' or 'public', and only agents have it")
-    if asked == Visibility.PUBLIC:
-        by.require(Right.PUBLISH, workspace_id)
-    return {"visibility": asked}
 
 
 def _publishes_new(

@@ -11,9 +11,9 @@ from versioning.domain.selectors import State, Status
 from versioning.editor.judging import dependents
 from versioning.editor.labelling import version_of_row
 from versioning.editor.locking import changing, drop_old_versions, retried
-from versioning.editor.noting import note
+from versioning.editor.recording import record
 from versioning.editor.resources import Resources, Who, caller_of
-from versioning.models import Action, Favorite, Version, VersionedResource
+from versioning.models import Favorite, Version, VersionedResource
 
 R = TypeVar("R", bound=VersionedResource)
 
@@ -35,7 +35,7 @@ def delete(
     with changing(resources, resource_id, Right.PUBLISH, by, expect, for_deletion=True) as resource:
         if if_unused:
             _refuse_in_use(resources, resource_id, by)
-        note(Action.DELETE, resource, by, from_version=resource.active_id)
+        record(resources, "deleted", resource, by, previous=resource.active_id)
         if resources.kind.has_favorites:
             Favorite.objects.filter(agent_id=resource.pk).delete()
         resources.backend.delete(resource)
@@ -61,7 +61,7 @@ def delete_version(
         obstacle = _obstacle_to_deleting(resources, resource, version)
         if obstacle is not None:
             raise Invalid.field("versionId", obstacle, code="version_in_use")
-        note(Action.DELETE_VERSION, resource, by, from_version=version.pk, number=version.number)
+        record(resources, "versionDeleted", resource, by, version=version)
         resources.backend.forget(resource, version)
         return resource
 
@@ -73,7 +73,7 @@ def prune(resources: Resources[R], resource_id: str, keep: int, *, by: Who = APP
     """
     by = caller_of(by)
     with changing(resources, resource_id, Right.PUBLISH, by) as resource:
-        pruned = drop_old_versions(resource, keep, by)
+        pruned = drop_old_versions(resources, resource, keep, by)
         resource.revision += 1 if pruned else 0
         return pruned
 

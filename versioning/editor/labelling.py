@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import uuid
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
@@ -13,13 +12,14 @@ from editor_client.shared import ids
 
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Invalid, NotFound
+from versioning.domain.events import Audience
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
 from versioning.editor.locking import changing
-from versioning.editor.noting import note
 from versioning.editor.reading import find
+from versioning.editor.recording import record, target_of
 from versioning.editor.resources import Resources, Who, caller_of
-from versioning.models import Action, Version, VersionedResource
+from versioning.models import Version, VersionedResource
 from versioning.serving.resolution import find_version
 
 R = TypeVar("R", bound=VersionedResource)
@@ -77,16 +77,18 @@ def label(
             raise Invalid.field("name", fault)
         version = version_of_row(resource, version_id)
         row = resource.labels.select_related("updated_by").filter(name=name).first()
-        before = row.version_id if row else None
+        before, was_released = (row.version_id, row.released) if row else (None, False)
         row = row or resources.model.label_model(resource_id=resource.pk, name=name)
         released = row.released if released is None else released
         if before != version.pk or row.released != released:
             if released:
                 passage = gate.Passage(resource=resource, version=version, caller=by, label=name)
                 gate.let_through(passage, resources.code)
-            _move(row, version, by, released=released)
+            row.released = released
+            _move(row, version, by)
             resource.touch()
-            _note(resource, row, by, from_version=before, to_version=version.pk)
+            versions = {"version": version, "previous": before}
+            _record(resources, "labelMoved", resource, row, by, was_released=was_released, **versions)
         return resource, _custom(row, version)
 
 
@@ -106,7 +108,9 @@ def unlabel(
         row = resource.labels.filter(name=name).first()
         if row is None:
             raise NotFound
-        _note(resource, row, by, from_version=row.version_id)
+        _record(
+            resources, "labelRemoved", resource, row, by, was_released=row.released, previous=row.version_id
+        )
         row.delete()
         resource.touch()
         return resource
@@ -120,8 +124,8 @@ def version_of_row(resource: VersionedResource, version_id: str) -> Version:
     return cast("Version", version)
 
 
-def _move(row: Any, version: Version, by: Caller, *, released: bool) -> None:
-    row.version_id, row.released = version.pk, released
+def _move(row: Any, version: Version, by: Caller) -> None:
+    row.version_id = version.pk
     row.updated_by_id, row.updated_at = by.user_id, timezone.now()
     row.save()
 
@@ -155,5 +159,26 @@ def _computed(name: str, version: Snapshot, resource: VersionedResource) -> Labe
     )
 
 
-def _note(resource: VersionedResource, row: Any, by: Caller, **versions: uuid.UUID | None) -> None:
-    note(Action.LABEL, resource, by, **versions, label=row.name, released=row.released)
+def _record(
+    resources: Resources[R],
+    what: str,
+    resource: R,
+    row: Any,
+    by: Caller,
+    *,
+    was_released: bool,
+    **versions: Any,
+) -> None:
+    """Tell the log of a label; of a released one its readers hear, too."""
+    audience = Audience.READERS if was_released or row.released else None
+    record(
+        resources,
+        what,
+        resource,
+        by,
+        target=target_of(resource, resources.code, released=was_released),
+        label=row.name,
+        released=row.released,
+        audience=audience,
+        **versions,
+    )

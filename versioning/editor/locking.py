@@ -11,9 +11,9 @@ from django.conf import settings
 
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import EditConflict, NotFound
-from versioning.editor.noting import note
+from versioning.editor.recording import record
 from versioning.editor.resources import Resources
-from versioning.models import Action, Version, VersionedResource
+from versioning.models import Version, VersionedResource
 from versioning.sources.files import OverrideChanged
 
 R = TypeVar("R", bound=VersionedResource)
@@ -50,7 +50,7 @@ def changing(
         if resource.revision != revision:
             resources.backend.store(resource)
         if resource.last_number != last_number and settings.EDITOR_KEEP_VERSIONS:
-            drop_old_versions(resource, settings.EDITOR_KEEP_VERSIONS, by)
+            drop_old_versions(resources, resource, settings.EDITOR_KEEP_VERSIONS, by)
 
 
 def retried(verb: V) -> V:
@@ -66,7 +66,7 @@ def retried(verb: V) -> V:
     return cast("V", begun_anew)
 
 
-def drop_old_versions(resource: VersionedResource, keep: int, by: Caller) -> int:
+def drop_old_versions(resources: Resources[R], resource: R, keep: int, by: Caller) -> int:
     """Delete all but the newest versions of a locked resource and those in use; return how many went."""
     needed = {resource.active_version_id, resource.latest_version_id}
     if resource.active is not None and not resource.active.read_only:
@@ -74,11 +74,12 @@ def drop_old_versions(resource: VersionedResource, keep: int, by: Caller) -> int
     needed.update(resource.labels.values_list("version_id", flat=True))
     needed.update(resource.versions.values_list("pk", flat=True)[:keep])
     old = resource.versions.exclude(pk__in=[pk for pk in needed if pk is not None])
-    numbers = sorted(old.values_list("number", flat=True))
-    if numbers:
+    pruned = list(old.only("pk", "number").order_by("number"))
+    for version in pruned:
+        record(resources, "versionDeleted", resource, by, version=version, pruned=True)
+    if pruned:
         old.delete()
-        note(Action.PRUNE, resource, by, numbers=numbers)
-    return len(numbers)
+    return len(pruned)
 
 
 def _current_state(resource: VersionedResource) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
 from versioning.editor.locking import changing, retried
-from versioning.editor.noting import note
+from versioning.editor.recording import record
 from versioning.editor.resources import Resources, Who, caller_of
-from versioning.models import Action, VersionedResource
+from versioning.models import VersionedResource
 from versioning.serving.resolution import Resolved, find_version
 
 R = TypeVar("R", bound=VersionedResource)
@@ -52,7 +52,7 @@ def unpublish(
     by = caller_of(by)
     with changing(resources, resource_id, Right.PUBLISH, by, expect) as resource:
         if resource.active_id is not None:
-            note(Action.UNPUBLISH, resource, by, from_version=resource.active_id)
+            record(resources, "unpublished", resource, by, previous=resource.active_id)
             resources.backend.point(resource, None, by)
         return Resolved(resource=resource, version=resource.latest)
 
@@ -67,5 +67,5 @@ def activate(resources: Resources[R], resource: R, version: Snapshot, by: Caller
         gate.let_through(gate.Passage(resource=resource, version=version, caller=by), resources.code)
     elif not gate.grant_more(resource, version, by, resources.code):
         return
-    note(Action.PUBLISH, resource, by, from_version=resource.active_id, to_version=version.version_id)
+    record(resources, "published", resource, by, version=version, previous=resource.active_id)
     resources.backend.point(resource, version, by)

@@ -10,22 +10,22 @@ from collections.abc import Collection
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from editor_client.shared import canonical
 from pydantic.alias_generators import to_camel
 
-from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.access import APPLICATION, Right
 from versioning.domain.config import Config
-from versioning.domain.errors import IdTaken, Invalid
+from versioning.domain.errors import IdTaken
 from versioning.domain.selectors import DRAFT
-from versioning.domain.snapshots import Snapshot, reference_to
+from versioning.domain.snapshots import Snapshot
+from versioning.editor.appending import append, append_copy, append_draft, append_next
 from versioning.editor.creating import create
-from versioning.editor.inputs import NOTHING, Fields, merged_fields, merged_metadata, message_or
+from versioning.editor.inputs import NOTHING, Fields, merged_fields, message_or
 from versioning.editor.locking import changing, retried
-from versioning.editor.noting import note
 from versioning.editor.overriding import is_as_code_says
 from versioning.editor.publishing import activate
 from versioning.editor.resources import Resources, Who, caller_of
-from versioning.models import Action, Version, VersionedResource, Visibility
+from versioning.editor.unversioned import edit_record
+from versioning.models import VersionedResource
 from versioning.models.versioned import EDIT_MESSAGE
 from versioning.serving.resolution import Resolved, find_version
 
@@ -94,9 +94,13 @@ def edit(
         before = resource.base.config
         config = _edited(resources, resource_id, before, changes)
         message = message_or(EDIT_MESSAGE, message)
-        _edit_record(resources, resource, by=by, **record)
+        edit_record(resources, resource, by=by, **record)
         changed = resources.kind.schema.changed(before, config)
-        version = _append(resource, config, changed, message, by) if changed else resource.latest
+        version = (
+            append(resources, resource, config, changed, message=message, by=by)
+            if changed
+            else resource.latest
+        )
         if publish:
             activate(resources, resource, version, by)
         warnings = resources.warnings(resource, version, by)
@@ -128,15 +132,15 @@ def edit_live(
         live, draft = _live_and_draft(resources, resource)
         config = _edited(resources, resource_id, live, changes)
         message = message_or(EDIT_MESSAGE, message)
-        _edit_record(resources, resource, metadata, visibility, by)
+        edit_record(resources, resource, metadata, visibility, by)
         version = resource.active or resource.latest
         own = {field: changes.get(field) for field in resources.kind.schema.changed(live, config)}
         if own:
-            version = _append_next(resource, config, message, by)
+            version = append_next(resources, resource, config, message, by=by)
         if own or (changes and draft is None):
             activate(resources, resource, version, by)
         if own and draft is not None:
-            _append_draft(resource, draft, own, version, by)
+            append_draft(resources, resource, draft, own, after=version, by=by)
         warnings = resources.warnings(resource, version, by)
         return Resolved(resource=resource, version=version, warnings=warnings)
 
@@ -154,8 +158,7 @@ def restore(
     by = caller_of(by)
     with changing(resources, resource_id, Right.SAVE, by, expect, even_gone=True) as resource:
         source = find_version(resource, version_id)
-        version = _copy(resource, source, message, by)
-        note(Action.RESTORE, resource, by, from_version=source.version_id, to_version=version.pk)
+        version = append_copy(resources, resource, source, message, by=by, restoredFrom=source.version_id)
         return Resolved(resource=resource, version=version, selector=DRAFT)
 
 
@@ -170,11 +173,8 @@ def snapshot(
     """Save a copy of what is published (of the latest, when nothing is) as a new draft."""
     by = caller_of(by)
     with changing(resources, resource_id, Right.SAVE, by, expect) as resource:
-        version = _copy(resource, resource.active or resource.latest, message, by)
+        version = append_copy(resources, resource, resource.active or resource.latest, message, by=by)
         return Resolved(resource=resource, version=version, selector=DRAFT)
-
-
-# Configurations
 
 
 def _edited(resources: Resources[R], resource_id: str, before: Config, changes: Fields) -> Config:
@@ -191,71 +191,3 @@ def _live_and_draft(resources: Resources[R], resource: R) -> tuple[Config, Snaps
         # What the next edit starts from can hold more than a file that says the same does.
         return resource.base.config, None
     return live, resource.latest
-
-
-# Versions
-
-
-def _append(
-    resource: VersionedResource, config: Config, changed: list[str], message: str, by: Caller
-) -> Version:
-    if not resource.last_number:
-        changed = resource.kind.schema.changed({}, config)
-    return resource.append(config, message=message, author_id=by.user_id, changed_fields=changed)
-
-
-def _append_next(resource: VersionedResource, config: Config, message: str, by: Caller) -> Version:
-    """Add a version after whichever has the highest number."""
-    newest = resource.versions.first() if resource.is_stored else None
-    changed = resource.kind.schema.changed(newest.config if newest else {}, config)
-    return _append(resource, config, changed, message, by)
-
-
-def _append_draft(
-    resource: VersionedResource, draft: Snapshot, change: Fields, published: Snapshot, by: Caller
-) -> None:
-    """Let a draft follow a version that was published past it, with that version's change in it.
-
-    What is wrong with a draft by the rules of today keeps nothing from being published, nor itself.
-    """
-    schema = resource.kind.schema
-    config = schema.merged(draft.config, change)
-    if schema.changed(published.config, config):
-        message = f"Version {draft.number} with the change of version {published.number}"
-        _append_next(resource, config, message, by)
-
-
-def _copy(resource: VersionedResource, source: Snapshot, message: str | None, by: Caller) -> Version:
-    changed = resource.kind.schema.changed(resource.latest.config, source.config)
-    default = f"Restored from {reference_to(source)}"
-    return _append(resource, source.config, changed, message_or(default, message), by)
-
-
-# What is not versioned
-
-
-def _edit_record(
-    resources: Resources[R], resource: R, metadata: Fields | None, visibility: str | None, by: Caller
-) -> None:
-    if visibility is not None:
-        _set_visibility(resources, resource, visibility, by)
-    merged = merged_metadata(resource.metadata, metadata)
-    if not canonical.same(merged, resource.metadata):
-        resource.metadata = merged
-        resource.touch()
-
-
-def _set_visibility(resources: Resources[R], resource: R, visibility: str, by: Caller) -> None:
-    """Change who beyond the workspace may read a resource; of an override the code says that."""
-    agent = resources.ownership.overridden_by(resource)
-    if agent is not None:
-        resources.ownership.refuse_visibility(agent, visibility)
-        return
-    if not resources.kind.has_visibility or visibility not in Visibility.values:
-        raise Invalid.field("visibility", "must be 'private' or 'public', and only agents have it")
-    record: Any = resource
-    before, record.visibility = record.visibility, visibility
-    if before != visibility:
-        by.require(Right.PUBLISH, resource.workspace_id)
-        resource.touch()
-        note(Action.VISIBILITY, resource, by, before=before, after=visibility)

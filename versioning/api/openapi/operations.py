@@ -24,6 +24,7 @@ _FAULTS = {
     406: "Only JSON is served.",
     408: "The body took too long to arrive.",
     409: "The id is taken, or the resource is in use.",
+    410: "Events after this position were pruned; `oldest` is where to go on.",
     412: "`If-Match` does not hold.",
     413: "The body is too large.",
     422: "The agent cannot run: no model, or a provider that is unknown or lacks its credentials.",
@@ -134,7 +135,7 @@ class EditorSchema(AutoSchema):
             return {(200, "text/event-stream"): str} | self._described_faults()
         answer = self.declared.answers[self.action]
         described: dict[Any, Any] = {success: OpenApiResponse(answer, str(answer.__doc__).strip())}
-        if self.action in _TAGGED_READS:
+        if self.action in _TAGGED_READS or self.declared.subject == "event":
             described[304] = OpenApiResponse(description="Not changed.")
         return described | self._described_faults()
 
@@ -148,6 +149,8 @@ class EditorSchema(AutoSchema):
             faults.add(404)
         if self.action in self.declared.guarded:
             faults.add(412)
+        if self.declared.subject == "event":
+            faults.add(410)
         if self.action in _RUNS:
             faults |= {422, 424, 502}
         return faults

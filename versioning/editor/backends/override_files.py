@@ -12,8 +12,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Final
 
-from django.db import transaction
-
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import IdTaken
 from versioning.domain.overrides import CodeAgent
@@ -22,7 +20,7 @@ from versioning.domain.snapshots import Snapshot, VersionPointers
 from versioning.editor.backends import Finish
 from versioning.editor.backends.override_records import OverrideRecords
 from versioning.editor.backends.rows import Rows, one_of, with_authors
-from versioning.models import Agent, Version, Workspace
+from versioning.models import Agent, Version, Workspace, events
 from versioning.models.querysets import VersionedQuerySet
 from versioning.sources.overrides import OverrideSource
 
@@ -83,7 +81,7 @@ class OverrideFiles:
     def creating(self, resource_id: str) -> Iterator[Finish[Agent]]:
         """Open a transaction whose last act writes the file of an override that is published at once."""
         agent = self.code.get(resource_id)
-        with ExitStack() as undo, transaction.atomic():
+        with ExitStack() as undo, events.transaction():
             content = self.source.files.content(agent.id) if agent else None
             yield lambda made: self._write_file(undo, agent, made, None, content)
 
@@ -91,7 +89,7 @@ class OverrideFiles:
     def locked(self, resource_id: str, by: Caller, *, for_deletion: bool = False) -> Iterator[Agent]:
         """Lock an agent, or an override with what its file says while it is locked."""
         agent = self.code.get(resource_id)
-        with ExitStack() as undo, transaction.atomic():
+        with ExitStack() as undo, events.transaction():
             resource = self._locked(resource_id, agent, by, for_deletion=for_deletion)
             before = resource.active_id
             content = self.source.files.content(resource_id) if agent else None

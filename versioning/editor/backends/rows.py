@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Generic, TypeVar, cast
 
-from django.db import transaction
 from editor_client.shared import ids
 
 from versioning.domain.access import Caller
@@ -15,7 +14,7 @@ from versioning.domain.overrides import CodeAgent
 from versioning.domain.registry import Registry
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.backends import Finish
-from versioning.models import Version, VersionedResource
+from versioning.models import Version, VersionedResource, events
 from versioning.models.querysets import VersionedQuerySet
 
 R = TypeVar("R", bound=VersionedResource)
@@ -65,13 +64,13 @@ class Rows(Generic[R]):
     @contextmanager
     def creating(self, resource_id: str) -> Iterator[Finish[R]]:
         """Open a transaction; nothing but rows is written in it."""
-        with transaction.atomic():
+        with events.transaction():
             yield lambda _resource: None
 
     @contextmanager
     def locked(self, resource_id: str, by: Caller, *, for_deletion: bool = False) -> Iterator[R]:
         """Lock the row for this transaction; raises `NotFound`."""
-        with transaction.atomic():
+        with events.transaction():
             yield one_of(self.readable(by).locked(for_deletion=for_deletion), resource_id)
 
     def store(self, resource: R) -> None:
