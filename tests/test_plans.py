@@ -15,6 +15,8 @@ from tests.test_query_counts import grow
 from versioning.models import Agent, AgentVersion, BlockReference, Favorite, PromptBlock, SubAgentReference
 from versioning.models.prompts import PromptBlockVersion
 
+pytestmark = pytest.mark.database
+
 ROWS = 3_000
 LARGE = {
     model._meta.db_table

@@ -24,7 +24,7 @@ from versioning.api.middleware.base import GetResponse
 from versioning.api.middleware.request_log import log_request, request_id_for
 from versioning.conf import get_editor
 from versioning.domain.access import Caller
-from versioning.serving.answer_cache import AnswerCache
+from versioning.serving.answer_cache import AnswerCache, Draft
 from versioning.serving.followed_keys import keys, rights_digest
 from versioning.serving.followed_log import Dependency, Moment, log
 
@@ -62,17 +62,17 @@ class CachedAnswer(NamedTuple):
 
 
 class Question:
-    """What a request asks, and when; and what the answer depends on, once a view has said it."""
+    """What a request asks; and its answer on the way, once a view has said what that depends on."""
 
     def __init__(self, digest: bytes, asked: Moment) -> None:
         self.digest = digest
         self.asked = asked
-        self.dependencies: tuple[Dependency, ...] = ()
         self.asker = b""
+        self.draft = Draft(_cache(), asked)
 
     def cache(self, path: str, response: HttpResponse) -> None:
         """Cache the answer, if a view has said what it depends on."""
-        if not self.dependencies or response.status_code not in _CACHED_STATUSES:
+        if response.status_code not in _CACHED_STATUSES or response.streaming:
             return
         headers = [(name, value) for name, value in response.items() if name != _REQUEST_ID]
         answer = CachedAnswer(
@@ -82,7 +82,7 @@ class Question:
             tuple(header for header in headers if header[0] in _OF_ONE_ANSWER),
             response.content,
         )
-        _cache().put(self.digest + self.asker, answer, len(response.content), self.asked, self.dependencies)
+        self.draft.finish(self.digest + self.asker, answer, len(response.content))
 
 
 def cached_answers(get_response: GetResponse) -> GetResponse:
@@ -132,7 +132,7 @@ def cached_answers_first(application: Application) -> Application:
 
 
 def depends_on(
-    request: HttpRequest, caller: Caller, dependencies: Iterable[Dependency], *, is_personal: bool = False
+    request: HttpRequest, caller: Caller, *dependencies: Dependency, is_personal: bool = False
 ) -> None:
     """Say what the answer to the request depends on beside the rights of the caller, so that it is cached.
 
@@ -140,7 +140,7 @@ def depends_on(
     """
     question: Question | None = getattr(request, "question", None)
     if question is not None:
-        question.dependencies = tuple(dependencies)
+        question.draft.depends_on(*dependencies)
         question.asker = rights_digest(caller, caller.user_id) if is_personal else rights_digest(caller)
 
 

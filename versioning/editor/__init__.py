@@ -25,21 +25,19 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import connections
 from editor_client.shared.evaluation import Evaluation
 
+from versioning.domain.kinds import ResourceKind
 from versioning.domain.overrides import CodeAgent
 from versioning.domain.registry import Registry
 from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.domain.selectors import Selector
-from versioning.editor.agents import Agents
-from versioning.editor.collection import Collection
+from versioning.editor.blocks import UsedBlock
+from versioning.editor.collection import Agents, Collection, Prompts, agents_of, prompts_of
 from versioning.editor.event_log import EventLog
-from versioning.editor.file_agents import FileAgents
 from versioning.editor.invitations import Invitations
-from versioning.editor.prompts import Prompts, UsedBlock
-from versioning.editor.reading import Who, caller_of
+from versioning.editor.resources import Who, caller_of
 from versioning.editor.workspaces import Workspaces
-from versioning.serving import grants
+from versioning.serving import choice, grants
 from versioning.serving.answer_cache import AnswerCache
-from versioning.serving.followed_log import AGENT
 from versioning.sources.overrides import OverrideSource
 
 __all__ = ["Agents", "Collection", "Editor", "Invitations", "Prompts", "UsedBlock", "Workspaces"]
@@ -77,13 +75,17 @@ class Editor:
             raise ImproperlyConfigured("EDITOR_GIT_HISTORY_DEPTH must not be negative")
         self.code = Registry(workspace_id=settings.EDITOR_CODE_WORKSPACE)
         self.files = OverrideSource(Path(settings.EDITOR_CODE_PATH), settings.EDITOR_GIT_HISTORY_DEPTH)
-        self.agent = Agents(self.code) if source == "database" else FileAgents(self.code, self.files)
-        self.prompt = Prompts(self.code, self.agent)
+        self.agent = agents_of(self.code, None if source == "database" else self.files)
+        self.prompt = prompts_of(self.code, self.agent)
         self.workspace = Workspaces()
         self.invitation = Invitations(self.workspace)
-        self.source = source
-        self.cache = AnswerCache(settings.EDITOR_CACHE_BYTES)
         self.event = EventLog(self.code)
+        self.cache = AnswerCache(settings.EDITOR_CACHE_BYTES, self.agent.fingerprint)
+
+    def collection(self, kind: ResourceKind) -> Collection[Any]:
+        """Return the verbs of this kind."""
+        found: Collection[Any] = getattr(self, kind.namespace)
+        return found
 
     # What the runtime asks of an editor: `versioning.runtime.store.AgentStore`
 
@@ -103,27 +105,21 @@ class Editor:
     ) -> ResolvedAgent:
         """Return the agent that the selector names; see `Agents.serve`."""
         evaluation = Evaluation.of(context)
-
-        def made() -> ResolvedAgent:
-            return self.agent.serve(agent_id, selector, context=evaluation, by=by, identity=identity)
-
         with _connections_of_one_call():
-            by = caller_of(by)
-            is_cached = settings.EDITOR_CACHE_BYTES and not evaluation.context
-            if not is_cached or not self.log_tells_of(AGENT, agent_id):
-                return made()
-            return self.cache.resolved((agent_id, selector, identity, by.rights), made)
+            caller = caller_of(by)
+
+            def make() -> ResolvedAgent:
+                return self.agent.serve(agent_id, selector, context=evaluation, by=caller, identity=identity)
+
+            if not self.is_cached(selector, evaluation.context):
+                return make()
+            return self.cache.resolved(agent_id, (selector, identity, caller.rights), make)
+
+    def is_cached(self, selector: Selector, context: Mapping[str, Any]) -> bool:
+        """Say whether a resolved agent depends on nothing but what is stored and what its caller may do."""
+        return bool(settings.EDITOR_CACHE_BYTES) and not context and not choice.is_open()
 
     def granted_sub_agents(self, parent: ResolvedAgent) -> Mapping[str, UUID]:
         """Return which sub-agents run as part of a published agent; see `versioning.serving.grants`."""
         with _connections_of_one_call():
             return grants.granted_sub_agents(parent, self.code)
-
-    def log_tells_of(self, kind: str, resource_id: str | None = None) -> bool:
-        """Say whether the log has an entry for every change of a resource, or of all of its kind.
-
-        It has none yet for an override file at the moment at which somebody changes it.
-        """
-        if self.source == "database" or kind != AGENT:
-            return True
-        return self.code.get(resource_id) is None if resource_id is not None else not self.code.agents

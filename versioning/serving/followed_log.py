@@ -21,9 +21,6 @@ from versioning.models.events import Event, entries
 Dependency = tuple[str, str | None]
 """A kind of resource and an id; None for the id stands for every resource of the kind."""
 
-AGENT: Final = "agent"
-PROMPT_BLOCK: Final = "promptBlock"
-
 RIGHTS: Final[Dependency] = ("rights", None)
 """What a key may do, and whether it opens anything."""
 

@@ -1,0 +1,26 @@
+"""What answers depend on beside the log: override files, which change without a word in it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from versioning.domain.kinds import AGENT
+from versioning.editor.resources import Resources
+from versioning.models import Agent
+from versioning.serving.followed_log import Dependency
+
+
+def fingerprint(agents: Resources[Agent], dependency: Dependency) -> Hashable | None:
+    """Return under what an answer with this dependency may be cached: right as long as it is the same.
+
+    It is `()` where the log tells of every change, and None where nothing can be said.
+    """
+    kind, agent_id = dependency
+    if kind != AGENT.word:
+        return ()
+    if agent_id is not None:
+        return agents.backend.fingerprint(agent_id)
+    found = tuple(agents.backend.fingerprint(one) for one in agents.code.agents)
+    if None in found:
+        return None
+    return found if any(found) else ()
