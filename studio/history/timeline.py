@@ -1,4 +1,4 @@
-"""All versions of a resource in one order of time, a page at a time, wherever they are kept."""
+"""All versions of a resource in one order of time, a page at a time: rows and commits."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from django.db.models import Q, QuerySet
 
-from versioning.api.paging import placed
 from versioning.domain.selectors import State
 from versioning.domain.snapshots import Snapshot, title_of
 from versioning.models import VersionedResource, VersionLabel
+from versioning.models.merging import merged_slice
 
 PER_PAGE: Final = 25
 
@@ -39,7 +39,7 @@ class Entry:
 
 @dataclass
 class Timeline:
-    """The versions of a resource, newest first: rows and those that are kept outside of the database.
+    """The versions of a resource, newest first: those in rows and those in Git.
 
     Sliced like a list, for a paginator. The number of queries does not depend on how many there are.
     """
@@ -63,7 +63,7 @@ class Timeline:
     def __getitem__(self, part: slice) -> list[Entry]:
         """Return the entries of a slice, each with the version before it."""
         start, stop = part.start or 0, part.stop
-        found = placed(self.stored, self.outside, self.order, start, stop + 1)
+        found = merged_slice(self.stored, self.outside, self.order, start, stop + 1)
         labels = labels_of(self.resource, found)
         following = [*found[1:], None]
         return [
@@ -92,7 +92,7 @@ def labels_of(resource: VersionedResource, versions: Sequence[Snapshot]) -> dict
 
 
 def previous_of(resource: VersionedResource, version: Snapshot) -> Snapshot | None:
-    """Return the version before this one in time, wherever it is kept."""
+    """Return the version before this one in time, whether a row or a commit."""
     older = Q(created_at__lt=version.created_at)
     if not version.read_only:
         older = Q(number__lt=version.number)

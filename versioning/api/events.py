@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Final
 
 from django.http import QueryDict
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from versioning.api import answers, wire
 from versioning.api.base import EditorViewSet, tagged
 from versioning.api.parameters import query
+from versioning.api.schemas.events import EventPage
 from versioning.conf import get_editor
 from versioning.domain.errors import Invalid
 from versioning.domain.events import matching
 from versioning.editor.event_log import MAX_EVENTS
-from versioning.models import Event
 
 DEFAULT_LIMIT: Final = 100
 _POSITION: Final = re.compile(r"[0-9]{1,30}")
@@ -52,7 +51,7 @@ class EventViewSet(EditorViewSet):
             query("actor", "Only what this person did, or a key of theirs."),
         )
     }
-    answers = {"list": answers.EventPage}
+    responses = {"list": EventPage}
 
     def list(self, request: Request) -> Response:
         """Return events that the caller may see, and where the next page begins."""
@@ -69,27 +68,7 @@ class EventViewSet(EditorViewSet):
             actor=given.get("actor"),
             by=self.caller,
         )
-        found = [event_answer(event) for event in page.events]
-        return tagged(request, {"events": found, "next": page.next, "hasMore": page.has_more})
-
-
-def event_answer(event: Event) -> dict[str, Any]:
-    """Return the wire form of an event."""
-    reference = {"kind": event.resource_kind, "id": event.resource_id} if event.resource_id else None
-    return {
-        "position": event.position,
-        "id": str(event.uuid),
-        "type": event.type,
-        "createdAt": wire.time(event.created_at),
-        "workspaceId": event.workspace_id or None,
-        "resource": reference,
-        "versionId": event.version_id or None,
-        "versionNumber": event.version_number,
-        "previousVersionId": event.previous_version_id or None,
-        "label": event.label or None,
-        "actor": {"id": event.actor or None, "via": event.via, "keyPrefix": event.key_prefix or None},
-        "detail": event.detail,
-    }
+        return tagged(request, EventPage.dump(page))
 
 
 def _number(given: QueryDict, name: str) -> int | None:
