@@ -16,6 +16,7 @@ from versioning.domain.access import Caller, Right
 from versioning.domain.overrides import CodeAgent, laid_over
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
+from versioning.models.accounts import name_of
 from versioning.models.search import matching, occurs
 from versioning.models.versioned import VersionedQuerySet, within
 
@@ -114,8 +115,8 @@ def narrowed(resources: Resources, wanted: Wanted, caller: Caller) -> QuerySet[A
         resources = resources.filter(id__startswith=wanted.folder)
     if wanted.author:
         resources = resources.filter(
-            Q(drafts, latest_version__author__username=wanted.author)
-            | Q(~drafts, active_version__author__username=wanted.author)
+            Q(drafts, (name_of("latest_version__author"), wanted.author))
+            | Q(~drafts, (name_of("active_version__author"), wanted.author))
         )
     if wanted.label:
         live = Q(labels__version=F("active_version")) | Q(labels__released=True)

@@ -75,7 +75,7 @@ class WorkspacesPage(AdministrationPage):
     def get(self, request: HttpRequest) -> HttpResponse:
         """Show them."""
         found = self.verbs.list(by=self.caller).annotate(member_count=Count("memberships"))
-        own = Membership.objects.filter(user__username=self.caller.username).select_related("workspace")
+        own = Membership.objects.filter(user_id=self.caller.user_id).select_related("workspace")
         return self.page(
             "studio/workspaces/list.html",
             title="Workspaces",

@@ -20,6 +20,7 @@ from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Invalid, Issue
 from versioning.domain.registry import Registry
 from versioning.models import Agent, Favorite, PromptBlock, VersionedResource, Visibility
+from versioning.models.accounts import name_of
 from versioning.models.agents import is_visible
 from versioning.models.search import MAX_LENGTH, matching, occurs
 from versioning.models.versioned import within
@@ -119,7 +120,7 @@ class ResourceFilter(django_filters.FilterSet):
     """What both kinds can be narrowed by; every filter is a `RecordFilter`."""
 
     status = WordFilter(choices=_STATUS, method="by_status", keeps=_has_status)
-    authorId = TextFilter(field_name="author__username", keeps=_has_author)
+    authorId = TextFilter(field_name=name_of("author"), keeps=_has_author)
     workspaceId = TextFilter(field_name="workspace_id", keeps=_is_in_workspace)
     metadata = TextFilter(method="by_metadata", keeps=_has_metadata)
     search = TextFilter(method="by_search", keeps=_has_text)

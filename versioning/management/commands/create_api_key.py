@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import datetime
 from argparse import ArgumentParser
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.utils import timezone
@@ -17,6 +16,9 @@ from versioning.domain.access import Role
 from versioning.domain.errors import Invalid
 from versioning.models import ApiKey, Membership, Workspace
 from versioning.models.accounts import account, new_account
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
 
 
 class Command(BaseCommand):
