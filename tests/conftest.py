@@ -48,7 +48,7 @@ def asks_a_database(item: pytest.Item) -> bool:
 
     The tests of the clients and of the pages have a server, but what they know is HTTP.
     """
-    if "client" in item.path.parts or item.path.stem in {
+    if item.path.parent.name == "client" or item.path.stem in {
         "test_pages",
         "test_examples",
         "test_generated_clients",

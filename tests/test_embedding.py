@@ -215,7 +215,7 @@ def key(project: Project) -> str:
 
 
 @pytest.fixture(scope="module")
-def url(project: Project, key: str) -> Iterator[str]:
+def service_url(project: Project, key: str) -> Iterator[str]:
     with project.served() as address:
         yield address
 
@@ -229,8 +229,8 @@ def asked(address: str, **headers: str) -> tuple[int, str, str]:
         return fault.code, fault.headers["Content-Type"], fault.read().decode()
 
 
-def test_an_agent_is_made_published_and_run_with_no_setting_of_the_editor(url: str, key: str) -> None:
-    with Client(url, api_key=key) as client:
+def test_an_agent_is_made_published_and_run_with_no_setting_of_the_editor(service_url: str, key: str) -> None:
+    with Client(service_url, api_key=key) as client:
         stored = client.create_stored_agent(
             id="greeter",
             name="Greeter",
@@ -250,31 +250,31 @@ def test_an_agent_is_made_published_and_run_with_no_setting_of_the_editor(url: s
         assert client.get_stored_agent("greeter").favorite().favorited
 
 
-def test_what_the_project_says_of_its_own_api_does_not_reach_ours(url: str, key: str) -> None:
+def test_what_the_project_says_of_its_own_api_does_not_reach_ours(service_url: str, key: str) -> None:
     bearer = {"Authorization": f"Bearer {key}"}
-    assert asked(f"{url}/own") == (200, "text/plain; charset=utf-8", "OF THE SHOP")
-    assert asked(f"{url}/broken")[0] == 418
-    status, media_type, text = asked(f"{url}/api/stored/agents?format=txt", **bearer)
+    assert asked(f"{service_url}/own") == (200, "text/plain; charset=utf-8", "OF THE SHOP")
+    assert asked(f"{service_url}/broken")[0] == 418
+    status, media_type, text = asked(f"{service_url}/api/stored/agents?format=txt", **bearer)
     assert (status, media_type, json.loads(text)["code"]) == (400, "application/json", "validation_failed")
-    assert asked(f"{url}/api/stored/agents")[0] == 401
+    assert asked(f"{service_url}/api/stored/agents")[0] == 401
     for missing in ("stored/agents/missing", "nothing/like/this"):
-        status, media_type, text = asked(f"{url}/api/{missing}", **bearer)
+        status, media_type, text = asked(f"{service_url}/api/{missing}", **bearer)
         assert (status, media_type, json.loads(text)["code"]) == (404, "application/json", "not_found")
 
 
-def test_the_document_is_ours_alone(url: str) -> None:
-    status, _, text = asked(f"{url}/api/schema")
+def test_the_document_is_ours_alone(service_url: str) -> None:
+    status, _, text = asked(f"{service_url}/api/schema")
     document = json.loads(text)
     assert (status, document["info"]["title"]) == (200, "The editor")
     assert "/api/agents/{id}" in document["paths"] and "/own" not in document["paths"]
-    assert "swagger-ui" in asked(f"{url}/api/docs")[2]
+    assert "swagger-ui" in asked(f"{service_url}/api/docs")[2]
 
 
-def test_a_body_has_its_limit_without_our_middleware(url: str, key: str) -> None:
+def test_a_body_has_its_limit_without_our_middleware(service_url: str, key: str) -> None:
     body = json.dumps({"id": "large", "instructions": "x" * 2**20}).encode()
     headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
     with pytest.raises(HTTPError, match="413"):
-        urlopen(Request(f"{url}/api/stored/agents", data=body, headers=headers))
+        urlopen(Request(f"{service_url}/api/stored/agents", data=body, headers=headers))
 
 
 def test_django_finds_what_would_not_work_and_nothing_else(project: Project) -> None:
@@ -286,7 +286,7 @@ def test_django_finds_what_would_not_work_and_nothing_else(project: Project) -> 
     assert ("versioning.W001" in str(complaint.value)) == is_sqlite()
 
 
-def test_the_studio_opens_for_an_account_of_the_project(project: Project, url: str) -> None:
+def test_the_studio_opens_for_an_account_of_the_project(project: Project, service_url: str) -> None:
     settings, urls = commands(PAGE, "The studio", "python")
     project.write("shop.studio_urls", f"from shop.own_urls import *\n{urls}")
     project.write("shop.studio_settings", f"from shop.own_settings import *\n{settings}{STUDIO}")
