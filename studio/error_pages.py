@@ -21,7 +21,7 @@ def framed(
     return TemplateResponse(request, template, {**frame, "title": title, **context}, status=status)
 
 
-def fault_page(request: HttpRequest, status: int, title: str, message: str) -> HttpResponse:
+def error_page(request: HttpRequest, status: int, title: str, message: str) -> HttpResponse:
     """Return the page that says in a sentence why something could not be shown or done."""
     return framed(request, "studio/error.html", title=title, status=status, message=message).render()
 

@@ -14,7 +14,7 @@ from unfold.sites import UnfoldAdminSite
 from studio.accounts.attempts import remember_browser
 from studio.accounts.forms import ChangePasswordForm, SignInForm, say_how_long_to_wait
 from studio.auth import caller_of, may_enter
-from studio.error_pages import fault_page
+from studio.error_pages import error_page
 from studio.kinds import KINDS
 
 
@@ -78,7 +78,7 @@ class StudioSite(UnfoldAdminSite):
 
     def catch_all_view(self, request: HttpRequest, url: str) -> HttpResponse:
         """Answer for an address that no page has."""
-        return fault_page(request, 404, "There is nothing here", "No page has this address.")
+        return error_page(request, 404, "There is nothing here", "No page has this address.")
 
     def _navigation(self, request: HttpRequest) -> list[dict[str, Any]]:
         home = reverse("admin:index")

@@ -21,23 +21,16 @@ from studio.home.views import HomePage
 from studio.kinds import AGENT, PROMPT_BLOCK, StudioKind
 from studio.preview.try_page import TryPage, TryRun
 from studio.preview.views import PreviewPage
-from studio.publishing.confirm import DeletePage, DiscardPage, UnpublishPage, UsagePage, VisibilityPage
+from studio.publishing.confirm import DeletePage, DiscardPage, UnpublishPage, VisibilityPage
+from studio.publishing.usage import UsagePage
 from studio.publishing.views import PublishPage
 from studio.resources.create import CreatePage
 from studio.resources.views import ListPage
 from studio.views import StudioPage
 from studio.workspaces.audit import AuditPage, WorkspaceAuditPage
 from studio.workspaces.keys import KeysPage, RevokePage
-from studio.workspaces.views import (
-    CreateWorkspacePage,
-    InvitationLinkPage,
-    MembersPage,
-    RemovePage,
-    RenamePage,
-    RolePage,
-    WithdrawPage,
-    WorkspacesPage,
-)
+from studio.workspaces.members import InvitationLinkPage, MembersPage, RemovePage, RolePage, WithdrawPage
+from studio.workspaces.views import CreateWorkspacePage, RenamePage, WorkspacesPage
 
 signed_in = admin.site.admin_view
 

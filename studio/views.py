@@ -12,7 +12,7 @@ from django.template.response import TemplateResponse
 from django.views import View
 
 from studio.auth import caller_of
-from studio.error_pages import fault_page, framed
+from studio.error_pages import error_page, framed
 from versioning.conf import get_editor
 from versioning.domain.errors import EditConflict, Forbidden, NotFound, VersioningError
 from versioning.editor import Editor
@@ -41,13 +41,13 @@ class StudioPage(View):
         try:
             return super().dispatch(request, *args, **kwargs)
         except NotFound as fault:
-            return fault_page(request, 404, "There is nothing here", fault.message)
+            return error_page(request, 404, "There is nothing here", fault.message)
         except Forbidden as fault:
-            return fault_page(request, 403, "You may not do this", fault.message)
+            return error_page(request, 403, "You may not do this", fault.message)
         except EditConflict as fault:
-            return fault_page(request, 409, "Somebody was here in the meantime", fault.message)
+            return error_page(request, 409, "Somebody was here in the meantime", fault.message)
         except VersioningError as fault:
-            return fault_page(request, 400, "This cannot be done", fault.message)
+            return error_page(request, 400, "This cannot be done", fault.message)
 
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
         """Return a page in the frame of the studio."""

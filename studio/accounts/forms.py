@@ -52,12 +52,12 @@ class SignInForm(PatientForm, UnfoldAuthenticationForm):
         name = self.cleaned_data.get("username")
         if name is None or not self.cleaned_data.get("password"):
             return
-        told = {"account": _known_name(name), "address": client_address(self.request) or "unknown"}
+        about = {"account": _known_name(name), "address": client_address(self.request) or "unknown"}
         own, *others = subjects_of(self.request, name)
         try:
             attempt = SignInAttempts.objects.begin([own, *others])
         except TooManyAttempts as fault:
-            extra = {**told, "wait_seconds": fault.seconds}
+            extra = {**about, "wait_seconds": fault.seconds}
             logger.warning("a password was not looked at: too many wrong ones came before", extra=extra)
             raise self.too_many(fault) from None
         try:
@@ -66,7 +66,7 @@ class SignInForm(PatientForm, UnfoldAuthenticationForm):
             if self.user_cache is not None:
                 attempt.succeeded(own)
             else:
-                logger.warning("a wrong password", extra={**told, "wait_seconds": attempt.seconds})
+                logger.warning("a wrong password", extra={**about, "wait_seconds": attempt.seconds})
 
     def confirm_login_allowed(self, user: User) -> None:
         """Raise `ValidationError` for who is inactive, or neither a member of anything nor invited."""

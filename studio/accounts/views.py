@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
 OPENED: Final = "studio.invitation"
-"""Where the session keeps the digest of the link that was opened last."""
+"""The session's member with the digest of the link that was opened last."""
 _TEMPLATE: Final = "studio/accounts/invited.html"
 
 
 @never_cache
 def open_link(request: HttpRequest, token: str) -> HttpResponse:
-    """Take the secret out of the address: the session keeps its digest, and no page stands at the link.
+    """Take the secret out of the address: the session stores its digest, and no page is shown at the link.
 
     So it is in no `Referer`, and in the history of the browser once only.
     """

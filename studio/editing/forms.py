@@ -1,4 +1,4 @@
-"""The form of a resource: its fields with their controls, those that code keeps, and empty rows."""
+"""The form of a resource: its fields with their controls, fields that only code may set, and empty rows."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ class EditForm:
     first: Sequence[FieldView]
     more: Sequence[FieldView]
     locked: Sequence[FieldView] = ()
-    """What code keeps."""
-    kept: Sequence[FieldView] = ()
+    """What only the code may set."""
+    unapplied: Sequence[FieldView] = ()
     """What an override holds and never applies."""
     large: Sequence[FieldView] = ()
-    """What the page has no room for; saving leaves it as it is."""
+    """What is too long for the page; saving leaves it as it is."""
 
     @property
     def set_in_more(self) -> list[str]:
@@ -87,7 +87,7 @@ class EditForm:
     def of(cls, names: Sequence[str], controls: Input, config: Config, code: CodeAgent | None) -> EditForm:
         """Return the form with these controls; `config` is what they began with."""
         views = [_field(name, controls, config) for name in names]
-        kept = []
+        unapplied = []
         if code is not None:
             base, free = code_config(code), changeable(code)
             views = [
@@ -95,14 +95,16 @@ class EditForm:
                 for name in names
                 if name in APPLIED_FIELDS or name in base
             ]
-            kept = [_field(name, controls, config, locked=IN_CODE) for name in not_applied(config)]
+            unapplied = [_field(name, controls, config, locked=IN_CODE) for name in not_applied(config)]
         beyond = {name for name in too_large(config, list(names)) if name not in controls}
         large = [view for view in views if view.name in beyond and not view.locked]
         views = [view for view in views if view not in large]
         free_views = {view.name: view for view in views if not view.locked}
         first = [free_views.pop(name) for name in _FIRST if name in free_views]
         locked = [view for view in views if view.locked]
-        return cls(first=first, more=list(free_views.values()), locked=locked, kept=kept, large=large)
+        return cls(
+            first=first, more=list(free_views.values()), locked=locked, unapplied=unapplied, large=large
+        )
 
 
 def _field(name: str, controls: Input, config: Config, *, in_code: Any = None, locked: str = "") -> FieldView:
@@ -204,7 +206,7 @@ class Submission:
 
 
 def form_controls(config: Config, names: Sequence[str], metadata: dict[str, Any]) -> Input:
-    """Return the controls that show a configuration, and what is kept with the record."""
+    """Return the controls that show a configuration, and the metadata of the record."""
     form = shown(config, list(names))
     text = json_text(metadata or None)
     form.parts.update({name: Input(name, text) for name in ("metadata", "metadataBefore")})

@@ -15,7 +15,7 @@ from studio.editing.forms import EditForm, Submission, empty_rows, form_controls
 from studio.forms.context import context_controls
 from studio.forms.inputs import Input
 from studio.forms.words import OPERANDS, OPERATORS, PROVIDERS, titles
-from studio.limits import MOST_MESSAGES, Room, first_of
+from studio.limits import MAX_MESSAGES, PageBudget, first_of
 from studio.resources.base import ResourcePage
 from versioning.domain.access import Right
 from versioning.domain.config import Config, ConfigSchema
@@ -29,10 +29,10 @@ def controls_of(sent: QueryDict) -> Input:
     return Input.of((name, values[-1]) for name, values in sent.lists() if values)
 
 
-def _half() -> Room:
-    """Return room for one of two comparisons on a page."""
-    whole = Room()
-    return Room(
+def _half_a_budget() -> PageBudget:
+    """Return the budget of one of two comparisons on a page."""
+    whole = PageBudget()
+    return PageBudget(
         characters=whole.characters // 2,
         lines=whole.lines // 2,
         changes=whole.changes // 2,
@@ -81,7 +81,7 @@ class Editable(ResourcePage):
 
 
 class EditPage(Editable):
-    """All fields, the buttons, and beside them the preview."""
+    """All fields, the buttons, and next to them the preview."""
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Show what was saved last; to who may not save, what is published."""
@@ -101,10 +101,10 @@ class EditPage(Editable):
         except EditConflict:
             return self._conflict(submission)
         except Invalid as fault:
-            homeless = submission.reading.land(fault.issues)
+            unplaced = submission.reading.attach(fault.issues)
             # The form still belongs to the version that it began with, whatever was saved since.
             began = {name: controls[name].typed for name in ("tag", "base")}
-            return self._form(controls, status=400, faults=homeless, is_typed=True, **began)
+            return self._form(controls, status=400, faults=unplaced, is_typed=True, **began)
         return unsaved.saved(request, self._after(saved, goes_on=controls["then"].typed == "publish"))
 
     def _save(self, submission: Submission) -> Resolved[Any] | None:
@@ -128,12 +128,12 @@ class EditPage(Editable):
     def _after(self, saved: Resolved[Any] | None, *, goes_on: bool) -> HttpResponse:
         if saved is None:
             return self.back("change", "Nothing was changed, so nothing was saved.", level=messages.INFO)
-        for warning in first_of([warning.message for warning in saved.warnings], MOST_MESSAGES):
+        for warning in first_of([warning.message for warning in saved.warnings], MAX_MESSAGES):
             messages.warning(self.request, warning)
         is_new = self.base is None or saved.version.version_id != self.base.version_id
         if goes_on:
-            told = f"{title_of(saved.version)} is saved as a draft." if is_new else ""
-            return self.go(f"{self.address('publish')}?version={saved.version.version_id}", told)
+            message = f"{title_of(saved.version)} is saved as a draft." if is_new else ""
+            return self.go(f"{self.address('publish')}?version={saved.version.version_id}", message)
         if is_new:
             return self.back("change", f"{title_of(saved.version)} is saved as a draft.")
         if self.resource is not None and saved.resource.tag != self.resource.tag:
@@ -152,8 +152,8 @@ class EditPage(Editable):
             self.__dict__.pop(known, None)
         before, latest = submission.began_with, self.config
         # Two comparisons and the form are on one page.
-        theirs = differences(before, latest, self.schema, _half()) if before is not None else []
-        yours = differences(latest, {**latest, **submission.changed}, self.schema, _half())
+        theirs = differences(before, latest, self.schema, _half_a_budget()) if before is not None else []
+        yours = differences(latest, {**latest, **submission.changed}, self.schema, _half_a_budget())
         their_names = {field.name for field in theirs}
         conflict = {
             "is_gone": before is None,

@@ -112,21 +112,21 @@ class Reading:
         """Note which control holds the value at this path of the configuration."""
         self.places[path] = control
 
-    def land(self, issues: Iterable[Issue]) -> list[Issue]:
-        """Put every fault beside the nearest control, and return those that belong to none."""
-        homeless = []
+    def attach(self, issues: Iterable[Issue]) -> list[Issue]:
+        """Attach every issue to the control nearest to it, and return those without a control."""
+        unplaced = []
         for issue in issues:
             path = issue.field
             while path and path not in self.places:
                 path = path.rpartition(".")[0]
             if path:
-                self.places[path].faults.append(_told(issue, path))
+                self.places[path].faults.append(_message(issue, path))
             else:
-                homeless.append(issue)
-        return homeless
+                unplaced.append(issue)
+        return unplaced
 
 
-def _told(issue: Issue, path: str) -> str:
+def _message(issue: Issue, path: str) -> str:
     rest = issue.field.removeprefix(path).strip(".")
     return f"{rest}: {issue.message}" if rest else issue.message
 

@@ -1,4 +1,4 @@
-"""All versions of a resource in one order of time, a page at a time, wherever they are kept."""
+"""All versions of a resource in one order of time, a page at a time: rows and commits."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Entry:
 
 @dataclass
 class Timeline:
-    """The versions of a resource, newest first: rows and those that are kept outside of the database.
+    """The versions of a resource, newest first: those in rows and those in Git.
 
     Sliced like a list, for a paginator. The number of queries does not depend on how many there are.
     """
@@ -92,7 +92,7 @@ def labels_of(resource: VersionedResource, versions: Sequence[Snapshot]) -> dict
 
 
 def previous_of(resource: VersionedResource, version: Snapshot) -> Snapshot | None:
-    """Return the version before this one in time, wherever it is kept."""
+    """Return the version before this one in time, whether a row or a commit."""
     older = Q(created_at__lt=version.created_at)
     if not version.read_only:
         older = Q(number__lt=version.number)

@@ -15,7 +15,7 @@ from editor_client.shared import ids
 from studio.diff.fields import shown
 from studio.forms.words import in_reading_order, titles, words_of
 from studio.history.timeline import PER_PAGE, Entry, Timeline, entry_of, labels_of, previous_of
-from studio.limits import Room
+from studio.limits import PageBudget
 from studio.resources.base import ResourcePage
 from studio.resources.blocks import blocks_on_page
 from versioning.domain.access import Right
@@ -158,7 +158,7 @@ class VersionPage(VersionBase):
         """Return the page, with faults of what was typed into it."""
         version = self.version()
         entry, resource = self.entry(version), self.found()
-        room = Room()
+        budget = PageBudget()
         return self.page(
             "studio/history/version.html",
             title=entry.title,
@@ -169,7 +169,7 @@ class VersionPage(VersionBase):
             is_latest=entry.version.version_id == resource.latest_id,
             previous_title=title_of(entry.previous) if entry.previous else "",
             fields=[
-                (words_of(name).title, shown(name, value, room), name == self.kind.text_field)
+                (words_of(name).title, shown(name, value, budget), name == self.kind.text_field)
                 for name in in_reading_order(version.config)
                 if (value := version.config[name]) is not None
             ],

@@ -1,4 +1,4 @@
-"""Trying an agent out: a chat that runs the draft beside what is published, on the same messages.
+"""Trying an agent out: a chat that runs the draft next to what is published, on the same messages.
 
 The draft runs as if it were published now: with the published texts of its prompt blocks, and with
 the sub-agents that it would have. `?blocks=drafts` runs it with the drafts of its prompt blocks.

@@ -3,70 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
-from studio.kinds import AGENT
-from studio.limits import shortened
-from studio.resources.base import ResourcePage
+from studio.publishing.usage import WithUsers
 from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, Invalid, NotFound
 from versioning.domain.selectors import Status
 from versioning.domain.snapshots import Snapshot, subject_of, title_of
 from versioning.editor.discarding import discard_draft, discardable
 from versioning.models import VersionedResource, Visibility
-from versioning.serving.dependents import Dependents
 
-SHOWN_DEPENDENTS: Final = 50
-
-
-@dataclass(frozen=True, kw_only=True)
-class Users:
-    """The agents that refer to a resource, as many as a page can show."""
-
-    shown: list[tuple[str, str, str]]
-    """(id, name, address)."""
-    more: int
-    hidden: int
-
-    @property
-    def count(self) -> int:
-        """How many there are, those that the caller may not see with them."""
-        return len(self.shown) + self.more + self.hidden
-
-
-class WithUsers(ResourcePage):
-    """A page that shows which agents refer to the resource."""
-
-    def users(self, status: Status) -> Users:
-        """Return the agents whose published (or latest) version refers to the resource."""
-        if self.resource is None:
-            return Users(shown=[], more=0, hidden=0)
-        found: Dependents = self.collection.dependents(self.resource_id, status=status, by=self.caller)
-        agents = found.readable[:SHOWN_DEPENDENTS]
-        return Users(
-            shown=[
-                (agent_id, shortened(name or agent_id), AGENT.address("change", agent_id))
-                for agent_id, name in agents
-            ],
-            more=len(found.readable) - len(agents),
-            hidden=found.hidden_count,
-        )
-
-
-class UsagePage(WithUsers):
-    """Who refers to the resource: what is live, and what is being drafted."""
-
-    tab = "usage"
-
-    def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show them."""
-        published = self.users(Status.PUBLISHED)
-        drafts = self.users(Status.DRAFT)
-        return self.page("studio/publishing/usage.html", title="Used by", published=published, drafts=drafts)
+MAX_NAMED_DRAFTS: Final = 50
 
 
 class ConfirmPage(WithUsers, ABC):
@@ -237,7 +187,7 @@ class DiscardPage(ConfirmPage):
         named = [
             f"{title_of(draft)}, saved by {draft.author_name or 'the application'}: "
             f"{subject_of(draft.change_message)}"
-            for draft in self.drafts[:SHOWN_DEPENDENTS]
+            for draft in self.drafts[:MAX_NAMED_DRAFTS]
         ]
         more = len(self.drafts) - len(named)
         end = [f"And {more} more."] if more else []

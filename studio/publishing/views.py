@@ -9,8 +9,8 @@ from django.http import HttpRequest, HttpResponse
 
 from studio.diff.fields import unchanged_titles
 from studio.diff.views import Comparing
-from studio.limits import MOST_MESSAGES, SHORT_LIST, first_of
-from studio.publishing.confirm import WithUsers
+from studio.limits import MAX_MESSAGES, MAX_NOTES, first_of
+from studio.publishing.usage import WithUsers
 from studio.resources.blocks import blocks_on_page, unpublished
 from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, Invalid, NotFound
@@ -44,7 +44,7 @@ class PublishPage(Comparing, WithUsers):
             return self.show(version_id, status=409, conflict=CHANGED)
         except Invalid:
             return self.show(version_id, status=400)
-        for warning in first_of([warning.message for warning in done.warnings], MOST_MESSAGES):
+        for warning in first_of([warning.message for warning in done.warnings], MAX_MESSAGES):
             messages.warning(request, warning)
         return self.back("history", f"{title_of(done.version)} is live.")
 
@@ -75,10 +75,10 @@ class PublishPage(Comparing, WithUsers):
             latest_title=title_of(resource.latest),
             fields=fields,
             unchanged=unchanged_titles(fields, self.effective(version)),
-            issues=issues[:SHORT_LIST],
-            more_issues=len(issues[SHORT_LIST:]),
-            warnings=rehearsed.warnings[:SHORT_LIST],
-            more_warnings=len(rehearsed.warnings[SHORT_LIST:]),
+            issues=issues[:MAX_NOTES],
+            more_issues=len(issues[MAX_NOTES:]),
+            warnings=rehearsed.warnings[:MAX_NOTES],
+            more_warnings=len(rehearsed.warnings[MAX_NOTES:]),
             unpublished_blocks=unpublished(blocks_on_page(self.effective(version), self.caller)),
             users=self.users(Status.PUBLISHED),
             history_address=self.address("history"),

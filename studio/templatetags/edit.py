@@ -1,4 +1,4 @@
-"""What the templates of the edit page need beside Django's own filters."""
+"""What the templates of the edit page need in addition to Django's own filters."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ from django.http import HttpRequest, HttpResponse
 
 from studio.kinds import KINDS
 from studio.workspaces.audit_words import caption, detail_of, target_of, verb_of
+from studio.workspaces.base import AdministrationPage, WorkspacePage
 from studio.workspaces.dates import DayField, beginning_of, end_of
-from studio.workspaces.views import AdministrationPage, WorkspacePage
 from versioning.domain.access import Caller
 from versioning.domain.events import types
 from versioning.domain.snapshots import reference_to_id

@@ -10,8 +10,9 @@ from django.core.paginator import Page, Paginator
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
+from studio.workspaces.base import WorkspacePage
 from studio.workspaces.dates import DayField, end_of
-from studio.workspaces.views import ROLES, WorkspacePage, with_faults
+from studio.workspaces.forms import ROLES, add_errors
 from versioning.domain.access import Role
 from versioning.domain.errors import Invalid, NotFound
 from versioning.editor.workspaces import may_revoke
@@ -60,7 +61,7 @@ class KeysPage(WorkspacePage):
                 by=self.caller,
             )
         except Invalid as fault:
-            with_faults(form, fault, expiresAt="last_day")
+            add_errors(form, fault, expiresAt="last_day")
             return self.show(form, status=400)
         return self.show(KeyForm(), made=key, text=text)
 
