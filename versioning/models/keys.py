@@ -78,7 +78,7 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
 class ApiKey(models.Model):
     """A program's credential: acts for its owner, limited to a workspace and a role."""
 
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_keys")
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     name = models.TextField(blank=True)
     prefix = models.CharField(max_length=PREFIX_LENGTH)
     digest = models.CharField(max_length=64)
