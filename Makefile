@@ -14,7 +14,7 @@ NO_BROWSER := --ignore=tests/browser
 MANAGE := $(PY) manage.py
 UV := $(or $(shell command -v uv 2>/dev/null),.venv/bin/uv)
 COMPILE = $(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
-	--custom-compile-command 'make lock' pyproject.toml
+	--custom-compile-command 'make lock' --no-emit-package editor-client pyproject.toml
 
 # The npm client, and the types that are generated for TypeScript, are tested where npm is.
 NPM := $(shell command -v npm 2>/dev/null)
@@ -70,14 +70,14 @@ format: .venv/.dev ## Repair what ruff can repair
 
 # The tools' file comes first: what the server runs on is then what was tested.
 lock: $(UV) ## Choose the newest allowed versions anew
-	$(COMPILE) --extra server --extra dev --output-file requirements-dev.txt
-	$(COMPILE) --extra server --constraint requirements-dev.txt --output-file requirements.txt
+	$(COMPILE) --extra dev --output-file requirements-dev.txt
+	$(COMPILE) --constraint requirements-dev.txt --output-file requirements.txt
 
 migrations: .venv/.dev ## Write the migrations that the models ask for
 	$(MANAGE) makemigrations
 
 clean: ## Remove what can be made again; the data in var/ stays
-	rm -rf .venv build *.egg-info .*_cache .hypothesis tests/*/node_modules
+	rm -rf .venv build client/build *.egg-info client/*.egg-info .*_cache .hypothesis tests/*/node_modules
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # Nothing here needs a real secret or a database on disk; files are in UTF-8, whatever the locale says.
@@ -95,17 +95,24 @@ var/secret_key:
 	$(PYTHON) -m venv .venv
 	@touch $@
 
+# The client is a distribution of its own. Python finds it where it lies, as if it were installed editable; nothing has
+# to be built for that. The path is relative, so that it holds wherever the checkout is moved or linked.
+.venv/.client: | .venv/.made
+	@$(PY) -c 'import os, pathlib, sysconfig; packages = pathlib.Path(sysconfig.get_path("purelib")); \
+		(packages / "editor-client.pth").write_text(os.path.relpath("client", packages) + "\n")'
+	@touch $@
+
 # uv does not read pip's configuration, so where it fails pip may still know the way.
 install = @echo 'Installing $(1) into .venv'; \
 	{ command -v uv >/dev/null && uv pip install --quiet --python $(PY) --require-hashes -r $(1); } \
 	|| $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r $(1)
 
-.venv/.server: requirements.txt | .venv/.made
+.venv/.server: requirements.txt | .venv/.made .venv/.client
 	$(call install,$<)
 	@touch $@
 
 # The tools come with everything the server needs, so `run` has nothing left to install.
-.venv/.dev: requirements-dev.txt | .venv/.made
+.venv/.dev: requirements-dev.txt | .venv/.made .venv/.client
 	$(call install,$<)
 	@touch $@ .venv/.server
 

@@ -16,8 +16,9 @@ import sys
 from collections.abc import Callable
 from statistics import median, quantiles
 
+from editor_client import Client
+
 from benchmarks.timing import in_turns, milliseconds
-from versioning.client import Client
 
 AGENT = "support"
 WARM_UP = 50

@@ -54,7 +54,8 @@ def main(prefix: str, agents: int, versions: int, of_the_first: int) -> None:
 
 def rows(prefix: str, agents: int, versions: int, of_the_first: int) -> Iterator[tuple[object, bool]]:
     """Yield every version, and whether it is the last of its agent."""
-    from versioning.domain import canonical  # noqa: PLC0415
+    from editor_client.shared import canonical  # noqa: PLC0415
+
     from versioning.models import AgentVersion  # noqa: PLC0415
 
     for index in range(agents):

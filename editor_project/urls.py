@@ -7,7 +7,7 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from editor_project import faults
+from editor_project import error_pages
 from versioning.api import errors, health
 
 urlpatterns = [
@@ -22,4 +22,4 @@ urlpatterns = [
 handler400 = errors.bad_request
 handler403 = errors.forbidden
 handler404 = errors.not_found
-handler500 = faults.server_error
+handler500 = error_pages.server_error

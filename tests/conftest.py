@@ -6,13 +6,16 @@ a stranger: an admin, but of `elsewhere`. root is a superuser and a member of no
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import settings
+from django.db import transaction
+from pytest_django import DjangoDbBlocker
 
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.override_files import Folder, define
@@ -21,7 +24,11 @@ from tests.support.service import Service, running_service
 
 
 def pytest_configure() -> None:
-    """Leave out what takes time in every test and says nothing: an index of files, slow hashes."""
+    """Leave out what takes time in every test and says nothing: an index of files, slow hashes.
+
+    No agent is defined in code unless a test says so: what is stored can be counted.
+    """
+    settings.EDITOR_FRAMEWORK = "tests.support.no_code.framework"
     settings.WHITENOISE_AUTOREFRESH = True  # every client would look for all static files
     settings.EDITOR_STATEMENT_TIMEOUT = 0  # here a busy machine decides nothing; servers have their own
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
@@ -66,17 +73,34 @@ class Cast:
     nobody: Api
 
 
-@pytest.fixture(autouse=True)
-def nothing_defined_in_code(settings: Any) -> None:
-    """No agent is defined in code unless a test says so: what is stored can be counted."""
-    settings.EDITOR_FRAMEWORK = "tests.support.no_code.framework"
-
-
 @pytest.fixture
 def cast(db: None) -> Cast:
     """Everybody with a key that reaches whatever they may do."""
-    keys = make_cast()
+    return cast_with(make_cast())
+
+
+def cast_with(keys: dict[str, str]) -> Cast:
+    """Return everybody's API, with keys by name."""
     return Cast(nobody=Api(""), **{name: Api(key) for name, key in keys.items()})
+
+
+@pytest.fixture(scope="module")
+def stored_once(
+    django_db_setup: None, django_db_blocker: DjangoDbBlocker
+) -> Iterator[Callable[[], AbstractContextManager[None]]]:
+    """Rows that all tests of a module start from: each sees them as they were made, whatever the others did.
+
+    A fixture of the module makes them in `with stored_once():`. The transactions of its tests are savepoints
+    of the one that begins here, so none of them can need a transaction of its own (`transactional_db`).
+    """
+    outer = transaction.atomic()
+    outer._from_testcase = True  # type: ignore[attr-defined]  # what Django's TestCase says of its own
+    with django_db_blocker.unblock():
+        outer.__enter__()
+    yield django_db_blocker.unblock
+    with django_db_blocker.unblock():
+        transaction.set_rollback(True)
+        outer.__exit__(None, None, None)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The heart of the editor knows no framework, no database and no web."""
+"""The heart of the editor knows no framework, no database and no web; what the client shares, no library."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 DOMAIN = sorted(path.stem for path in (ROOT / "versioning" / "domain").glob("[a-z]*.py"))
+SHARED = sorted(path.stem for path in (ROOT / "client/editor_client/shared").glob("[a-z]*.py"))
 FRAMEWORKS = ["django", "rest_framework", "drf_spectacular", "django_filters", "environ", "unfold", "psycopg"]
 
 # Whatever imports a framework here fails, and says which one.
@@ -69,8 +70,16 @@ def test_a_pure_module_needs_nothing_but_the_standard_library_and_pydantic(name:
     pydantic = {"pydantic", "pydantic_core", "typing_extensions"}  # which pydantic itself needs
     schemas = {"jsonschema", "jsonschema_specifications", "referencing", "regex"}
     own = schemas if name == "context_schema" else set()
-    allowed = {*sys.stdlib_module_names, *pydantic, *own, "versioning"}
+    allowed = {*sys.stdlib_module_names, *pydantic, *own, "editor_client", "versioning"}
     assert set(imports_of(ROOT / "versioning" / "domain" / f"{name}.py")) <= allowed
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_a_shared_rule_needs_nothing_but_the_standard_library(name: str) -> None:
+    loaded = modules_loaded_by(f"editor_client.shared.{name}")
+    theirs = {module.partition(".")[0] for module in loaded if "editor_client" not in module}
+    assert not {"editor_client.sync", "editor_client.asynchronous"} & set(loaded)
+    assert not {"httpcore", "httpx", "pydantic", "versioning"} & theirs
 
 
 def test_only_the_api_knows_the_web() -> None:

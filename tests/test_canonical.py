@@ -9,11 +9,11 @@ from random import Random
 from typing import Any
 
 import pytest
+from editor_client.shared import canonical
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.configurations import json_values, reordered, unhurried
-from versioning.domain import canonical
 from versioning.domain.errors import Invalid
 
 NOT_JSON = {

@@ -7,10 +7,10 @@ from itertools import product
 from typing import Any
 
 import pytest
+from editor_client.shared.conditions import OPERATORS, choose, holds, same_value
 from hypothesis import given
 
 from tests.support.configurations import json_objects, json_values, rule_groups, unhurried
-from versioning.domain.conditions import OPERATORS, choose, holds, same_value
 
 
 class Absence(Enum):

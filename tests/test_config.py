@@ -7,6 +7,8 @@ from random import Random
 from typing import Any
 
 import pytest
+from editor_client.shared import canonical
+from editor_client.shared.instructions import referenced_blocks
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,7 +24,6 @@ from tests.support.configurations import (
     reordered,
     unhurried,
 )
-from versioning.domain import canonical
 from versioning.domain.config import (
     AGENT,
     PROMPT_BLOCK,
@@ -31,7 +32,6 @@ from versioning.domain.config import (
     referenced_tools,
 )
 from versioning.domain.errors import Invalid
-from versioning.domain.instructions import referenced_blocks
 
 REQUIRED = {"name", "instructions", "content"}
 MAY_BE_EMPTY = {

@@ -6,16 +6,16 @@ import time
 from typing import Any
 
 import pytest
+from editor_client import ValidationFailed, compile_prompt
+from editor_client.shared.conditions import choose, holds, same_value
+from editor_client.shared.evaluation import MAX_STEPS, Evaluation
+from editor_client.shared.instructions import BlockText, assemble
 from hypothesis import given
 
 from tests.conftest import Cast
 from tests.support.api import Api
 from tests.support.configurations import json_values, unhurried
 from tests.support.served import ask, encoded, published_agent, published_block, reference, text
-from versioning.client import ValidationFailed, compile_prompt
-from versioning.domain.conditions import choose, holds, same_value
-from versioning.domain.evaluation import MAX_STEPS, Evaluation
-from versioning.domain.instructions import BlockText, assemble
 
 LONG_LIST = list(range(100_000))
 ECHO = {"provider": "echo", "name": "echo"}

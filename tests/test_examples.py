@@ -11,12 +11,12 @@ from typing import Any
 
 import httpx
 import pytest
+from editor_client import Client
 
 from examples.canary.ask import is_chosen
 from tests.support.override_files import Repository
 from tests.support.programs import credentials, flask_application, run
 from tests.support.service import ROOT, Service, running_service
-from versioning.client import Client
 
 ECHO = {"provider": "echo", "name": "echo"}
 PEOPLE = ("ada", "bob", "cleo", "dan")

@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.openapi import operations
 from tests.support.service import Service
-from versioning.api.document import document
+from versioning.api.openapi.document import document
 
 FOLDER = Path(__file__).parent / "generated_clients"
 TIMEOUT_SECONDS = 120

@@ -9,13 +9,13 @@ import subprocess
 from urllib.parse import unquote
 
 import pytest
+from editor_client.shared import ids
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import Cast
 from tests.support.api import Api, Kind
 from tests.support.configurations import unhurried
-from versioning.domain import ids
 
 ALLOWED = [
     "writer",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from editor_client.shared.instructions import BlockText, assemble, render
 from hypothesis import given
 
 from tests.support.configurations import FOR_GOLD, json_objects, texts, unhurried
 from versioning.domain.errors import Invalid
-from versioning.domain.instructions import BlockText, assemble, render
 
 CONTEXT = {
     "name": "Ann",

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from django.test import RequestFactory
 
-from editor_project.logs import DiscreetHandler, JsonLines
+from editor_project.log_config import DiscreetHandler, JsonLines
 from tests.conftest import Cast
 from tests.support.api import AGENTS
 from tests.support.service import Service

@@ -12,6 +12,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
 from drf_spectacular.validation import validate_schema
+from editor_client.shared import ids
 from pydantic import create_model
 
 from tests.support.api import Api
@@ -19,9 +20,8 @@ from tests.support.api_reference import PAGE, reference
 from tests.support.openapi import CREATING, ROUTES, RUNS, of_both_kinds, operations
 from tests.support.service import Service
 from versioning.api import errors
-from versioning.api.components import ShapeExtension
-from versioning.api.openapi import EditorSchema
-from versioning.domain import ids
+from versioning.api.openapi.components import ShapeExtension
+from versioning.api.openapi.operations import EditorSchema
 from versioning.domain.selectors import VersionsMap
 from versioning.runtime import messages, options
 

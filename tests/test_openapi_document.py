@@ -14,8 +14,8 @@ from drf_spectacular.generators import SchemaGenerator
 
 from tests.support.api import Answer, Api
 from tests.support.unchanged import is_refusal
-from versioning.api import document
-from versioning.api.document import MadeOnce
+from versioning.api.openapi import document
+from versioning.api.openapi.document import MadeOnce
 
 THREADS = 40
 SERVED = ("/schema", "/docs")

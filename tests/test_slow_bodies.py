@@ -14,7 +14,7 @@ from tests.support.remote import RemoteApi, connected, service_connection
 from tests.support.service import Service, running_service
 from tests.support.slow import BY_LENGTH, FORM, FRAMINGS, HOST, JSON, Slow, slow, trickle
 from tests.support.streams import served_asynchronously
-from versioning.api.admission import HELD_LIMIT, STRANGERS_LIMIT
+from versioning.api.request_bodies import ANONYMOUS_LIMIT, MEMORY_LIMIT
 
 DEADLINE = 3
 AT_EACH_DOOR = 25
@@ -109,7 +109,7 @@ def test_bodies_that_stop_before_their_end_take_no_more_room_than_there_is(
     known = f"Authorization: Bearer {service.key}"
     size = 1024 * 1024
     unfinished = (f"Content-Length: {size}", b" " * (size - 1))
-    at_most = HELD_LIMIT // (size - 1)
+    at_most = MEMORY_LIMIT // (size - 1)
     with ExitStack() as stack:
         waiting = [
             stack.enter_context(slow(address, f"POST /api{AGENTS.path}", unfinished, JSON, known))
@@ -121,7 +121,7 @@ def test_bodies_that_stop_before_their_end_take_no_more_room_than_there_is(
     assert {(answer.code, answer.headers["Retry-After"]) for answer in busy} == {("too_busy", "1")}
     assert {answer.status for answer in answers} == {408, 503}
     api = RemoteApi(key=service.key, address=address)
-    for _ in range(2 * at_most):  # what was received or refused leaves its room to others
+    for _ in range(2 * at_most):  # what was received or refused leaves its memory to others
         assert api.post(AGENTS.path, b" " * size).status == 400
     api.connection.close()
 
@@ -151,10 +151,10 @@ def test_who_sends_a_large_body_without_a_key_is_told_so(address: str, key: str)
 
 def test_a_sign_in_form_may_be_no_larger_than_one_is(service: Service, address: str) -> None:
     api = RemoteApi(key="", prefix="", address=address)
-    body = b"username=" + b"x" * STRANGERS_LIMIT
+    body = b"username=" + b"x" * ANONYMOUS_LIMIT
     answer = api.post("/studio/login/", body, content_type="application/x-www-form-urlencoded")
     assert (answer.status, answer.code) == (413, "payload_too_large")
-    assert str(STRANGERS_LIMIT) in answer.body["error"]
+    assert str(ANONYMOUS_LIMIT) in answer.body["error"]
     api.connection.close()
 
 

@@ -11,17 +11,17 @@ from typing import Any
 from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from django.core.handlers.asgi import ASGIRequest
 
-from versioning.api.admission import (
+from versioning.api.request_bodies import (
+    MAY_STILL_SEND,
     REFUSAL,
-    STILL_SENT,
+    BodyMemory,
     Receive,
     Refusal,
-    Room,
-    admission,
     declared_length,
-    departure,
     discard,
+    disconnected,
     has_body,
+    limits_for,
 )
 
 Scope = dict[str, Any]
@@ -31,7 +31,7 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 def bodies_first(application: Application) -> Application:
     """Receive the body of a request before Django does, which would wait for it as long as it takes."""
-    room = Room()
+    body_memory = BodyMemory()
 
     async def receiving(scope: Scope, receive: Receive, send: Send) -> None:
         request = ASGIRequest(scope, io.BytesIO()) if scope["type"] == "http" else None
@@ -39,17 +39,17 @@ def bodies_first(application: Application) -> Application:
             await application(scope, receive, send)
             return
         async with ThreadSensitiveContext():
-            admitted = await sync_to_async(admission)(request)
-        if admitted is None:
+            limits = await sync_to_async(limits_for)(request)
+        if limits is None:
             await application(_with(scope, b""), _given(b"", _never), send)
             await discard(receive)
             return
-        async with room.received(receive, admitted, declared_length(request)) as body:
+        async with body_memory.received(receive, limits, declared_length(request)) as body:
             if not isinstance(body, Refusal):
-                await application(_with(scope, body), _given(body, partial(departure, receive)), send)
+                await application(_with(scope, body), _given(body, partial(disconnected, receive)), send)
                 return
             await application({**_with(scope, b""), REFUSAL: body}, _given(b"", _never), send)
-        if body in STILL_SENT:
+        if body in MAY_STILL_SEND:
             await discard(receive)
 
     return receiving

@@ -20,16 +20,16 @@ from urllib.parse import unquote_to_bytes
 
 from django.core.handlers.wsgi import WSGIRequest
 
-from versioning.api.admission import (
+from versioning.api.request_bodies import (
+    MAY_STILL_SEND,
     REFUSAL,
-    STILL_SENT,
-    Admission,
+    BodyLimits,
+    BodyMemory,
     Refusal,
-    Room,
-    admission,
     declared_length,
-    departure,
     discard,
+    disconnected,
+    limits_for,
 )
 
 logger = logging.getLogger(__name__)
@@ -62,7 +62,7 @@ class Gateway:
         self._application = application
         self._loop = loop
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="body")
-        self._room = Room()
+        self._body_memory = BodyMemory()
         self._tasks: set[asyncio.Task[None]] = set()
 
     def take(self, watcher: Any) -> None:
@@ -80,17 +80,17 @@ class Gateway:
             return
         # A copy: Django writes the path of a request anew, in a form that is no WSGI.
         request = WSGIRequest(dict(environ))
-        admitted, length = admission(request), declared_length(request)
-        if admitted is None:
+        limits, length = limits_for(request), declared_length(request)
+        if limits is None:
             self._answer(_with(environ, b""), proto)
             self._soon(discard(proto.receive))
         else:
-            self._soon(self._receive(environ, proto, admitted, length))
+            self._soon(self._receive(environ, proto, limits, length))
 
-    async def _receive(self, environ: Environ, proto: Any, admitted: Admission, length: int | None) -> None:
-        async with self._room.received(proto.receive, admitted, length) as body:
+    async def _receive(self, environ: Environ, proto: Any, limits: BodyLimits, length: int | None) -> None:
+        async with self._body_memory.received(proto.receive, limits, length) as body:
             await asyncio.wrap_future(self._threads.submit(self._answer, _with(environ, body), proto))
-        if body in STILL_SENT:
+        if body in MAY_STILL_SEND:
             await discard(proto.receive)
 
     def _answer(self, environ: Environ, proto: Any) -> None:
@@ -119,7 +119,7 @@ class Gateway:
 
     def _stream(self, proto: Any, parts: Iterable[bytes]) -> None:
         """Send one part after the other, until there are no more or the client has gone."""
-        gone = asyncio.run_coroutine_threadsafe(departure(proto.receive), self._loop)
+        gone = asyncio.run_coroutine_threadsafe(disconnected(proto.receive), self._loop)
         try:
             for part in parts:
                 if gone.done():

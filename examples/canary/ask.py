@@ -9,7 +9,7 @@ import hashlib
 import os
 from argparse import ArgumentParser
 
-from versioning.client import Client
+from editor_client import Client
 
 CANARY = {"agents": {"writer": {"label": "canary"}}}
 """For `versions`: the version of the writer that carries the label; the others run as published."""

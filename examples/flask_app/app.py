@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 
+from editor_client import Client, RateLimited, ServerError, Unreachable
 from flask import Flask, request
-
-from versioning.client import Client, RateLimited, ServerError, Unreachable
 
 AGENT = "answering"
 BUILT_IN = "You answer customers. Say that somebody will call them back."

@@ -18,9 +18,9 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
+from editor_client.shared import ids
 from team.agents import AGENTS
 
-from versioning.domain import ids
 from versioning.sources.overrides import OverrideSource
 
 Override = Mapping[str, Any]

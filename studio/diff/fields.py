@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from editor_client.shared import canonical
+
 from studio.diff.json_changes import JsonChange, json_changes
 from studio.diff.lines import Section, sections
 from studio.diff.readable import as_text, readable
 from studio.diff.spans import Op, spans
 from studio.forms.words import in_reading_order, titles, words_of
 from studio.limits import PageBudget, shortened
-from versioning.domain import canonical
 from versioning.domain.config import Config, ConfigSchema
 
 _LINES_OF_A_BLOCK = 5

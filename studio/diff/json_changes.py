@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from editor_client.shared import canonical
+
 from studio.diff.alignment import common_runs, gaps
 from studio.diff.spans import Op
 from studio.limits import PageBudget
-from versioning.domain import canonical
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from editor_client.shared import canonical
+
 from studio.forms.values import json_text
 from studio.forms.words import OPERATORS
-from versioning.domain import canonical
 
 _JOINED_BY = {"AND": "all of:", "OR": "any of:"}
 _ALWAYS = "always"

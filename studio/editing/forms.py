@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from editor_client.shared import canonical
+
 from studio.forms.fields import changes, rebased, shown, too_large
 from studio.forms.inputs import Input, Reading, Shown
 from studio.forms.rules import show_rules
 from studio.forms.values import json_text, read_json
 from studio.forms.words import IN_CODE, WITHHELD, Words, words_of
 from studio.limits import shortened
-from versioning.domain import canonical
 from versioning.domain.config import Config, ConfigSchema
 from versioning.domain.errors import Invalid, Issue
 from versioning.domain.overrides import APPLIED_FIELDS, CodeAgent, changeable, code_config, not_applied

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from editor_client.shared import canonical
+
 from studio.forms.inputs import MAX_SEGMENTS, Input, Reading
 from studio.forms.values import read_json
 from studio.limits import MAX_NAME, shortened
-from versioning.domain import canonical
 from versioning.domain.errors import Invalid
 
 MAX_CONTROLS = 40

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
+from editor_client.shared import canonical
+
 from studio.forms.inputs import Input, Reading, Shown
 from studio.forms.instructions import read_instructions, show_instructions
 from studio.forms.pickers import read_model, read_usages, show_model, show_usages
 from studio.forms.rules import read_rules, show_rules
 from studio.forms.values import json_text, read_json
-from versioning.domain import canonical
 from versioning.domain.config import Config
 
 MAX_CHARACTERS: Final = 300_000

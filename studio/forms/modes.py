@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from editor_client.shared.instructions import as_one_text
+
 from studio.forms.fields import field_for, shows
 from studio.forms.inputs import Input, Reading
 from studio.forms.values import json_text
 from versioning.domain.config import ConfigSchema, raise_for_faults
 from versioning.domain.errors import Invalid
-from versioning.domain.instructions import as_one_text
 
 JSON: Final = "json"
 _CONTROLS: Final = frozenset({"controls", JSON})

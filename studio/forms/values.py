@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from editor_client.shared import canonical
+
 from studio.forms.inputs import Input, Reading, Shown
-from versioning.domain import canonical
 from versioning.domain.errors import Invalid
 
 ABSENT: Any = object()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse
+from editor_client.shared import canonical, ids
 
 from studio.resources.base import ResourcePage
-from versioning.domain import canonical, ids
 from versioning.domain.selectors import Selector
 
 

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from django.contrib import messages
 from django.core.paginator import Page, Paginator
 from django.http import HttpRequest, HttpResponse
+from editor_client.shared import ids
 
 from studio.diff.fields import shown
 from studio.forms.words import in_reading_order, titles, words_of
@@ -17,7 +18,6 @@ from studio.history.timeline import PER_PAGE, Entry, Timeline, entry_of, labels_
 from studio.limits import PageBudget
 from studio.resources.base import ResourcePage
 from studio.resources.blocks import blocks_on_page
-from versioning.domain import ids
 from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, Invalid, NotFound
 from versioning.domain.selectors import State

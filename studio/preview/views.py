@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from editor_client.shared.instructions import BlockReport
 
 from studio.editing.forms import Submission
 from studio.editing.views import Editable, controls_of
@@ -24,7 +25,6 @@ from studio.resources.blocks import BlockOnPage, blocks_on_page
 from versioning.domain.access import Right
 from versioning.domain.config import Config
 from versioning.domain.errors import Invalid
-from versioning.domain.instructions import BlockReport
 from versioning.domain.overrides import laid_over
 from versioning.domain.selectors import Selector, Status
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from editor_client import AsyncClient, Client
 
 from tests.support.clients import Clients
 from tests.support.misbehaving import Misbehaving, misbehaving_server
 from tests.support.service import Service
-from versioning.client import AsyncClient, Client
 
 
 @pytest.fixture(params=[Client, AsyncClient], ids=["blocking", "awaiting"])

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from editor_client import EditorError, Forbidden, NotFound, Unauthorized, Unreachable
 
 from tests.support.clients import Clients, Clock
 from tests.support.misbehaving import Behaviour, Misbehaving, hang_up, record, says
 from tests.support.relay import Relay, relay_to
 from tests.support.service import Service
-from versioning.client import EditorError, Forbidden, NotFound, Unauthorized, Unreachable
 
 LONG = 1000
 ONE, TWO = record('"1"'), record('"2"', instructions="two")
@@ -290,7 +290,7 @@ def test_a_copy_of_an_answer_is_the_callers_own(connect: Clients, server: Misbeh
 def test_what_was_read_longest_ago_makes_room(
     connect: Clients, server: Misbehaving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("versioning.client.cache.MAX_ENTRIES", 3)
+    monkeypatch.setattr("editor_client.cache.MAX_ENTRIES", 3)
     agent = connect(server.url, max_age=LONG).get_agent("writer")
     server.does(ONE)
     for number in (0, 1, 2, 3, 3, 2, 1):

@@ -13,11 +13,11 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from editor_client import Client, NotFound
+from editor_client.__main__ import main
 
 from tests.support.relay import relay_to
 from tests.support.service import ROOT, Service
-from versioning.client import Client, NotFound
-from versioning.client.__main__ import main
 
 DONE, DIFFERENT, FAILED = 0, 1, 2
 
@@ -472,7 +472,7 @@ class TestTheCommand:
         """Run the command in a process of its own."""
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("EDITOR_")}
         done = subprocess.run(
-            [sys.executable, "-m", "versioning.client", *arguments],
+            [sys.executable, "-m", "editor_client", *arguments],
             cwd=ROOT,
             env={**inherited, **environment},
             capture_output=True,

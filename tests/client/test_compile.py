@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from editor_client import Client, ValidationFailed, compile_prompt, referenced_blocks
+from editor_client.shared.conditions import holds
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.configurations import FOR_GOLD, FULL_BLOCK, rule_groups, unhurried
 from tests.support.service import Service
-from versioning.client import Client, ValidationFailed, compile_prompt, referenced_blocks
-from versioning.domain.conditions import holds
 
 CONTEXTS: list[dict[str, Any]] = [
     {},

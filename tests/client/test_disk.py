@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from editor_client import Client, EditorError, NotFound, Unreachable
 
 from tests.support.clients import Clients
 from tests.support.misbehaving import Misbehaving, hang_up, record, says
-from versioning.client import Client, EditorError, NotFound, Unreachable
 
 KEY = "ek_very_secret"
 DOWN_AT_ONCE: dict[str, Any] = {"retries": 0}
@@ -159,7 +159,7 @@ def test_what_is_deleted_loses_its_files_and_nothing_else_does(
 def test_many_questions_do_not_fill_the_disk(
     connect: Clients, server: Misbehaving, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("versioning.client.disk.MAX_ENTRIES", 3)
+    monkeypatch.setattr("editor_client.disk.MAX_ENTRIES", 3)
     agent = connect(server.url, KEY, cache_dir=folder).get_agent("writer")
     server.does(record())
     for number in range(6):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from editor_client import EditorError, NotFound, RateLimited, ServerError, Unreachable
 
 from tests.support.clients import Clients
 from tests.support.misbehaving import (
@@ -22,7 +23,6 @@ from tests.support.misbehaving import (
     silence,
 )
 from tests.support.service import Service
-from versioning.client import EditorError, NotFound, RateLimited, ServerError, Unreachable
 
 HTML = b"<html><body>Bad Gateway</body></html>"
 
@@ -180,7 +180,7 @@ def test_after_a_failure_the_tag_of_the_good_answer_still_counts(warm: Any, serv
 
 def test_a_stale_answer_is_logged(warm: Any, server: Misbehaving, caplog: pytest.LogCaptureFixture) -> None:
     server.does(says(500, {"error": "Out of order.", "code": "x"}))
-    with caplog.at_level(logging.WARNING, "versioning.client"):
+    with caplog.at_level(logging.WARNING, "editor_client"):
         warm.get_stored_agent("writer").details()
     assert "Out of order." in caplog.text and "/stored/agents/writer" in caplog.text
 

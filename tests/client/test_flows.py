@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from editor_client.agents import Agent
+from editor_client.cache import Scope
+from editor_client.calls import Answer
+from editor_client.effects import Flow, Lost, Send, Sleep
+from editor_client.errors import EditorError, ServerError, Unreachable
+from editor_client.flows import Flows, Policy
+from editor_client.stored import StoredAgent
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.configurations import unhurried
-from versioning.client.agents import Agent
-from versioning.client.cache import Scope
-from versioning.client.calls import Answer
-from versioning.client.effects import Flow, Lost, Send, Sleep
-from versioning.client.errors import EditorError, ServerError, Unreachable
-from versioning.client.flows import Flows, Policy
-from versioning.client.stored import StoredAgent
 
 RECORD = Answer(200, {"etag": '"1"'}, b'{"id": "writer", "name": "one"}')
 LOST = Lost("gone")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
+from editor_client import AsyncClient, Client
+from editor_client.sync import Agent, StoredAgent, StoredPromptBlock
 
 from tests.support.service import ROOT
-from versioning.client import AsyncClient, Client
-from versioning.client.sync import Agent, StoredAgent, StoredPromptBlock
 
 GUIDE = (ROOT / "docs/client.md").read_text()
 

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-import ast
 import json
+import os
 import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_type_hints
+from zipfile import ZipFile
 
 import pytest
+from editor_client import fields
+from editor_client.fields import snapshot_names
+from editor_client.naming import camel
 
 from tests.support.service import ROOT, Service
-from versioning.client import fields
-from versioning.client.fields import snapshot_names
-from versioning.client.naming import camel
+from tests.support.wheels import build_wheel, install
 from versioning.domain.config import AGENT, PROMPT_BLOCK
 
 # httpx, and what httpx brings.
 ALLOWED = {"httpx", "httpcore", "h11", "anyio", "idna", "certifi", "sniffio", "typing_extensions"}
 
-# Runs a program in which nothing can be imported but the standard library, httpx and our own code.
+# Runs a program in which nothing can be imported but the standard library, httpx and the client.
 GUARDED = """
 import runpy, sys
 
-ALLOWED = {*sys.stdlib_module_names, *sys.argv[1].split(","), "versioning"}
+ALLOWED = {*sys.stdlib_module_names, *sys.argv[1].split(","), "editor_client"}
 
 class Refusing:
     def find_spec(self, name, path=None, target=None):
@@ -39,7 +42,7 @@ del sys.argv[:2]
 
 PROGRAM = """
 import asyncio, json
-from versioning.client import AsyncClient, Client, compile_prompt
+from editor_client import AsyncClient, Client, compile_prompt
 
 url, key = sys.argv
 with Client(url, api_key=key) as client:
@@ -56,62 +59,69 @@ print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
 """
 
 
-def run(program: str, *arguments: str) -> str:
-    """Run a program that has httpx alone and return what it prints."""
-    command = [sys.executable, "-c", GUARDED + program, ",".join(ALLOWED), *arguments]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_wheel("editor-client", tmp_path_factory.mktemp("wheel"))
 
 
-def test_the_guard_refuses_what_is_not_installed() -> None:
+@pytest.fixture(scope="module")
+def run(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
+    """Run a program where the wheel is installed and nothing can be imported but it, and httpx."""
+    site_packages = tmp_path_factory.mktemp("site-packages")
+    install(wheel, site_packages)
+    environment = {**os.environ, "PYTHONPATH": str(site_packages)}
+
+    def run(program: str, *arguments: str) -> str:
+        command = [sys.executable, "-c", GUARDED + program, ",".join(ALLOWED), *arguments]
+        done = subprocess.run(
+            command,
+            cwd=site_packages,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
+
+
+def test_the_guard_refuses_what_is_not_installed(run: Callable[..., str]) -> None:
     with pytest.raises(AssertionError, match="django is not installed"):
         run("import django")
-    with pytest.raises(AssertionError, match="pydantic is not installed"):
+    with pytest.raises(AssertionError, match="versioning is not installed"):
         run("import versioning.domain.config")
 
 
-def test_the_client_works_with_httpx_alone(live_service: Service) -> None:
+def test_the_client_works_with_httpx_alone(run: Callable[..., str], live_service: Service) -> None:
     loaded = json.loads(run(PROGRAM, live_service.url, live_service.key))
-    assert {"versioning", "httpx"} <= set(loaded)
-    assert not {"django", "rest_framework", "pydantic", "pydantic_core"} & set(loaded)
+    assert {"editor_client", "httpx"} <= set(loaded)
+    assert not {"django", "rest_framework", "pydantic", "pydantic_core", "versioning"} & set(loaded)
 
 
-def test_the_command_line_works_with_httpx_alone() -> None:
-    program = "sys.argv = ['client', '--help']\nrunpy.run_module('versioning.client', run_name='__main__')"
+def test_the_command_line_works_with_httpx_alone(run: Callable[..., str]) -> None:
+    program = "sys.argv = ['client', '--help']\nrunpy.run_module('editor_client', run_name='__main__')"
     assert "pull" in run(program)
 
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+def test_the_wheel_installs_one_package_and_asks_for_httpx_alone(wheel: Path) -> None:
+    with ZipFile(wheel) as archive:
+        names = archive.namelist()
+        metadata = next(name for name in names if name.endswith(".dist-info/METADATA"))
+        asked_for = re.findall(r"^Requires-Dist: (\w+)", archive.read(metadata).decode(), re.MULTILINE)
+    assert {name.partition("/")[0] for name in names} == {"editor_client", metadata.partition("/")[0]}
+    assert "editor_client/py.typed" in names
+    assert asked_for == ["httpx"]
 
 
-def test_a_plain_installation_brings_httpx_and_no_library_of_the_server() -> None:
-    project = PROJECT["project"]
-    assert [one.partition(">")[0] for one in project["dependencies"]] == ["httpx"]
-    assert any(one.startswith("Django") for one in project["optional-dependencies"]["server"])
-
-
-def test_the_guide_names_every_package_that_an_installation_puts_beside_the_application() -> None:
-    packages = PROJECT["tool"]["setuptools"]["packages"]["find"]["include"]
-    installing = (ROOT / "docs/client.md").read_text().partition("## Reading")[0]
-    assert {name.rstrip("*") for name in packages} <= set(re.findall(r"`(\w+)`", installing))
-
-
-def imported_by(path: Path) -> set[str]:
-    """Return the modules of ours that a file imports."""
-    nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
-    names = {f"{node.module}.{alias.name}" for node in nodes for alias in node.names}
-    return {name for name in names if name.startswith("versioning.") and ".client" not in name}
-
-
-def test_of_our_own_code_the_client_uses_pure_modules_alone() -> None:
-    used = set().union(*map(imported_by, (ROOT / "versioning" / "client").glob("*.py")))
-    assert {".".join(name.split(".")[:3]) for name in used} == {
-        "versioning.domain.canonical",
-        "versioning.domain.errors",
-        "versioning.domain.ids",
-        "versioning.domain.instructions",
-    }
+def test_client_and_service_are_released_together() -> None:
+    client, server = (
+        tomllib.loads((ROOT / path / "pyproject.toml").read_text())["project"] for path in ("client", ".")
+    )
+    assert client["version"] == server["version"]
+    assert f"{client['name']}=={client['version']}" in server["dependencies"]
 
 
 @pytest.mark.parametrize(

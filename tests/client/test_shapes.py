@@ -8,11 +8,11 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
+from editor_client import records, served
+from editor_client.result import Result, Success, members
 
 from tests.support.api import Api
 from tests.support.openapi import ROUTES, operations
-from versioning.client import records, served
-from versioning.client.result import Result, Success, members
 
 Schema = dict[str, Any]
 

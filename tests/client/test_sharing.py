@@ -12,11 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from editor_client import AsyncClient, Client, EditConflict, EditorError, Issue, Unreachable
 
 from tests.support.clients import Clients
 from tests.support.misbehaving import Handler, Misbehaving, hang_up, record, says
 from tests.support.service import ROOT, Service
-from versioning.client import AsyncClient, Client, EditConflict, EditorError, Issue, Unreachable
 
 THREADS = 16
 READS = 20
@@ -83,7 +83,7 @@ def test_while_one_asks_a_server_that_is_down_the_others_do_not_wait(server: Mis
 
 FORKING = """
 import os, sys
-from versioning.client import Client
+from editor_client import Client
 
 url, key, agent = sys.argv[1:]
 with Client(url, api_key=key, stale_while_revalidate=1000) as client:

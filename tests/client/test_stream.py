@@ -7,10 +7,10 @@ import threading
 from typing import Any
 
 import pytest
+from editor_client import EditorError, NotFound, ServerError, Unreachable
 
 from tests.support.clients import Clients, Clock
 from tests.support.misbehaving import Behaviour, Handler, Misbehaving, drip_headers, hang_up, says, silence
-from versioning.client import EditorError, NotFound, ServerError, Unreachable
 
 ECHO = {"provider": "echo", "name": "echo"}
 

@@ -9,10 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-
-from tests.support.clients import Clients
-from tests.support.service import Service
-from versioning.client import (
+from editor_client import (
     Conflict,
     EditConflict,
     EditorError,
@@ -21,6 +18,9 @@ from versioning.client import (
     Unauthorized,
     ValidationFailed,
 )
+
+from tests.support.clients import Clients
+from tests.support.service import Service
 
 ECHO = {"provider": "echo", "name": "echo"}
 

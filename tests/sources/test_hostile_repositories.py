@@ -505,7 +505,8 @@ def test_a_git_that_sleeps_is_waited_for_once(
     assert answers[0].body["instructions"] == "five"
     assert [answer.status for answer in answers if answer.status not in {200, 201}] == []
     assert answers[3].body["versions"] == []
-    assert len(written.read_text().split()) <= 2, "another one has more time, and nobody waits for it"
+    # Then a thread reads on, once for each of the two files, and no request waits for it.
+    assert len(written.read_text().split()) <= 3
 
 
 @pytest.mark.parametrize("sleeping", SLEEPING, ids=str)

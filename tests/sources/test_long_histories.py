@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.override_files import Repository, long_history, repository
 from versioning.runtime import Agent
-from versioning.sources import git
+from versioning.sources import commits, git
 from versioning.sources.overrides import OverrideSource
 
 ANSWERS = Agent(id="answers", name="Answers", instructions="code")
@@ -46,12 +46,12 @@ def readers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The threads that have asked Git for a history."""
     asked: list[str] = []
 
-    def noting(path: Path, depth: int, *, limit: float) -> git.History:
+    def noting(path: Path, depth: int, *, limit: float) -> commits.History:
         asked.append(current_thread().name)
         return read(path, depth, limit=limit)
 
-    read = git.history
-    monkeypatch.setattr(git, "history", noting)
+    read = commits.history
+    monkeypatch.setattr(commits, "history", noting)
     return asked
 
 

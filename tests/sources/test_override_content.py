@@ -9,6 +9,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from editor_client.shared import canonical, ids
+from editor_client.shared.instructions import referenced_blocks
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
@@ -17,10 +19,8 @@ from tests.support.configurations import FULL_AGENT, agent_configs, reordered, u
 from tests.support.override_files import Folder, define
 from tests.support.people import key_of, person
 from tests.test_ids import ALLOWED, REFUSED
-from versioning.domain import canonical, ids
 from versioning.domain.access import Role
 from versioning.domain.errors import Invalid
-from versioning.domain.instructions import referenced_blocks
 from versioning.domain.overrides import APPLIED_FIELDS
 from versioning.runtime import Agent
 from versioning.sources.files import FOLDER, OverrideFiles, OverrideUnreadable

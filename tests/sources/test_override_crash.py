@@ -15,6 +15,7 @@ from threading import Event, Thread
 from typing import Any
 
 import pytest
+from editor_client.shared import canonical
 
 from tests.support.api import AGENTS
 from tests.support.override_files import Folder, define
@@ -24,7 +25,6 @@ from tests.support.served import served
 from tests.support.service import ROOT, Service, running_service
 from tests.support.writing import DELICATE, SECONDS, Record, history
 from tests.test_crash import crash_while, texts
-from versioning.domain import canonical
 from versioning.domain.access import Role
 from versioning.sources.files import OverrideFiles
 

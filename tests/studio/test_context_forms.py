@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from editor_client.shared import conditions
 from hypothesis import given
 
 from studio.forms.context import MAX_CONTROLS, context_controls, read_context
 from studio.forms.inputs import Input, Reading
 from studio.forms.words import OPERATORS, REASONS, in_reading_order, words_of
 from tests.support.configurations import json_values, unhurried
-from versioning.domain import conditions
 from versioning.domain.config import AGENT, PROMPT_BLOCK
 from versioning.domain.errors import Invalid
 

@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from editor_client.shared import canonical
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +18,6 @@ from studio.diff.lines import Row, Section, rows, sections
 from studio.diff.spans import Op, spans
 from studio.limits import PageBudget
 from tests.support.configurations import json_values, texts, unhurried
-from versioning.domain import canonical
 
 few_words = st.lists(st.sampled_from(["be", "kind", " ", "\n", ".", "你", "ß"]), max_size=40).map("".join)
 prose = few_words | texts

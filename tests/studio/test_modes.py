@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from editor_client.shared.instructions import as_one_text, assemble
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +18,6 @@ from tests.support.served import reference, text
 from tests.support.window import page_of
 from versioning.domain.access import Role
 from versioning.domain.errors import Invalid
-from versioning.domain.instructions import as_one_text, assemble
 
 
 def converted(person: Person, typed: dict[str, str], agent_id: str = "writer", **query: str) -> Any:

@@ -126,6 +126,6 @@ if __name__ == "__main__":
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "editor_project.settings")
     django.setup()
-    from versioning.api.document import document
+    from versioning.api.openapi.document import document
 
     PAGE.write_text(reference(document()))

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-
-from versioning.client import AsyncClient, Client
+from editor_client import AsyncClient, Client
 
 SECONDS_TO_WAIT = 120
 
@@ -114,4 +113,4 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0
-        monkeypatch.setattr("versioning.client.base.clock", lambda: self.now)
+        monkeypatch.setattr("editor_client.base.clock", lambda: self.now)

@@ -6,13 +6,13 @@ from random import Random
 from typing import Any
 
 import pytest
+from editor_client.shared.conditions import OPERATORS
+from editor_client.shared.ids import RESERVED_SEGMENTS
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from versioning.domain.conditions import OPERATORS
 from versioning.domain.config import AGENT, PROMPT_BLOCK
 from versioning.domain.errors import Invalid
-from versioning.domain.ids import RESERVED_SEGMENTS
 
 # How fast this machine is at the moment says nothing about the code.
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])

@@ -18,9 +18,12 @@ from tests.support.openapi import ROUTES
 from tests.support.pages import PAGES, RUN, Block, blocks, section
 from tests.support.service import ROOT
 
-PACKAGES = ("editor_project", "studio", "versioning")
-SPEAKING = ("api", "editor", "runtime", "sources", "serving", "domain")
-"""The rooms of `versioning` whose errors and warnings have codes."""
+PACKAGES = ("client/editor_client", "editor_project", "studio", "versioning")
+SPEAKING = (
+    "client/editor_client/shared",
+    *(f"versioning/{room}" for room in ("api", "editor", "runtime", "sources", "serving", "domain")),
+)
+"""The folders whose errors and warnings have codes."""
 NOT_SAID_BY_THE_API = {"error", "last_admin", "refused"}
 """Codes of a base class, of the studio and of a command."""
 NOT_RUN_AT_MOST = 1 / 4
@@ -68,7 +71,7 @@ def codes() -> set[str]:
     """Return the codes of the errors and of the warnings that the server can answer with."""
     found: set[str] = set()
     for folder in SPEAKING:
-        for path in (ROOT / "versioning" / folder).rglob("*.py"):
+        for path in (ROOT / folder).rglob("*.py"):
             source = path.read_text()
             found.update(re.findall(r'\bcode ?= ?"(\w+)"', source))
             found.update(re.findall(r'\b(?:Notice|plain)\(\s*(?:\d+,\s*)?"(\w+)"', source))

@@ -14,10 +14,10 @@ from typing import Any
 
 import factory
 from django.contrib.auth.models import User
+from editor_client.shared import canonical
 from factory.django import DjangoModelFactory, Password
 
 from versioning import runtime
-from versioning.domain import canonical
 from versioning.domain.access import Role
 from versioning.models import (
     Agent,

@@ -62,6 +62,7 @@ def installation(folder: Path, *, is_set_up: bool = False, **environment: str) -
     """
     folder.mkdir(parents=True)
     (folder / "manage.py").symlink_to(ROOT / "manage.py")
+    (folder / "client").symlink_to(ROOT / "client")
     (folder / ".venv").symlink_to(sys.prefix)
     (folder / "var").mkdir()
     template = template_of(frozenset()) if is_set_up else None

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from editor_client.shared import ids
+
 from versioning import conf
-from versioning.domain import ids
 from versioning.editor import Editor
 from versioning.runtime import Agent, Framework
 

@@ -11,11 +11,11 @@ import django_filters
 from django.db.models import Exists, F, Func, OuterRef, Q, QuerySet, TextField
 from django.db.models.fields.json import KeyTransform
 from drf_spectacular.utils import OpenApiParameter
+from editor_client.shared import canonical
 from rest_framework.request import Request
 
 from versioning.api.parameters import JSON_OBJECT, TEXT, query
 from versioning.conf import get_editor
-from versioning.domain import canonical
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Invalid, Issue
 from versioning.domain.registry import Registry

@@ -6,17 +6,17 @@ from django.db import Error
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from versioning.api import errors
-from versioning.api.methods import reads_only
+from versioning.api.methods import require_safe
 from versioning.models import tables
 
 
-@reads_only
+@require_safe
 def alive(_request: HttpRequest) -> HttpResponse:
     """Answer as long as the process runs; asks nothing of the database."""
     return JsonResponse({"status": "ok"})
 
 
-@reads_only
+@require_safe
 def ready(_request: HttpRequest) -> HttpResponse:
     """Answer 200 when the database answers and is migrated, else 503."""
     try:

@@ -22,7 +22,8 @@ from django.db import Error
 from django.http import HttpRequest, HttpResponse
 
 from versioning.api.authentication import bearer_key
-from versioning.api.middleware import Handler, id_of, log_request
+from versioning.api.middleware.base import GetResponse
+from versioning.api.middleware.request_log import log_request, request_id_for
 from versioning.conf import get_editor
 from versioning.domain.access import Caller
 from versioning.domain.bounded_cache import BoundedCache
@@ -91,7 +92,7 @@ class Keeping:
         kept().put(self.asked, answers, sum(len(one.content) + _OVERHEAD for one in answers.values()))
 
 
-def kept_answers(get_response: Handler) -> Handler:
+def kept_answers(get_response: GetResponse) -> GetResponse:
     """Answer from what is kept where that is right, and keep what can be."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
@@ -173,7 +174,7 @@ def _found(asked: Asked, environ: Environ) -> tuple[Answer, str] | None:
         return None
     if answer is None:
         return None
-    request_id = id_of(environ.get("HTTP_X_REQUEST_ID", ""))
+    request_id = request_id_for(environ.get("HTTP_X_REQUEST_ID", ""))
     log_request("GET", answer.path, answer.status, started, request_id=request_id)
     return answer, request_id
 

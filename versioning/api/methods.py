@@ -1,4 +1,4 @@
-"""Which methods an address knows: any other one is a 405, whoever asks and before anything is read."""
+"""Which methods an address allows. Any other is a 405, whoever asks and before anything is read."""
 
 from __future__ import annotations
 
@@ -9,45 +9,33 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import resolve
 
 from versioning.api import errors
-from versioning.api.middleware import Handler
 
-READING = ("GET", "HEAD")
-_PAGES = ("GET", "HEAD", "POST")
-
-
-def refuse_trace(get_response: Handler) -> Handler:
-    """Answer 405 to TRACE at every address: nothing here sends a request, and its credentials, back."""
-
-    def middleware(request: HttpRequest) -> HttpResponse:
-        if request.method != "TRACE":
-            return get_response(request)
-        return errors.method_not_allowed(request, known_methods(request.path_info))
-
-    return middleware
+SAFE = ("GET", "HEAD")
+_OF_A_PAGE = ("GET", "HEAD", "POST")
 
 
-def reads_only(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Let a plain view be read, and answer 405 to everything else."""
+def require_safe(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Allow GET and HEAD alone, as Django's decorator of this name; the 405 is an error of the API."""
 
     @wraps(view)
-    def reading(request: HttpRequest) -> HttpResponse:
-        if request.method not in READING:
-            return errors.method_not_allowed(request, READING)
+    def wrapper(request: HttpRequest) -> HttpResponse:
+        if request.method not in SAFE:
+            return errors.method_not_allowed(request, SAFE)
         return view(request)
 
-    reading.known_methods = READING  # type: ignore[attr-defined]
-    return reading
+    wrapper.allowed_methods = SAFE  # type: ignore[attr-defined]
+    return wrapper
 
 
-def known_methods(path: str) -> Iterable[str]:
-    """Return the methods of an address; none of one that does not exist."""
+def allowed_methods(path: str) -> Iterable[str]:
+    """Return the methods of an address; none if it does not exist."""
     try:
         view = resolve(path).func
     except Http404:
         return ()
-    if hasattr(view, "actions"):  # a viewset's, by method
+    if hasattr(view, "actions"):  # of a viewset, by method
         return sorted(
             method.upper() for method in {*view.actions, *(["head"] if "get" in view.actions else [])}
         )
-    found: Iterable[str] = getattr(view, "known_methods", _PAGES)
+    found: Iterable[str] = getattr(view, "allowed_methods", _OF_A_PAGE)
     return found

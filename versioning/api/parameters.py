@@ -11,8 +11,8 @@ from urllib.parse import unquote_plus, unquote_to_bytes
 
 from django.http import QueryDict
 from drf_spectacular.utils import OpenApiParameter
+from editor_client.shared import canonical
 
-from versioning.domain import canonical
 from versioning.domain.errors import Invalid, Issue
 from versioning.domain.selectors import Selector, Status
 

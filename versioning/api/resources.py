@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from django.conf import settings
+from editor_client.shared import ids
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -14,7 +15,6 @@ from versioning.api.base import EditorViewSet, Parameters, expected_tags, record
 from versioning.api.filters import ResourceFilter
 from versioning.api.paging import Page
 from versioning.conf import get_editor
-from versioning.domain import ids
 from versioning.domain.fields import Shape
 from versioning.domain.selectors import Status
 from versioning.editor import Collection

@@ -6,10 +6,11 @@ import datetime
 from dataclasses import dataclass
 from typing import Any
 
-from versioning.domain import canonical, ids
+from editor_client.shared import canonical, ids
+from editor_client.shared.instructions import BlockReport
+
 from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config
-from versioning.domain.instructions import BlockReport
 from versioning.domain.registry import Registry
 from versioning.domain.resolved_agent import Notice, ResolvedAgent
 from versioning.domain.selectors import Status

@@ -46,6 +46,18 @@ LEAST_ROLE: Mapping[Right, Role] = {
 }
 
 
+class Via(StrEnum):
+    """The way by which somebody acts, as the log tells it."""
+
+    STUDIO = "studio"
+    API = "api"
+    PYTHON = "python"
+    SCHEDULE = "schedule"
+    COMMAND = "command"
+    FILE = "file"
+    """Somebody changed an override file by hand, or by Git."""
+
+
 Rights = tuple[Role | None, frozenset[tuple[str, Role]]]
 """The role everywhere, and the roles by workspace."""
 
@@ -64,6 +76,7 @@ class Caller:
     everywhere: Role | None = None
     key_prefix: str | None = None
     key_workspace: str | None = None
+    via: Via = Via.PYTHON
 
     @property
     def rights(self) -> Rights:
@@ -90,3 +103,6 @@ class Caller:
 
 APPLICATION = Caller(everywhere=Role.ADMIN)
 """The program that embeds the editor: trusted with everything, the author of nothing."""
+
+COMMAND = Caller(everywhere=Role.ADMIN, via=Via.COMMAND)
+"""Whoever has the machine, and runs a command on it."""

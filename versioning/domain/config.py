@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from editor_client.shared import canonical
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from versioning.domain import canonical, fields
+from versioning.domain import fields
 from versioning.domain.context_schema import SCHEMA_FIELD, schema_fault
 from versioning.domain.errors import MAX_ISSUES, Invalid, Issue
 

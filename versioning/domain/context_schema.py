@@ -19,6 +19,7 @@ from itertools import islice
 from typing import Any, Final
 
 import regex
+from editor_client.shared import canonical
 from jsonschema import (
     Draft4Validator,
     Draft6Validator,
@@ -33,7 +34,6 @@ from referencing import Registry
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import specification_with
 
-from versioning.domain import canonical
 from versioning.domain.bounded_cache import BoundedCache
 from versioning.domain.errors import Issue
 

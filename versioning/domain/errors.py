@@ -1,73 +1,30 @@
 """What can go wrong, in the words of the domain.
 
 Every error carries a sentence for people and a stable `code` for programs. None of them knows
-HTTP: the one place that maps them to a status is `versioning.api.errors`.
+HTTP: the one place that maps them to a status is `versioning.api.errors`. The root of the tree and
+`Invalid` are the rules' own, which the client evaluates too; the rest only the service raises.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
-MAX_ISSUES: Final = 1000
-"""How many faults of a request are named: a megabyte can hold half a million of them."""
+from editor_client.shared.errors import MAX_ISSUES, Invalid, Issue, VersioningError
 
-
-@dataclass(frozen=True)
-class Issue:
-    """One fault of one input field; `field` is the caller's own name, dotted (`a.b.0.c`)."""
-
-    field: str
-    message: str
-
-    def as_dict(self) -> dict[str, str]:
-        """Return the wire form, `{"field", "message"}`."""
-        return {"field": self.field, "message": self.message}
-
-
-class VersioningError(Exception):
-    """The root of the tree; never raised itself."""
-
-    code = "error"
-
-    def __init__(self, message: str, *, code: str | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        if code is not None:
-            self.code = code
-
-    def details(self) -> dict[str, Any]:
-        """Return the members that this kind of error adds to the wire form."""
-        return {}
-
-
-class Invalid(VersioningError):
-    """The input breaks a rule; every fault that was found is named, up to `MAX_ISSUES`.
-
-    The rest are counted; `more` is how many the caller has found and left out already.
-    """
-
-    code = "validation_failed"
-
-    def __init__(self, issues: Sequence[Issue], *, code: str | None = None, more: int = 0) -> None:
-        first = issues[0]
-        others = len(issues) - 1 + more
-        super().__init__(
-            f"{first.field}: {first.message}{f' (and {others} more)' if others else ''}", code=code
-        )
-        self.issues = list(issues[:MAX_ISSUES])
-        if unnamed := len(issues) + more - len(self.issues):
-            self.issues.append(Issue("body", f"has {unnamed} more faults"))
-
-    @classmethod
-    def field(cls, field: str, message: str, *, code: str | None = None) -> Invalid:
-        """Return the error for a single fault."""
-        return cls([Issue(field, message)], code=code)
-
-    def details(self) -> dict[str, Any]:
-        """Return the list of issues."""
-        return {"issues": [issue.as_dict() for issue in self.issues]}
+__all__ = [
+    "MAX_ISSUES",
+    "EditConflict",
+    "Forbidden",
+    "IdTaken",
+    "InUse",
+    "Invalid",
+    "Issue",
+    "NoInstructions",
+    "NotFound",
+    "Unauthorized",
+    "VersioningError",
+]
 
 
 class NotFound(VersioningError):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Annotated, Any, Literal
 
+from editor_client.shared import ids
+from editor_client.shared.conditions import OPERATORS
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -22,9 +24,6 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, PydanticCustomError
 from typing_extensions import TypeAliasType
-
-from versioning.domain import ids
-from versioning.domain.conditions import OPERATORS
 
 # Names that pydantic puts into the path of a fault to tell the branches of a union apart. They
 # are not the caller's, so they are taken out again; with the NUL no key of a caller can be alike.

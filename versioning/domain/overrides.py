@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 from uuid import UUID
 
-from versioning.domain import canonical
+from editor_client.shared import canonical
+
 from versioning.domain.config import Config
 from versioning.domain.errors import Issue
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
-from versioning.domain.instructions import BlockReport
+from editor_client.shared.instructions import BlockReport
+
 from versioning.domain.selectors import Selector, Status
 
 CONTEXT_INVALID: Final = "request_context_invalid"

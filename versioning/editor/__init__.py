@@ -24,9 +24,9 @@ from uuid import UUID
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connections
+from editor_client.shared.evaluation import Evaluation
 
 from versioning.domain.bounded_cache import BoundedCache
-from versioning.domain.evaluation import Evaluation
 from versioning.domain.overrides import CodeAgent
 from versioning.domain.registry import Registry
 from versioning.domain.resolved_agent import ResolvedAgent

@@ -13,14 +13,14 @@ from dataclasses import replace
 from typing import Any, NoReturn
 from uuid import UUID
 
+from editor_client.shared.evaluation import Evaluation
+from editor_client.shared.instructions import referenced_blocks
 from pydantic.alias_generators import to_camel
 
 from versioning.domain import config
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.config import Config, ConfigSchema
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
-from versioning.domain.evaluation import Evaluation
-from versioning.domain.instructions import referenced_blocks
 from versioning.domain.overrides import IN_CODE, CodeAgent, applied, code_config, laid_over, refused
 from versioning.domain.registry import Registry
 from versioning.domain.resolved_agent import ResolvedAgent

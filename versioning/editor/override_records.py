@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from versioning.domain import canonical
+from editor_client.shared import canonical
+
 from versioning.domain.overrides import CodeAgent, applied
 from versioning.domain.snapshots import Snapshot, Standing
 from versioning.models import Agent, Version

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from editor_client.shared.evaluation import Evaluation
+from editor_client.shared.instructions import BlockReport, assemble, referenced_blocks
+
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.config import Config
 from versioning.domain.context_schema import SCHEMA_FIELD
-from versioning.domain.evaluation import Evaluation
-from versioning.domain.instructions import BlockReport, assemble, referenced_blocks
 from versioning.domain.registry import Registry
 from versioning.domain.resolved_agent import Notice
 from versioning.domain.selectors import Status

@@ -10,8 +10,8 @@ from typing import Any, Final, TypeVar, cast
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
+from editor_client.shared import ids
 
-from versioning.domain import ids
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import EditConflict, InUse, Invalid, NotFound
 from versioning.domain.resolved_agent import Notice

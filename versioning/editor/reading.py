@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.core.exceptions import EmptyResultSet
 from django.db.models import QuerySet
+from editor_client.shared import ids
 
-from versioning.domain import ids
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.config import Config, ConfigSchema, raise_for_faults
 from versioning.domain.errors import Invalid, Issue, NotFound

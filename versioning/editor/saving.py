@@ -7,9 +7,9 @@ from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from django.db import IntegrityError, transaction
+from editor_client.shared import canonical, ids
 from pydantic.alias_generators import to_camel
 
-from versioning.domain import canonical, ids
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.config import Config
 from versioning.domain.errors import Forbidden, IdTaken, Invalid

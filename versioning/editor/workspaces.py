@@ -15,8 +15,8 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from editor_client.shared import ids
 
-from versioning.domain import ids
 from versioning.domain.access import APPLICATION, Caller, Right, Role
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
 from versioning.editor.reading import Who, caller_of

@@ -9,6 +9,7 @@ from versioning.models.agents import (
     Visibility,
 )
 from versioning.models.audit import Action, AuditEntry
+from versioning.models.events import Event, LogPosition
 from versioning.models.favorites import Favorite, Favorited
 from versioning.models.invitations import Invitation
 from versioning.models.keys import ApiKey
@@ -28,9 +29,11 @@ __all__ = [
     "ApiKey",
     "AuditEntry",
     "BlockReference",
+    "Event",
     "Favorite",
     "Favorited",
     "Invitation",
+    "LogPosition",
     "Membership",
     "PromptBlock",
     "PromptBlockLabel",

@@ -6,8 +6,9 @@ from typing import Self
 
 from django.db import models
 from django.db.models import Q
+from editor_client.shared import instructions
 
-from versioning.domain import config, instructions
+from versioning.domain import config
 from versioning.domain.access import Caller
 from versioning.domain.registry import Registry
 from versioning.models.constraints import OwnVersion

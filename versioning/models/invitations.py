@@ -82,7 +82,7 @@ class Invitation(models.Model):
 
         A link that was made before is void from then on.
         """
-        # Told from other text by its beginning, so that logs can leave it out: editor_project.logs.
+        # Told from other text by its beginning, so that logs can leave it out: editor_project.log_config.
         token = f"ei_{secrets.token_urlsafe(32)}"
         self.digest = digest_of(token)
         self.invited_by_id = by.user_id

@@ -22,8 +22,8 @@ from django.conf import settings
 from django.db import connections, models
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
+from editor_client.shared import canonical
 
-from versioning.domain import canonical
 from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config, ConfigSchema, searchable_text
 from versioning.domain.selectors import State

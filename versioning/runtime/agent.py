@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, Unpack, overload
 
-from versioning.domain import ids
+from editor_client.shared import ids
+
 from versioning.domain.overrides import Ownership
 from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.domain.selectors import PUBLISHED, Selector

@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from uuid import UUID
 
+from editor_client.shared.evaluation import Evaluation
+
 from versioning.domain.errors import Forbidden, Invalid, Issue, NotFound
-from versioning.domain.evaluation import Evaluation
 from versioning.domain.overrides import CodeAgent
 from versioning.domain.resolved_agent import Notice, ResolvedAgent
 from versioning.domain.selectors import PUBLISHED, Selector, VersionsMap

@@ -6,11 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 from uuid import UUID
 
+from editor_client.shared.conditions import choose
+from editor_client.shared.evaluation import Evaluation
+from editor_client.shared.instructions import BlockReport, assemble
+
 from versioning.domain.access import Caller
-from versioning.domain.conditions import choose
 from versioning.domain.errors import NoInstructions, NotFound
-from versioning.domain.evaluation import Evaluation
-from versioning.domain.instructions import BlockReport, assemble
 from versioning.domain.overrides import IN_CODE, CodeAgent, code_config
 from versioning.domain.resolved_agent import Notice, ResolvedAgent
 from versioning.domain.selectors import PUBLISHED, Selector, Status

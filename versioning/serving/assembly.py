@@ -11,13 +11,14 @@ from itertools import islice
 from typing import Any, Final
 from uuid import UUID
 
+from editor_client.shared.conditions import choose, holds
+from editor_client.shared.evaluation import Evaluation
+from editor_client.shared.instructions import BlockReport, BlockText, assemble, referenced_blocks
+
 from versioning.domain.access import Caller, Right
-from versioning.domain.conditions import choose, holds
 from versioning.domain.config import Config
 from versioning.domain.context_schema import SCHEMA_FIELD, UnusableSchema, refusals
 from versioning.domain.errors import Invalid, NoInstructions
-from versioning.domain.evaluation import Evaluation
-from versioning.domain.instructions import BlockReport, BlockText, assemble, referenced_blocks
 from versioning.domain.overrides import IN_CODE, CodeAgent, laid_over
 from versioning.domain.resolved_agent import CONTEXT_INVALID, Notice, ResolvedAgent
 from versioning.domain.selectors import Selector, Status

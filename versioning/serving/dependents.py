@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, When
+from editor_client.shared.instructions import referenced_blocks
 
 from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config, referenced_agents, referenced_tools
 from versioning.domain.errors import Invalid, Issue
-from versioning.domain.instructions import referenced_blocks
 from versioning.domain.overrides import code_config, not_applied
 from versioning.domain.registry import Registry
 from versioning.domain.resolved_agent import Notice

@@ -12,9 +12,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
+from editor_client.shared.instructions import referenced_blocks
+
 from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config, referenced_agents
-from versioning.domain.instructions import referenced_blocks
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.registry import Registry
 from versioning.domain.resolved_agent import ResolvedAgent

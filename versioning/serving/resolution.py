@@ -9,7 +9,8 @@ import uuid
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from versioning.domain import ids
+from editor_client.shared import ids
+
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import NotFound
 from versioning.domain.resolved_agent import Notice

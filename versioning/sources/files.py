@@ -6,23 +6,22 @@ import datetime
 import fcntl
 import logging
 import os
-import shutil
 import stat
 import time
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from versioning.domain import ids
+from editor_client.shared import ids
+
 from versioning.domain.errors import Invalid, VersioningError
+from versioning.sources import durable
+from versioning.sources.identity import Identity, identity_of, is_settled
 
 MAX_BYTES: Final = 16 * 1024 * 1024
 FOLDER: Final = "agents"
-_TEMPORARY, _ASIDE = ".tmp", ".old"
-_ABANDONED_AFTER = 3600  # seconds; a write takes far less
 _PATIENCE = 10  # seconds; a publication that is at its end takes far less
 _POLL = 0.01
 
@@ -103,16 +102,7 @@ class OverrideFiles:
             raise Invalid.field("body", f"makes an override file larger than {MAX_BYTES} bytes")
         path = self.path(agent_id)
         with _faults_named(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _remove_abandoned(path.parent)
-            temporary = path.with_name(_temporary_name())
-            try:
-                _write_synced(temporary, content, like=path)
-                temporary.replace(path)
-            except BaseException:
-                temporary.unlink(missing_ok=True)
-                raise
-            _sync_folder(path.parent)
+            durable.replace(path, content)
 
     @contextmanager
     def replacing(self, agent_id: str, content: bytes | None, *, expected: bytes | None) -> Iterator[None]:
@@ -132,10 +122,9 @@ class OverrideFiles:
                     f"The override file {path.name} is being changed by somebody else. "
                     "Nothing was changed here."
                 )
-            aside = path.with_name(_temporary_name(_ASIDE))
-            with _faults_named(path), suppress(FileNotFoundError, NotADirectoryError):
-                _keep_aside(path, aside)
-            written = before = _identity(path)
+            with _faults_named(path):
+                aside = durable.set_aside(path)
+            written = before = identity_of(path)
             try:
                 try:
                     if content is None:
@@ -144,7 +133,7 @@ class OverrideFiles:
                         self.write(agent_id, content)
                 finally:
                     # Only who waits for the lock writes through here, so what is there now is our own.
-                    written = _identity(path)
+                    written = identity_of(path)
                 yield
             except BaseException:
                 if written != before:
@@ -162,6 +151,32 @@ class OverrideFiles:
         except OverrideUnreadable:
             return None
         return stored.content if stored else None
+
+    def fingerprint(self, agent_id: str) -> tuple[Identity | None, Identity | None] | None:
+        """Return what differs after any change of what `read` returns; None while that is not certain.
+
+        It is the identity of the folder, and that of the file. Nothing is opened. It is not certain within
+        two seconds after a change, nor where links are involved.
+        """
+        folder = identity_of(self.folder)
+        if folder is None:
+            return None, None
+        file = identity_of(f"{self.folder}/{ids.encode(agent_id)}.json")
+        is_plain = stat.S_ISDIR(folder[0]) and (file is None or stat.S_ISREG(file[0]))
+        return (folder, file) if is_plain and is_settled(file) else None
+
+    @contextmanager
+    def publications_ended(self) -> Iterator[None]:
+        """Wait for a publication that is under way, and let no other one begin during this block.
+
+        What the files hold here was published, or written by hand; it is not going to be taken back. Raises
+        `OverrideNotWritten` when a publication does not end.
+        """
+        if self.folder.is_dir():
+            with self._one_at_a_time(self.folder / "any"):
+                yield
+        else:
+            yield
 
     @contextmanager
     def _one_at_a_time(self, path: Path) -> Iterator[None]:
@@ -182,7 +197,7 @@ class OverrideFiles:
         path = self.path(agent_id)
         with _faults_named(path), suppress(FileNotFoundError, NotADirectoryError):
             path.unlink()
-            _sync_folder(path.parent)
+            durable.sync_folder(path.parent)
 
 
 def _lock(folder: int, path: Path) -> None:
@@ -205,18 +220,9 @@ def _lock(folder: int, path: Path) -> None:
             return
 
 
-def _identity(path: Path) -> tuple[int, ...] | None:
-    """Return what tells a file from every other that takes its name; None without one."""
-    try:
-        about = path.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    return (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns)
-
-
-def _put_back(path: Path, aside: Path, written: tuple[int, ...] | None) -> None:
+def _put_back(path: Path, aside: Path, written: Identity | None) -> None:
     """Bring a file back, unless there is another one by now than the one that was written in its place."""
-    if _identity(path) != written:
+    if identity_of(path) != written:
         logger.error("the override file %s was changed by somebody else, and stays so", path.name)
         return
     with _faults_named(path):
@@ -224,7 +230,7 @@ def _put_back(path: Path, aside: Path, written: tuple[int, ...] | None) -> None:
             aside.replace(path)
         elif path.is_file():
             path.unlink()
-        _sync_folder(path.parent)
+        durable.sync_folder(path.parent)
 
 
 def _stored(descriptor: int) -> StoredFile:
@@ -239,24 +245,6 @@ def _stored(descriptor: int) -> StoredFile:
     return StoredFile(content=content, modified_at=modified_at)
 
 
-def _temporary_name(suffix: str = _TEMPORARY) -> str:
-    return f".{uuid.uuid4().hex}{suffix}"
-
-
-def _keep_aside(path: Path, aside: Path) -> None:
-    try:
-        aside.hardlink_to(path)
-    except FileNotFoundError:
-        raise
-    except OSError:  # not every file system has second names
-        if path.is_file():
-            try:
-                shutil.copy2(path, aside)
-            except OSError:
-                aside.unlink(missing_ok=True)
-                raise
-
-
 @contextmanager
 def _faults_named(path: Path) -> Iterator[None]:
     try:
@@ -266,34 +254,3 @@ def _faults_named(path: Path) -> Iterator[None]:
         raise OverrideNotWritten(
             f"The override file {path.name} could not be written: {reason}. Nothing was changed."
         ) from fault
-
-
-def _write_synced(path: Path, content: bytes, *, like: Path) -> None:
-    """Write a new file with the permissions of the one it is to replace."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    with open(descriptor, "wb") as file:  # noqa: PTH123  a descriptor has no path
-        with suppress(FileNotFoundError):
-            os.fchmod(descriptor, stat.S_IMODE(like.stat().st_mode))
-        file.write(content)
-        file.flush()
-        os.fsync(descriptor)
-
-
-def _sync_folder(folder: Path) -> None:
-    # Without this a power failure can take the new name back, though the content is on the disk.
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _remove_abandoned(folder: Path) -> None:
-    """Remove what a killed process left behind; it is never read, but it would be committed."""
-    for leftover in (*folder.glob(f".*{_TEMPORARY}"), *folder.glob(f".*{_ASIDE}")):
-        with suppress(FileNotFoundError):
-            about = leftover.lstat()
-            # What is kept aside is as old as the file that it is; it got its second name later.
-            since = about.st_ctime if leftover.suffix == _ASIDE else about.st_mtime
-            if time.time() - since > _ABANDONED_AFTER:
-                leftover.unlink()

@@ -1,4 +1,4 @@
-"""The histories of files, read from Git once for each commit; a slow repository keeps nobody waiting.
+"""The histories of files, read from Git once for each commit; a slow repository delays nobody.
 
 The request that wants to know asks Git. Where that takes too long, it is given what was found by then;
 from then on a thread asks, with more patience, and requests are given what is known.
@@ -16,15 +16,16 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import Final, Generic, TypeVar
 
-from versioning.sources import git
-from versioning.sources.git import Commit
+from versioning.sources import commits, git
+from versioning.sources.commits import Commit
+from versioning.sources.head import Head
 
 logger = logging.getLogger(__name__)
 
 V = TypeVar("V")
 
 REMEMBERED: Final = 256
-"""How many histories are kept in memory."""
+"""How many histories are held in memory."""
 _REST: Final = 10
 """For how many times as long as it took in vain Git is left alone."""
 _HEAD: Final = "HEAD"
@@ -52,6 +53,7 @@ class Histories(Generic[V]):
         self.folder = folder
         self.depth = depth
         self._versions_of = versions_of
+        self._place = Head(folder)
         self._read: OrderedDict[tuple[str, Path], _Read[V]] = OrderedDict()
         self._last: dict[Path, tuple[V, ...]] = {}
         self._slow: set[Path] = set()
@@ -76,11 +78,27 @@ class Histories(Generic[V]):
             return self._known
         return _nothing if head is None else partial(self._at, head)
 
+    def fingerprint(self, path: Path) -> Hashable | None:
+        """Return what is different when the file may have other versions; None while that is not certain.
+
+        It is certain once the whole history was read, which is done when somebody asks for it.
+        """
+        if self._head_hangs or self._slow:
+            return None
+        try:
+            head = self._head()
+        except git.GitTooSlow:
+            return None
+        if head is None:
+            return ()
+        held = self._read.get((head, path))
+        return head if held is not None and held.is_complete else None
+
     def _head(self) -> str | None:
         """Return where Git stands; raises `GitTooSlow`, after which requests ask no more until it is not."""
         began = time.monotonic()
         try:
-            head = git.head(self.folder)
+            head = self._place.read()
         except git.GitTooSlow as fault:
             logger.warning("no new history in %s: %s", self.folder, fault)
             self._head_hangs = True
@@ -110,11 +128,11 @@ class Histories(Generic[V]):
             self._look(head, path, patiently=True)
 
     def _look(self, head: str, path: Path, *, patiently: bool = False) -> tuple[V, ...]:
-        """Read a history and keep it, as far as it could be read in time."""
+        """Read a history and remember it, as far as it could be read in time."""
         began = time.monotonic()
         limit = git.TIME_LIMIT * (git.PATIENCE if patiently else 1)
         try:
-            found = git.history(path, self.depth, limit=limit)
+            found = commits.history(path, self.depth, limit=limit)
         except git.GitFault as fault:
             logger.warning("no history of %s: %s", path.name, fault)
             if not isinstance(fault, git.GitTooSlow):
@@ -127,7 +145,7 @@ class Histories(Generic[V]):
             self._leave_alone(path, began)
             return self._known(path)
         read = _Read(versions=self._versions_of(found.commits), is_complete=found.is_complete)
-        self._keep(head, path, read)
+        self._remember(head, path, read)
         if not found.is_complete:
             logger.warning(
                 "the history of %s is not complete after %.3g seconds: %s", path.name, seconds, _ADVICE
@@ -138,7 +156,7 @@ class Histories(Generic[V]):
                 self._in_the_background(path, partial(self._read_on, head, path))
         return read.versions
 
-    def _keep(self, head: str, path: Path, read: _Read[V]) -> None:
+    def _remember(self, head: str, path: Path, read: _Read[V]) -> None:
         with self._lock:
             self._read[head, path] = read
             # What ended in another commit and is complete says more than a part of what ends in this one.

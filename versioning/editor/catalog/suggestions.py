@@ -8,8 +8,8 @@ from typing import Any
 
 from django.db.models import Q, Value
 from django.db.models.functions import Lower
+from editor_client.shared import ids
 
-from versioning.domain import ids
 from versioning.domain.access import Right
 from versioning.editor.catalog.catalog import Catalog
 from versioning.editor.catalog.entries import ResourceState, entry_of

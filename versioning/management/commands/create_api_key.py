@@ -11,8 +11,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
+from editor_client.shared import ids
 
-from versioning.domain import ids
 from versioning.domain.access import Role
 from versioning.domain.errors import Invalid
 from versioning.models import ApiKey, Membership, Workspace

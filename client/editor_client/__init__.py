@@ -1,0 +1,56 @@
+"""The Python client of the editor: typed, cached, and not down because the server is.
+
+It needs httpx and nothing of the server.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from editor_client.compiling import compile_prompt, referenced_blocks
+from editor_client.errors import (
+    Conflict,
+    EditConflict,
+    EditorError,
+    Forbidden,
+    Issue,
+    NotFound,
+    RateLimited,
+    ServerError,
+    Unauthorized,
+    Unreachable,
+    ValidationFailed,
+)
+
+if TYPE_CHECKING:
+    from editor_client.asynchronous import AsyncClient
+    from editor_client.sync import Client
+
+__all__ = [
+    "AsyncClient",
+    "Client",
+    "Conflict",
+    "EditConflict",
+    "EditorError",
+    "Forbidden",
+    "Issue",
+    "NotFound",
+    "RateLimited",
+    "ServerError",
+    "Unauthorized",
+    "Unreachable",
+    "ValidationFailed",
+    "compile_prompt",
+    "referenced_blocks",
+]
+
+_CLIENTS = {"AsyncClient": "editor_client.asynchronous", "Client": "editor_client.sync"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a client when it is first asked for.
+
+    The service imports the rules in `editor_client.shared`, and should not load httpx for them.
+    """
+    if name not in _CLIENTS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_CLIENTS[name]), name)

@@ -1,0 +1,168 @@
+"""The command line: `python -m editor_client get | pull | push | diff`.
+
+Exit codes: 0 it is done, and for `diff` nothing differs; 1 `diff` has found differences; 2 it could
+not be done, or not all of it, and standard error says why.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from editor_client.errors import EditorError
+from editor_client.folder import Folder, FolderFault
+from editor_client.shared import canonical
+from editor_client.sync import Client
+from editor_client.transfer import Transfer
+
+DONE, DIFFERENT, FAILED = 0, 1, 2
+SELECTOR = ("status", "version_id", "label")
+
+EPILOG = """\
+environment:
+  EDITOR_URL       the address of the server, instead of --url
+  EDITOR_API_KEY   the key, instead of --api-key (where other users could see it)
+
+exit codes:
+  0  it is done; for diff: nothing differs
+  1  diff has found differences
+  2  it could not be done, or not all of it; standard error says why
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what the command line says and return the exit code."""
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    if not given.url or not given.api_key:
+        missing = "--url or EDITOR_URL" if not given.url else "--api-key or EDITOR_API_KEY"
+        parser.error(f"{missing} is required")
+    try:
+        client = Client(given.url, api_key=given.api_key, timeout=given.timeout)
+    except ValueError as fault:
+        parser.error(str(fault))
+    try:
+        with client:
+            return int(given.command(client, given))
+    except (EditorError, FolderFault, OSError) as fault:
+        sys.stderr.write(f"error: {fault}\n")
+        return FAILED
+
+
+def _get(client: Client, given: argparse.Namespace) -> int:
+    selector = {name: value for name in SELECTOR if (value := getattr(given, name)) is not None}
+    found: Any
+    if given.kind == "agent":
+        found = client.get_agent(given.id, **selector).details()
+    elif given.kind == "stored-agent":
+        found = client.get_stored_agent(given.id).details(**selector)
+    else:
+        found = client.get_stored_prompt_block(given.id).details(**selector)
+    sys.stdout.write(canonical.file_text(found.raw))
+    return DONE
+
+
+def _pull(client: Client, given: argparse.Namespace) -> int:
+    transfer = _transfer(client, given)
+    with _telling(transfer):
+        transfer.pull()
+    return _code(transfer)
+
+
+def _push(client: Client, given: argparse.Namespace) -> int:
+    transfer = _transfer(client, given)
+    with _telling(transfer):
+        transfer.push(message=given.message, publish=given.publish)
+    return _code(transfer)
+
+
+def _diff(client: Client, given: argparse.Namespace) -> int:
+    transfer = _transfer(client, given)
+    with _telling(transfer):
+        differ = transfer.diff()
+    return DIFFERENT if differ else _code(transfer)
+
+
+def _transfer(client: Client, given: argparse.Namespace) -> Transfer:
+    folder = Folder.open(given.folder, client.address)
+    return Transfer(client=client, folder=folder, workspace=given.workspace, force=given.force)
+
+
+@contextmanager
+def _telling(transfer: Transfer) -> Iterator[None]:
+    """Say what was done, however far it went."""
+    try:
+        yield
+    finally:
+        for line in transfer.report.lines:
+            sys.stdout.write(f"{line}\n")
+        for fault in transfer.report.faults:
+            sys.stderr.write(f"error: {fault}\n")
+
+
+def _code(transfer: Transfer) -> int:
+    return FAILED if transfer.report.faults else DONE
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m editor_client",
+        description="Agents and prompt blocks of an editor, as files.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _add_server(parser, os.environ)
+    commands = parser.add_subparsers(required=True, metavar="get | pull | push | diff")
+
+    get = commands.add_parser("get", help="print one agent or prompt block as JSON")
+    get.add_argument("kind", choices=("agent", "stored-agent", "prompt-block"))
+    get.add_argument("id")
+    version = get.add_mutually_exclusive_group()
+    version.add_argument("--status", choices=("published", "draft"))
+    version.add_argument("--version-id", metavar="ID")
+    version.add_argument("--label", metavar="NAME")
+    get.set_defaults(command=_get)
+
+    pull = commands.add_parser("pull", help="write everything that is published as files")
+    pull.add_argument("--force", action="store_true", help="overwrite what was edited here")
+    pull.set_defaults(command=_pull)
+
+    push = commands.add_parser("push", help="save the files that differ, as drafts; delete nothing")
+    push.add_argument("-m", "--message", help="why; it stands in the history")
+    push.add_argument("--publish", action="store_true", help="publish what is saved")
+    push.add_argument("--force", action="store_true", help="save over what was changed on the server")
+    push.set_defaults(command=_push)
+
+    diff = commands.add_parser("diff", help="show how files and server differ")
+    diff.set_defaults(command=_diff, force=False)
+
+    for command in (pull, push, diff):
+        command.add_argument("folder", type=Path, metavar="DIR")
+        command.add_argument("--workspace", metavar="ID", help="only what is published in this workspace")
+    for command in (get, pull, push, diff):
+        _add_server(command, {})
+    return parser
+
+
+def _add_server(parser: argparse.ArgumentParser, environment: Mapping[str, str]) -> None:
+    """Let the options stand before the command and after it."""
+    known = {
+        "url": environment.get("EDITOR_URL"),
+        "api_key": environment.get("EDITOR_API_KEY"),
+        "timeout": 30.0,
+    }
+    default = known if environment else dict.fromkeys(known, argparse.SUPPRESS)
+    parser.add_argument("--url", default=default["url"], help="such as http://127.0.0.1:8000")
+    parser.add_argument("--api-key", default=default["api_key"])
+    parser.add_argument(
+        "--timeout", type=float, default=default["timeout"], metavar="SECONDS", help="for each call; 30"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,59 @@
+"""Agents as applications use them: read them, run them. Each method once, as in `stored`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+from editor_client.arguments import Run, Selector
+from editor_client.calls import (
+    Call,
+    Request,
+    Resource,
+    context_query,
+    encoded,
+    id_segment,
+    kept,
+    query,
+    reading,
+)
+from editor_client.naming import on_the_wire
+from editor_client.served import Generated, ServedAgent
+
+Messages = str | Mapping[str, Any] | Sequence[Mapping[str, Any]]
+"""Text, a message, or a list of `{"role", "content"}`."""
+
+
+class Agent:
+    """An agent, stored or defined in code, in the version that the selector names."""
+
+    def __init__(self, agent_id: str, **selector: Unpack[Selector]) -> None:
+        self.id = agent_id
+        self.about = Resource("agents", agent_id)
+        self.path = f"/agents/{id_segment(agent_id)}"
+        self.selector = query(**selector)
+
+    def details(self, *, request_context: Mapping[str, Any] | None = None) -> Call[ServedAgent]:
+        """Read the agent with everything resolved; `request_context` fills templates and rules."""
+        asked = (*self.selector, *context_query(request_context))
+        version_id = dict(self.selector).get("versionId")
+        return kept(
+            ServedAgent, self.about, self.path, asked, ("id", self.id), ("resolved_version_id", version_id)
+        )
+
+    def generate(self, messages: Messages, **run: Unpack[Run]) -> Call[Generated]:
+        """Run the agent on the messages and return its answer."""
+        return Call(
+            request=self._run("generate", messages, run),
+            read=reading(Generated),
+            about=self.about,
+            runs=True,
+        )
+
+    def stream(self, messages: Messages, **run: Unpack[Run]) -> Request:
+        """Run the agent on the messages; the answer is a stream of events."""
+        return self._run("stream", messages, run)
+
+    def _run(self, verb: str, messages: Messages, run: Run) -> Request:
+        body = encoded({"messages": messages, **on_the_wire(run)})
+        return Request(method="POST", path=f"{self.path}/{verb}", query=self.selector, body=body)

@@ -1,0 +1,271 @@
+"""The awaiting client: does what the flows ask for, and decides nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from contextlib import aclosing, asynccontextmanager
+from functools import wraps
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
+
+import httpx
+
+from editor_client import agents, records, stored
+from editor_client.arguments import Run, Selector
+from editor_client.base import BaseClient, answer_of, lost, unreachable_when_broken
+from editor_client.calls import Answer, Call, Request
+from editor_client.effects import Effect, Flow, Later, Lost, Send, Sleep, Work
+from editor_client.events import EventReader
+from editor_client.pages import HasId, Pages
+from editor_client.result import Result
+from editor_client.served import Event
+from editor_client.surface import Surface
+
+T = TypeVar("T")
+Entry = TypeVar("Entry", bound=HasId)
+P = ParamSpec("P")
+R = TypeVar("R", bound=records.Record)
+V = TypeVar("V", bound=records.Version)
+L = TypeVar("L", bound=records.Page[Any])
+C = TypeVar("C", bound=Result)
+
+
+def awaiting(
+    describe: Callable[Concatenate[Any, P], Call[T]],
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+    """Turn the description of a call into a coroutine method that makes it."""
+
+    @wraps(describe)
+    async def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        result: T = await self._client.perform(describe(self._described, *args, **kwargs))
+        return result
+
+    return method
+
+
+def iterating(
+    describe: Callable[Concatenate[Any, P], Pages[Entry]],
+) -> Callable[Concatenate[Any, P], AsyncIterator[Entry]]:
+    """Turn the description of a walk into a method that takes it."""
+
+    @wraps(describe)
+    async def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[Entry]:
+        pages = describe(self._described, *args, **kwargs)
+        while (call := pages.next_call()) is not None:
+            for entry in pages.took(await self._client.perform(call)):
+                yield entry
+
+    return method
+
+
+@asynccontextmanager
+async def in_time(seconds: float) -> AsyncIterator[None]:
+    """Limit what takes several waits, each of which httpx limits alone."""
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError:
+        raise httpx.ReadTimeout("there is no time left") from None
+
+
+class Stored(Generic[R, V, L, C]):
+    """One stored agent or prompt block."""
+
+    def __init__(self, client: AsyncClient, described: stored.Stored[R, V, L, C]) -> None:
+        self._client = client
+        self._described = described
+        self.id = described.id
+
+    details = awaiting(stored.Stored[R, V, L, C].details)
+    delete = awaiting(stored.Stored[R, V, L, C].delete)
+    dependents = awaiting(stored.Stored[R, V, L, C].dependents)
+    export = awaiting(stored.Stored[R, V, L, C].export)
+    clone = awaiting(stored.Stored[R, V, L, C].clone)
+    unpublish = awaiting(stored.Stored[R, V, L, C].unpublish)
+    list_versions = awaiting(stored.Stored[R, V, L, C].list_versions)
+    iter_versions = iterating(stored.Stored[R, V, L, C].iter_versions)
+    get_version = awaiting(stored.Stored[R, V, L, C].get_version)
+    create_version = awaiting(stored.Stored[R, V, L, C].create_version)
+    activate_version = awaiting(stored.Stored[R, V, L, C].activate_version)
+    restore_version = awaiting(stored.Stored[R, V, L, C].restore_version)
+    delete_version = awaiting(stored.Stored[R, V, L, C].delete_version)
+    compare_versions = awaiting(stored.Stored[R, V, L, C].compare_versions)
+    list_labels = awaiting(stored.Stored[R, V, L, C].list_labels)
+    set_label = awaiting(stored.Stored[R, V, L, C].set_label)
+    remove_label = awaiting(stored.Stored[R, V, L, C].remove_label)
+
+
+class StoredAgent(
+    Stored[records.AgentRecord, records.AgentVersion, records.AgentVersionPage, records.AgentComparison]
+):
+    """A stored agent, by id."""
+
+    update = awaiting(stored.StoredAgent.update)
+    favorite = awaiting(stored.StoredAgent.favorite)
+    unfavorite = awaiting(stored.StoredAgent.unfavorite)
+
+
+class StoredPromptBlock(
+    Stored[
+        records.PromptBlockRecord,
+        records.PromptBlockVersion,
+        records.PromptBlockVersionPage,
+        records.PromptBlockComparison,
+    ]
+):
+    """A prompt block, by id."""
+
+    update = awaiting(stored.StoredPromptBlock.update)
+
+
+class Agent:
+    """An agent as applications use it, stored or defined in code, in the version that was selected."""
+
+    def __init__(self, client: AsyncClient, described: agents.Agent) -> None:
+        self._client = client
+        self._described = described
+        self.id = described.id
+
+    details = awaiting(agents.Agent.details)
+    generate = awaiting(agents.Agent.generate)
+
+    def stream(self, messages: agents.Messages, **run: Unpack[Run]) -> AsyncIterator[Event]:
+        """Run the agent and yield what happens as it happens.
+
+        The run begins with the first event that is asked for, and ends when the iterator is closed.
+        Raises `ServerError` when the run fails and `Unreachable` when the stream breaks off.
+        """
+        return self._client.events(self._described.stream(messages, **run))
+
+
+class AsyncClient(BaseClient):
+    """The client for coroutines: any number of them may share one, in one event loop.
+
+    Its methods have the names and arguments of `Client`, and are awaited.
+    `async with AsyncClient(…) as client:` closes its connections, as `await client.close()` does.
+    """
+
+    list_stored_agents = awaiting(Surface.list_stored_agents)
+    iter_stored_agents = iterating(Surface.iter_stored_agents)
+    create_stored_agent = awaiting(Surface.create_stored_agent)
+    list_stored_prompt_blocks = awaiting(Surface.list_stored_prompt_blocks)
+    iter_stored_prompt_blocks = iterating(Surface.iter_stored_prompt_blocks)
+    create_stored_prompt_block = awaiting(Surface.create_stored_prompt_block)
+    list_agents = awaiting(Surface.list_agents)
+    preview_instructions = awaiting(Surface.preview_instructions)
+
+    def get_agent(self, agent_id: str, **selector: Unpack[Selector]) -> Agent:
+        """Return an agent as applications use it; nothing is asked yet."""
+        return Agent(self, agents.Agent(agent_id, **selector))
+
+    def get_stored_agent(self, agent_id: str) -> StoredAgent:
+        """Return a stored agent; nothing is asked yet."""
+        return StoredAgent(self, stored.StoredAgent(agent_id))
+
+    def get_stored_prompt_block(self, block_id: str) -> StoredPromptBlock:
+        """Return a prompt block; nothing is asked yet."""
+        return StoredPromptBlock(self, stored.StoredPromptBlock(block_id))
+
+    async def prefetch(self, wanted: Iterable[str | Agent | StoredAgent | StoredPromptBlock]) -> list[Any]:
+        """Read what the application is going to need and return it, in the same order.
+
+        A text is the id of an agent, for `get_agent`. All are tried before the first error is raised.
+        """
+        described = [agents.Agent(one) if isinstance(one, str) else one._described for one in wanted]  # noqa: SLF001
+        return await self._run(self._flows.prefetch([one.details() for one in described]))
+
+    async def close(self) -> None:
+        """End the reads in the background and close the connections."""
+        for task in self._background:
+            task.cancel()
+        await asyncio.gather(*self._background, return_exceptions=True)
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.close()
+
+    # What the methods above need
+
+    @property
+    def _client(self) -> Self:
+        return self
+
+    async def perform(self, call: Call[T]) -> T:
+        """Make a call, within the rules of the cache, and return its result."""
+        return await self._run(self._flows.perform(call))
+
+    async def events(self, request: Request) -> AsyncIterator[Event]:
+        """Send a request whose answer is a stream of events, and yield them."""
+        reader = EventReader()
+        with unreachable_when_broken():
+            async with self._open(request) as response:
+                async for piece in response.aiter_bytes():
+                    for event in reader.feed(piece):
+                        yield event
+                    if reader.done:
+                        return
+        reader.end()
+
+    # The driver
+
+    def _start(self) -> None:
+        self._http = httpx.AsyncClient(headers=self._headers)
+        self._background: set[asyncio.Task[None]] = set()
+
+    async def _run(self, flow: Flow[T]) -> T:
+        try:
+            effect = next(flow)
+            while True:
+                done, fault = None, None
+                try:
+                    done = await self._do(effect)
+                except Lost as nothing:
+                    fault = nothing
+                effect = flow.send(done) if fault is None else flow.throw(fault)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        finally:
+            flow.close()
+
+    async def _do(self, effect: Effect) -> Any:
+        match effect:
+            case Send():
+                return await self._send(effect)
+            case Sleep(seconds):
+                return await asyncio.sleep(seconds)
+            case Work(function):
+                return await asyncio.to_thread(function)
+            case Later(flow):
+                return self._later(flow)
+
+    async def _send(self, send: Send) -> Answer:
+        sent = self._as_sent(send.request, send.etag)
+        left = send.deadline - self._clock()
+        try:
+            async with in_time(left):
+                return answer_of(await self._http.request(**sent, timeout=left))
+        except httpx.RequestError as fault:
+            raise lost(fault) from fault
+
+    @asynccontextmanager
+    async def _open(self, request: Request) -> AsyncIterator[httpx.Response]:
+        """Yield an answer whose body is still to come; raises what any other answer stands for."""
+        sent = self._as_sent(request, accept="text/event-stream")
+        asked = self._http.build_request(**sent, timeout=self._timeout)
+        async with in_time(self._timeout):
+            response = await self._http.send(asked, stream=True)
+            if response.status_code != httpx.codes.OK:
+                await response.aread()
+        async with aclosing(response):
+            if response.status_code != httpx.codes.OK:
+                await self._run(self._flows.fail(answer_of(response)))
+            yield response
+
+    def _later(self, flow: Flow[None]) -> None:
+        task = asyncio.get_running_loop().create_task(self._run(flow))
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)

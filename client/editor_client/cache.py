@@ -1,0 +1,147 @@
+"""The answers that are kept, by server, key, resource and selector.
+
+Several threads use one cache. Looking up takes no lock; whatever changes it does. The folder for
+the time after a restart is `editor_client.disk`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from threading import Lock
+from typing import Any, NamedTuple
+
+from editor_client.calls import Answer, Query, Resource
+
+MAX_ENTRIES = 1000
+
+
+class Scope(NamedTuple):
+    """Whose answers: of which server, to which key. The key itself is not kept."""
+
+    server: str
+    key_digest: str
+
+    @classmethod
+    def of(cls, server: str, api_key: str) -> Scope:
+        """Return the scope of a key."""
+        return cls(server, hashlib.sha256(api_key.encode()).hexdigest())
+
+
+class Key(NamedTuple):
+    """What an answer is an answer to."""
+
+    scope: Scope
+    resource: Resource
+    path: str
+    selector: Query
+
+
+class Ticket(NamedTuple):
+    """When a question was put: no answer takes the place of one to a later question."""
+
+    number: int
+    time: float
+    changes: int
+    """How many changes this client had made by then."""
+
+
+BEFORE_EVERYTHING = Ticket(number=-1, time=float("-inf"), changes=-1)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A good answer, and when it was asked for."""
+
+    ticket: Ticket
+    answer: Answer
+    value: Any
+    """What the answer says, read once for all who ask."""
+    stored: float = float("-inf")
+    """When it was last written to the disk."""
+
+
+class Cache:
+    """The memory; `clock` gives seconds that only ever rise."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        # A ticket without an answer is that of a refusal.
+        self._entries: OrderedDict[Key, Entry | Ticket] = OrderedDict()
+        self._numbers = count()
+        self._changes = 0
+        self._barrier = -1
+        self._refreshing: set[Key] = set()
+        self._lock = Lock()
+
+    def after_fork(self) -> None:
+        """Keep what is held in a process of its own, where nobody else is at work."""
+        self._lock = Lock()
+        self._refreshing = set()
+
+    def ticket(self) -> Ticket:
+        """Return the ticket of a question that is put now."""
+        return Ticket(next(self._numbers), self._clock(), self._changes)
+
+    def get(self, key: Key) -> Entry | None:
+        """Return what is held; None for nothing."""
+        found = self._entries.get(key)
+        return found if isinstance(found, Entry) else None
+
+    def knows(self, key: Key) -> bool:
+        """Say whether anything is known, be it that the last answer was a refusal."""
+        return key in self._entries
+
+    def age(self, entry: Entry) -> float:
+        """Return the seconds since the server said so; endless once this client has changed something."""
+        if entry.ticket.changes != self._changes:
+            return float("inf")
+        return self._clock() - entry.ticket.time
+
+    def put(self, key: Key, entry: Entry) -> bool:
+        """Keep an answer, unless a later question has been answered; return whether it is kept."""
+        return self._set(key, entry, entry.ticket)
+
+    def refuse(self, key: Key, ticket: Ticket) -> None:
+        """Forget what is held, because the server says that it is not there or not for this key."""
+        self._set(key, ticket, ticket)
+
+    def changed(self) -> None:
+        """Let nothing that is held count as fresh any more: this client changed something."""
+        with self._lock:
+            self._changes += 1
+
+    def forget(self, resource: Resource | None = None) -> None:
+        """Forget everything, or everything about one resource, and all answers that are on their way."""
+        with self._lock:
+            self._barrier = next(self._numbers)
+            for key in [key for key in self._entries if resource in {None, key.resource}]:
+                del self._entries[key]
+
+    def begin_refresh(self, key: Key) -> bool:
+        """Say whether the caller is the one to refresh this entry, and has to end it."""
+        with self._lock:
+            if key in self._refreshing:
+                return False
+            self._refreshing.add(key)
+            return True
+
+    def end_refresh(self, key: Key) -> None:
+        """Let others refresh the entry again."""
+        with self._lock:
+            self._refreshing.discard(key)
+
+    def _set(self, key: Key, entry: Entry | Ticket, ticket: Ticket) -> bool:
+        with self._lock:
+            held = self._entries.get(key, BEFORE_EVERYTHING)
+            latest = held.ticket if isinstance(held, Entry) else held
+            if ticket.number < latest.number or ticket.number < self._barrier:
+                return False
+            self._entries[key] = entry
+            self._entries.move_to_end(key)
+            while len(self._entries) > MAX_ENTRIES:
+                self._entries.popitem(last=False)
+            return True

@@ -1,0 +1,170 @@
+"""A call as a value: the request that it sends, and how its answer is read. No input, no output."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Generic, NamedTuple, TypeVar, cast
+
+from editor_client.arguments import Paging
+from editor_client.errors import ValidationFailed, malformed
+from editor_client.naming import camel
+from editor_client.result import Held, Result
+from editor_client.shared import canonical, ids
+
+T_co = TypeVar("T_co", covariant=True)
+R = TypeVar("R", bound=Result)
+Query = tuple[tuple[str, str], ...]
+CONTEXT = "requestContext"
+
+
+class Resource(NamedTuple):
+    """What a call is about; everything that is kept of one resource is found by it."""
+
+    kind: str
+    id: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Request:
+    """What is sent, below the API prefix and without the headers that every request has."""
+
+    method: str
+    path: str
+    query: Query = ()
+    body: bytes | None = None
+    if_match: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back; header names are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes = field(repr=False)
+
+    @property
+    def etag(self) -> str | None:
+        """The entity tag."""
+        return self.headers.get("etag")
+
+    def json(self) -> Any:
+        """Return what the body holds; raises `ServerError` when that is not JSON."""
+        try:
+            return json.loads(self.content)
+        except (ValueError, RecursionError):
+            raise malformed("it is not JSON", self.status) from None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Call(Generic[T_co]):
+    """One use of the server, which answers with a `T_co`."""
+
+    request: Request
+    read: Callable[[Answer], T_co]
+    """Returns the result; raises `ServerError` for an answer that holds none."""
+    about: Resource | None = None
+    kept: bool = False
+    """Whether the answer is for the cache."""
+    changes: bool = False
+    """Whether anything read before may be different afterwards."""
+    removes: bool = False
+    """Whether something that was served of the resource is gone afterwards."""
+    runs: bool = False
+    """Whether a model is asked, which takes longer than looking something up."""
+
+
+@lru_cache(maxsize=4096)
+def id_segment(resource_id: str) -> str:
+    """Return an id as one segment of a path; raises `ValidationFailed` for what is no id."""
+    fault = ids.fault(resource_id)
+    if fault is not None:
+        raise ValidationFailed.field("id", fault)
+    return ids.encode(resource_id)
+
+
+def segment(field: str, text: str) -> str:
+    """Return a name as one segment of a path; raises `ValidationFailed` when it would be another path."""
+    try:
+        encoded = ids.encode(text)
+    except UnicodeEncodeError:
+        encoded = ""
+    if encoded in {"", ".", ".."}:
+        raise ValidationFailed.field(field, f"must not be {text!r}")
+    return encoded
+
+
+def query(**parameters: Any) -> Query:
+    """Return the parameters that are given, under their wire names and as text."""
+    return tuple((camel(name), _as_text(value)) for name, value in parameters.items() if value is not None)
+
+
+def paging(page: Paging) -> Query:
+    """Return the parameters that choose a part of a list and its order."""
+    order = {"orderBy[field]": page.get("order_by"), "orderBy[direction]": page.get("direction")}
+    ordered = tuple((name, camel(value)) for name, value in order.items() if value is not None)
+    return (*query(page=page.get("page"), per_page=page.get("per_page")), *ordered)
+
+
+def encoded(body: Any, field: str = "body") -> bytes:
+    """Return the JSON of a value; raises `ValidationFailed` for what JSON cannot express."""
+    try:
+        return canonical.dump(body).encode()
+    except (TypeError, ValueError, RecursionError) as fault:
+        raise ValidationFailed.field(field, f"cannot be sent: {fault}") from None
+
+
+def context_query(request_context: Mapping[str, Any] | None) -> Query:
+    """Return the values for templates and rules as reads take them: equal ones give the same text."""
+    if request_context is None:
+        return ()
+    return ((CONTEXT, base64.b64encode(encoded(request_context, CONTEXT)).decode()),)
+
+
+def reading(result: type[R], **expected: Any) -> Callable[[Answer], R]:
+    """Return what reads a result out of an answer; members that are `expected` must have these values.
+
+    A proxy's page or the record of something else is a `ServerError`, however much it looks like success.
+    """
+
+    def read(answer: Answer) -> R:
+        own = {"etag": answer.etag} if issubclass(result, Held) else {}
+        found = result.of(answer.json(), **own)
+        for name, value in expected.items():
+            if value is not None and getattr(found, name) != value:
+                raise malformed(f"it is about another {camel(name)}", answer.status)
+        return found
+
+    return read
+
+
+def kept(
+    result: type[R], about: Resource, path: str, query: Query, *expected: tuple[str, str | None]
+) -> Call[R]:
+    """Return the call that reads a resource for the cache."""
+    # An application makes the same few reads all the time, so that describing one is remembered.
+    # With a context there may be as many as there are users.
+    describe = _kept.__wrapped__ if CONTEXT in dict(query) else _kept
+    return cast("Call[R]", describe(result, about, path, query, expected))
+
+
+@lru_cache(maxsize=4096)
+def _kept(
+    result: type[Result],
+    about: Resource,
+    path: str,
+    query: Query,
+    expected: tuple[tuple[str, str | None], ...],
+) -> Call[Any]:
+    request = Request(method="GET", path=path, query=query)
+    return Call(request=request, read=reading(result, **dict(expected)), about=about, kept=True)
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return encoded(value, "query").decode()

@@ -1,0 +1,59 @@
+"""Prompts without the server: the same templates and rules, evaluated here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from editor_client.errors import ValidationFailed
+from editor_client.shared import instructions
+from editor_client.shared.errors import Invalid
+from editor_client.shared.instructions import BlockText
+
+Prompt = Mapping[str, Any]
+"""A record, a version or a served agent; or a configuration, as an exported file holds it."""
+
+
+def compile_prompt(
+    prompt: Prompt,
+    context: Mapping[str, Any] | None = None,
+    *,
+    blocks: Mapping[str, Prompt | None] | None = None,
+) -> str:
+    """Return the text that a prompt block, or the instructions of an agent, come to in a context.
+
+    `blocks` holds the prompt blocks that the instructions refer to, by id; None stands for one that
+    is to be left out, as the server leaves out what is not published. The text is empty when the
+    rules of a block do not hold. Raises `ValidationFailed` for a missing block, for something that
+    is no prompt, and for a result that the server would refuse as too long.
+    """
+    if "content" in prompt:
+        shown: Any = [{"type": "prompt_block", "content": prompt["content"], "rules": prompt.get("rules")}]
+    elif "instructions" in prompt:
+        shown = prompt["instructions"]
+    else:
+        raise ValidationFailed.field("prompt", "has neither content nor instructions")
+    given = blocks or {}
+    missing = [block_id for block_id in referenced_blocks(prompt) if block_id not in given]
+    if missing:
+        wanted = ", ".join(map(repr, missing))
+        raise ValidationFailed.field("blocks", f"lacks {wanted}, which the instructions refer to")
+    found = {block_id: _found(block_id, block) for block_id, block in given.items()}
+    try:
+        return instructions.assemble(shown, context or {}, found)[0]
+    except Invalid as fault:
+        raise ValidationFailed(fault.message, code=fault.code, issues=fault.issues) from None
+
+
+def referenced_blocks(prompt: Prompt) -> list[str]:
+    """Return the ids of the prompt blocks that the instructions of an agent refer to, each once."""
+    ids = (block_id for _, block_id in instructions.referenced_blocks(prompt))
+    return list(dict.fromkeys(ids))
+
+
+def _found(block_id: str, block: Prompt | None) -> BlockText | str:
+    if block is None:
+        return "unpublished"
+    if "content" not in block:
+        raise ValidationFailed.field(f"blocks.{block_id}", "has no content")
+    return BlockText(version_id="", config=block)

@@ -1,0 +1,132 @@
+"""A folder with the last good answers, for the time when a restarted application finds no server.
+
+One folder below it for each server and key, one file an answer. Names are digests, because what
+they stand for may be secret or too long; files can be read by their owner alone, because prompts
+can be confidential; the key is in none of them. Whatever cannot be read is as good as absent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from editor_client.cache import MAX_ENTRIES, Key, Scope
+from editor_client.calls import Answer, Resource
+from editor_client.shared import canonical
+
+logger = logging.getLogger("editor_client")
+
+
+class Disk:
+    """The answers of one server to one key."""
+
+    def __init__(self, folder: Path, scope: Scope) -> None:
+        self._folder = folder / _digest(scope)
+        self.after_fork()
+
+    def after_fork(self) -> None:
+        """Begin anew in a process of its own, where nobody is writing."""
+        # Nothing is written after it has been dropped, in whatever order the threads get here.
+        self._lock = Lock()
+
+    def load(self, key: Key) -> Answer | None:
+        """Return the answer that was stored; None when there is none that is whole."""
+        try:
+            text = self._path(key).read_bytes()
+        except OSError:
+            return None
+        try:
+            return _answer(json.loads(text), key)
+        except (ValueError, KeyError, TypeError, RecursionError):
+            logger.warning("a file of the cache cannot be read and is ignored: %s", self._path(key))
+            return None
+
+    def store(self, key: Key, answer: Answer, is_held: Callable[[], bool]) -> None:
+        """Keep an answer that is still held; a failure is logged, for the answer itself is there."""
+        with self._lock:
+            if not is_held():
+                return
+            try:
+                self._write(self._path(key), canonical.dump(_document(key, answer)))
+            except (OSError, ValueError) as fault:
+                logger.warning("an answer cannot be kept in %s: %s", self._folder, fault)
+
+    def drop(self, key: Key) -> None:
+        """Remove the answer to one question."""
+        with self._lock:
+            _remove([self._path(key)])
+
+    def forget(self, resource: Resource | None = None) -> None:
+        """Remove everything, or everything about one resource."""
+        with self._lock:
+            _remove(self._folder.glob(f"{_digest(resource)}.*.json" if resource else "*.json"))
+
+    def _path(self, key: Key) -> Path:
+        return self._folder / f"{_digest(key.resource)}.{_digest((key.path, key.selector))}.json"
+
+    def _write(self, path: Path, text: str) -> None:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        is_new = not path.exists()
+        # Made for this process and its owner alone, then renamed: nobody ever sees half of it.
+        descriptor, temporary = tempfile.mkstemp(dir=self._folder, suffix=".tmp")
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(text)
+            Path(temporary).replace(path)
+        except BaseException:
+            _remove([Path(temporary)])
+            raise
+        if is_new:
+            self._trim()
+
+    def _trim(self) -> None:
+        """Remove what was written longest ago: questions can be as many as the contexts of templates."""
+        files = sorted(self._folder.iterdir(), key=_written)
+        _remove(files[:-MAX_ENTRIES])
+
+
+def _digest(value: Any) -> str:
+    return canonical.digest(value)[:32]
+
+
+def _document(key: Key, answer: Answer) -> dict[str, Any]:
+    text = answer.content.decode()
+    return {"question": _question(key), "etag": answer.etag, "body": text, "digest": _body_digest(text)}
+
+
+def _answer(document: Any, key: Key) -> Answer:
+    """Return the answer in a document; raises `ValueError` and others unless it is whole and this key's."""
+    body, etag = str(document["body"]), document["etag"]
+    if document["question"] != _question(key) or document["digest"] != _body_digest(body):
+        raise ValueError
+    return Answer(200, {"etag": etag} if etag else {}, body.encode())
+
+
+def _question(key: Key) -> list[Any]:
+    return [key.scope.server, *key.resource, key.path, [list(pair) for pair in key.selector]]
+
+
+def _body_digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _written(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _remove(paths: Iterable[Path]) -> None:
+    for path in paths:
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as fault:
+            logger.warning("a file of the cache cannot be removed: %s", fault)

@@ -1,0 +1,179 @@
+"""What can go wrong for a caller: one tree, whose members carry what the server said.
+
+EditorError            anything below; itself for statuses that have no name here
+  ValidationFailed     400  `issues` names every fault
+  Unauthorized         401
+  Forbidden            403
+  NotFound             404  missing, or not readable
+  Conflict             409  the id is taken, or the resource is in use
+  EditConflict         412  somebody changed it since `base` was read; `current` says who
+  RateLimited          429  `retry_after` says when to come back
+  ServerError          5xx, and answers that are none
+  Unreachable          no answer at all, or not in time
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from editor_client.shared.errors import Issue
+
+__all__ = [
+    "Conflict",
+    "EditConflict",
+    "EditorError",
+    "Forbidden",
+    "Issue",
+    "NotFound",
+    "RateLimited",
+    "ServerError",
+    "Unauthorized",
+    "Unreachable",
+    "ValidationFailed",
+    "from_answer",
+    "malformed",
+]
+
+
+class EditorError(Exception):
+    """The root of the tree.
+
+    `status` is that of the answer (None when there was none), `code` is stable and for programs,
+    `issues` are the faults of single fields, `details` is all that the answer said.
+    """
+
+    code = "error"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        code: str | None = None,
+        issues: Sequence[Issue] = (),
+        details: Mapping[str, Any] | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = status
+        self.code = code or self.code
+        self.issues = tuple(issues)
+        self.details = dict(details or {})
+        self.retry_after = retry_after
+        """Seconds after which the server wants to be asked again, when it says so."""
+
+
+class ValidationFailed(EditorError):
+    """The server, or the client before it asked, refuses the input; `issues` names the fields."""
+
+    code = "validation_failed"
+
+    @classmethod
+    def field(cls, field: str, message: str) -> ValidationFailed:
+        """Return the error for a single fault that is known before the server is asked."""
+        return cls(f"{field}: {message}", issues=[Issue(field, message)])
+
+
+class Unauthorized(EditorError):
+    """There is no key, or it does not hold any more."""
+
+    code = "unauthorized"
+
+
+class Forbidden(EditorError):
+    """Readable for this key, but the action needs a right that it lacks."""
+
+    code = "forbidden"
+
+
+class NotFound(EditorError):
+    """Missing, or not readable: the server gives the same answer for both."""
+
+    code = "not_found"
+
+
+class Conflict(EditorError):
+    """The id is taken (`id_taken`), or a published agent needs the resource (`in_use`)."""
+
+    code = "conflict"
+
+
+class EditConflict(EditorError):
+    """The resource has changed since `base` was read; nothing was saved."""
+
+    code = "edit_conflict"
+
+    @property
+    def current(self) -> Mapping[str, Any]:
+        """What is there now: `latestVersionId, activeVersionId, savedBy, savedAt, changedFields`."""
+        current: Mapping[str, Any] = self.details.get("current") or {}
+        return current
+
+
+class RateLimited(EditorError):
+    """The key has asked too often."""
+
+    code = "throttled"
+
+
+class ServerError(EditorError):
+    """The server failed, or what it answered is no answer."""
+
+    code = "server_error"
+
+
+class Unreachable(EditorError):
+    """No answer, or not in time. After a write nobody knows whether it was done."""
+
+    code = "unreachable"
+
+
+_BY_STATUS: dict[int, type[EditorError]] = {
+    400: ValidationFailed,
+    401: Unauthorized,
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+    412: EditConflict,
+    429: RateLimited,
+}
+
+
+def malformed(reason: str, status: int = 200) -> ServerError:
+    """Return the error for an answer that is not what it should be."""
+    return ServerError(f"The answer cannot be used: {reason}.", status=status, code="malformed_answer")
+
+
+def from_answer(status: int, content: bytes, retry_after: float | None = None) -> EditorError:
+    """Return the error that an answer other than success stands for, whatever its body holds."""
+    body = _object(content)
+    kind = _BY_STATUS.get(status) or (EditorError if 400 <= status < 500 else ServerError)  # noqa: PLR2004
+    sentence, code = body.get("error"), body.get("code")
+    return kind(
+        sentence if isinstance(sentence, str) else f"The server answered {status}.",
+        status=status,
+        code=code if isinstance(code, str) else None,
+        issues=_issues(body.get("issues")),
+        details=body,
+        retry_after=retry_after,
+    )
+
+
+def _object(content: bytes) -> dict[str, Any]:
+    try:
+        body = json.loads(content)
+    except (ValueError, RecursionError):
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+def _issues(value: Any) -> list[Issue]:
+    issues = value if isinstance(value, list) else []
+    return [
+        Issue(str(issue.get("field", "")), str(issue.get("message", "")))
+        for issue in issues
+        if isinstance(issue, dict)
+    ]

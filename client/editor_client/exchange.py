@@ -1,0 +1,115 @@
+"""One question to the server: how often it is put, how long it may take, whether the server is down."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from threading import Lock
+
+from editor_client.calls import Answer, Request
+from editor_client.effects import Flow, Lost, Send, Sleep
+from editor_client.errors import EditorError, Unreachable, from_answer
+
+TOO_MANY = 429
+DOWN = {502, 503, 504}
+"""What stands in front of a server answers so when the server does not."""
+
+BACK_OFF_SECONDS = 0.1
+
+
+class Exchange:
+    """What the questions of one client have in common.
+
+    While the server is `down` nothing is asked twice, and of those who have an answer to give
+    instead one at a time finds out whether it is back; the others do not wait for it.
+    """
+
+    def __init__(self, retries: int, clock: Callable[[], float]) -> None:
+        self.down = False
+        self._retries = retries
+        self._clock = clock
+        self._probing = Lock()
+
+    def after_fork(self) -> None:
+        """Begin anew in a process of its own, where nobody is asking."""
+        self._probing = Lock()
+
+    @contextmanager
+    def probe(self) -> Iterator[bool]:
+        """Say whether the caller is the one to ask a server that is down."""
+        mine = self._probing.acquire(blocking=False)
+        try:
+            yield mine
+        finally:
+            if mine:
+                self._probing.release()
+
+    def ask(
+        self, request: Request, timeout: float, *, etag: str | None = None, wait: bool = True
+    ) -> Flow[Answer]:
+        """Send a request and return the answer, whatever its status; only reads are sent again.
+
+        All attempts together take `timeout` seconds at most. A caller that has an answer to give
+        instead does not `wait` for as long as the server wants. Raises `Unreachable`.
+        """
+        is_read = request.method == "GET"
+        deadline = self._clock() + timeout
+        retries = self._retries if is_read and not self.down else 0
+        for attempt in count():
+            outcome = yield from _attempt(Send(request, deadline, etag))
+            if attempt >= retries or not (_is_down(outcome) or _is_busy(outcome)):
+                break
+            wanted = _wanted_pause(outcome)
+            pause = wanted or _back_off(attempt)
+            if self._clock() + pause >= deadline or not (wait or wanted is None):
+                break
+            yield Sleep(pause)
+        if is_read:
+            self.down = _is_down(outcome)
+        if isinstance(outcome, Lost):
+            raise _unreachable(request, outcome) from outcome.__cause__
+        return outcome
+
+
+def failure(answer: Answer) -> EditorError:
+    """Return the error that an answer other than success stands for."""
+    return from_answer(answer.status, answer.content, _retry_after(answer))
+
+
+def _retry_after(answer: Answer) -> float | None:
+    text = answer.headers.get("retry-after", "")
+    return float(text) if text.isdecimal() else None
+
+
+def _attempt(send: Send) -> Flow[Answer | Lost]:
+    try:
+        answer: Answer = yield send
+    except Lost as lost:
+        return lost
+    return answer
+
+
+def _is_down(outcome: Answer | Lost) -> bool:
+    return isinstance(outcome, Lost) or outcome.status in DOWN
+
+
+def _is_busy(outcome: Answer | Lost) -> bool:
+    return isinstance(outcome, Answer) and outcome.status == TOO_MANY
+
+
+def _wanted_pause(outcome: Answer | Lost) -> float | None:
+    """Return the seconds for which the server wants to be left alone, where it says so."""
+    return _retry_after(outcome) if isinstance(outcome, Answer) else None
+
+
+def _back_off(attempt: int) -> float:
+    # Drawn by lot, so that many clients that lost the server at once do not come back at once.
+    return BACK_OFF_SECONDS * 2.0**attempt * random.uniform(0.5, 1)  # noqa: S311  no secret
+
+
+def _unreachable(request: Request, lost: Lost) -> Unreachable:
+    doubt = "" if request.method == "GET" or not lost.sent else " Nobody knows whether it was done."
+    code = "unreachable" if lost.in_time else "timeout"
+    return Unreachable(f"The server did not answer: {lost.reason}.{doubt}", code=code)

@@ -1,0 +1,213 @@
+"""Every decision of the clients, without input and output.
+
+A flow is a generator: it yields what is to be done and is sent what came of it. The two drivers,
+`editor_client.sync` and `editor_client.asynchronous`, do it and decide nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NoReturn, TypeVar, cast
+
+from editor_client.cache import BEFORE_EVERYTHING, Cache, Entry, Key, Scope, Ticket
+from editor_client.calls import Answer, Call, Resource
+from editor_client.disk import Disk
+from editor_client.effects import Flow, Later, Work
+from editor_client.errors import (
+    EditorError,
+    Forbidden,
+    NotFound,
+    RateLimited,
+    ServerError,
+    Unauthorized,
+    Unreachable,
+)
+from editor_client.exchange import Exchange, failure
+
+logger = logging.getLogger("editor_client")
+T = TypeVar("T")
+
+OK, CREATED, NOT_MODIFIED = 200, 201, 304
+
+REWRITE_SECONDS = 3600.0
+"""After which an answer that still holds is written to the disk again, so that it counts as used."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """What the caller decides."""
+
+    timeout: float
+    run_timeout: float
+    retries: int
+    max_age: float
+    stale_while_revalidate: float
+
+
+class Flows:
+    """The flows of one client, and what they have in common: the cache, and whether the server is down."""
+
+    def __init__(self, scope: Scope, policy: Policy, disk: Disk | None, clock: Callable[[], float]) -> None:
+        self._scope = scope
+        self._policy = policy
+        self._disk = disk
+        self._clock = clock
+        self._cache = Cache(clock)
+        self._exchange = Exchange(policy.retries, clock)
+
+    def perform(self, call: Call[T]) -> Flow[T]:
+        """Make a call and return its result; raises what `editor_client.errors` lists."""
+        return cast("Flow[T]", self._read(call)) if call.kept else self._ask(call)
+
+    def prefetch(self, calls: Iterable[Call[Any]]) -> Flow[list[Any]]:
+        """Make all calls; the first error is raised when all have been made."""
+        results = []
+        faults = []
+        for call in calls:
+            try:
+                results.append((yield from self.perform(call)))
+            except EditorError as fault:
+                faults.append(fault)
+        if faults:
+            raise faults[0]
+        return results
+
+    def fail(self, answer: Answer) -> Flow[NoReturn]:
+        """Raise the error that an answer stands for."""
+        fault = failure(answer)
+        if isinstance(fault, Unauthorized):
+            yield from self._forget()
+        raise fault
+
+    def after_fork(self) -> None:
+        """Go on in a process of its own: what is held stays, who was at work has gone."""
+        self._cache.after_fork()
+        self._exchange.after_fork()
+        if self._disk is not None:
+            self._disk.after_fork()
+
+    # Calls whose answers are not kept
+
+    def _ask(self, call: Call[T]) -> Flow[T]:
+        timeout = self._policy.run_timeout if call.runs else self._policy.timeout
+        try:
+            answer = yield from self._exchange.ask(call.request, timeout)
+            result = yield from self._result(call, answer)
+        finally:
+            # Also when nobody knows whether it was done.
+            if call.changes:
+                self._cache.changed()
+        if call.removes and call.about is not None:
+            yield from self._forget(call.about)
+        return result
+
+    # Reads whose answers are kept
+
+    def _read(self, call: Call[Any]) -> Flow[Any]:
+        key = self._key(call)
+        held = self._cache.get(key)
+        if held is None:
+            held = yield from self._recall(call, key)
+        if held is not None:
+            age = self._cache.age(held)
+            if age < self._policy.max_age:
+                return held.value
+            if age < self._policy.max_age + self._policy.stale_while_revalidate:
+                if self._cache.begin_refresh(key):
+                    yield Later(self._refresh(call, key, held))
+                return held.value
+        return (yield from self._revalidate(call, key, held))
+
+    def _recall(self, call: Call[Any], key: Key) -> Flow[Entry | None]:
+        """Return what a former process has left in the folder; it counts as old."""
+        if self._disk is None or self._cache.knows(key):
+            return None
+        answer = yield Work(partial(self._disk.load, key))
+        if answer is None:
+            return None
+        try:
+            entry = Entry(ticket=BEFORE_EVERYTHING, answer=answer, value=call.read(answer))
+        except ServerError:
+            return None
+        self._cache.put(key, entry)
+        return entry
+
+    def _refresh(self, call: Call[Any], key: Key, held: Entry) -> Flow[None]:
+        """Ask again while the caller goes on; what goes wrong is logged, for nobody waits for it."""
+        try:
+            yield from self._revalidate(call, key, held)
+        except EditorError as fault:
+            logger.warning("%s could not be refreshed: %s", call.request.path, fault)
+        finally:
+            self._cache.end_refresh(key)
+
+    def _revalidate(self, call: Call[T], key: Key, held: Entry | None) -> Flow[Any]:
+        if held is None or not self._exchange.down:
+            return (yield from self._ask_again(call, key, held))
+        with self._exchange.probe() as mine:
+            return (yield from self._ask_again(call, key, held)) if mine else _stale(held)
+
+    def _ask_again(self, call: Call[Any], key: Key, held: Entry | None) -> Flow[Any]:
+        ticket = self._cache.ticket()
+        try:
+            answer = yield from self._exchange.ask(
+                call.request,
+                self._policy.timeout,
+                etag=held.answer.etag if held else None,
+                wait=held is None,
+            )
+            if held is not None and answer.status == NOT_MODIFIED:
+                entry = Entry(ticket, held.answer, held.value, held.stored)
+            else:
+                entry = Entry(ticket, answer, (yield from self._result(call, answer)))
+            return (yield from self._keep(key, entry))
+        except (Forbidden, NotFound):
+            yield from self._refuse(key, ticket)
+            raise
+        except (Unreachable, ServerError, RateLimited) as fault:
+            if held is None:
+                raise
+            logger.warning("%s: %s The last good answer is used.", call.request.path, fault)
+            return _stale(held)
+
+    def _result(self, call: Call[T], answer: Answer) -> Flow[T]:
+        if answer.status in {OK, CREATED}:
+            return call.read(answer)
+        return (yield from self.fail(answer))
+
+    # What is kept
+
+    def _key(self, call: Call[Any]) -> Key:
+        assert call.about is not None  # noqa: S101
+        return Key(self._scope, call.about, call.request.path, call.request.query)
+
+    def _keep(self, key: Key, entry: Entry) -> Flow[Any]:
+        is_due = self._clock() - entry.stored > REWRITE_SECONDS
+        if is_due:
+            entry = replace(entry, stored=self._clock())
+        if self._cache.put(key, entry) and is_due and self._disk is not None:
+            yield Work(partial(self._disk.store, key, entry.answer, partial(self._is_held, key, entry)))
+        return entry.value
+
+    def _is_held(self, key: Key, entry: Entry) -> bool:
+        """Say whether this is still the answer to give; a refusal may have come since."""
+        held = self._cache.get(key)
+        return held is not None and held.answer is entry.answer
+
+    def _refuse(self, key: Key, ticket: Ticket) -> Flow[None]:
+        self._cache.refuse(key, ticket)
+        if self._disk is not None:
+            yield Work(partial(self._disk.drop, key))
+
+    def _forget(self, *about: Resource) -> Flow[None]:
+        """Forget one resource, or everything when the key does not hold any more."""
+        self._cache.forget(*about)
+        if self._disk is not None:
+            yield Work(partial(self._disk.forget, *about))
+
+
+def _stale(held: Entry) -> Any:
+    return replace(held.value, stale=True)

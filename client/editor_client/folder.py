@@ -1,0 +1,144 @@
+"""A folder of configurations: one canonical JSON file for each agent and prompt block.
+
+    DIR/agents/<encoded id>.json
+    DIR/prompt-blocks/<encoded id>.json
+    DIR/.editor.json        what the server had when it last agreed with a file
+
+The last of these is what tells an edit made here from one made on the server. Without it, as in a
+fresh checkout, the files are taken at their word.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+from uuid import uuid4
+
+from editor_client.shared import canonical, ids
+from editor_client.shared.errors import Invalid
+
+KINDS = ("prompt-blocks", "agents")
+"""Blocks first: an agent that is published wants its blocks to be there."""
+
+NOT_CONFIGURATION = frozenset({"id", "workspaceId", "visibility", "metadata", "autoPublish", "changeMessage"})
+"""What a save may say beside the configuration; a file must not say it."""
+
+STATE = ".editor.json"
+Config = dict[str, Any]
+
+
+class FolderFault(Exception):
+    """A file that cannot be what the folder should hold; the message names it."""
+
+
+class Place(NamedTuple):
+    """Which resource a file is about."""
+
+    kind: str
+    id: str
+
+    @property
+    def name(self) -> str:
+        """The file, below the folder."""
+        return f"{self.kind}/{ids.encode(self.id)}.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agreement:
+    """When file and server were last the same: the content, and where the server's pointers stood."""
+
+    digest: str
+    active: str | None
+    latest: str | None
+
+
+@dataclass
+class Folder:
+    """The files, and what was agreed on with one server."""
+
+    root: Path
+    server: str
+    agreed: dict[Place, Agreement] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, root: Path, server: str) -> Folder:
+        """Return the folder, which need not exist; what was agreed on with another server does not count."""
+        folder = cls(root, server)
+        try:
+            state = json.loads((root / STATE).read_text(encoding="utf-8"))
+            if state["server"] == server:
+                folder.agreed = {_place(name): Agreement(**one) for name, one in state["files"].items()}
+        except FileNotFoundError:
+            pass
+        except (OSError, ValueError, TypeError, KeyError) as fault:
+            raise FolderFault(f"{root / STATE} cannot be read ({fault}); remove it to begin anew") from None
+        return folder
+
+    def places(self) -> Iterator[Place]:
+        """Yield what there are files of; raises `FolderFault` for a name that is not that of an id."""
+        if not self.root.is_dir():
+            raise FolderFault(f"{self.root} is not a folder")
+        for kind in KINDS:
+            for path in sorted((self.root / kind).glob("*.json")):
+                yield _place(f"{kind}/{path.name}")
+
+    def read(self, place: Place) -> Config:
+        """Return the configuration in a file, without the fields that it says are not set.
+
+        Raises `FolderFault` for a file that holds none, `FileNotFoundError` where there is no file.
+        """
+        path = self.root / place.name
+        try:
+            config = canonical.parse(path.read_bytes(), field="it")
+        except Invalid as fault:
+            raise FolderFault(f"{path}: {fault.message}") from None
+        if not isinstance(config, dict):
+            raise FolderFault(f"{path}: it is not a JSON object")
+        foreign = NOT_CONFIGURATION.intersection(config)
+        if foreign:
+            raise FolderFault(f"{path}: {min(foreign)!r} is not part of a configuration")
+        return {name: value for name, value in config.items() if value is not None}
+
+    def write(self, place: Place, content: str) -> None:
+        """Write a file, at once or not at all."""
+        _write(self.root / place.name, content)
+
+    def remove(self, place: Place) -> None:
+        """Remove a file."""
+        (self.root / place.name).unlink()
+
+    def is_edited(self, place: Place, config: Config) -> bool:
+        """Say whether the file has changed since server and file agreed, or has never been agreed on."""
+        agreement = self.agreed.get(place)
+        return agreement is None or agreement.digest != canonical.digest(config)
+
+    def save(self) -> None:
+        """Write down what is agreed on."""
+        files = {place.name: vars(agreement) for place, agreement in self.agreed.items()}
+        _write(self.root / STATE, canonical.file_text({"server": self.server, "files": files}))
+
+
+def _place(name: str) -> Place:
+    kind, _, file = name.partition("/")
+    resource_id = unquote(file.removesuffix(".json"))
+    place = Place(kind, resource_id)
+    if kind not in KINDS or ids.fault(resource_id) is not None or place.name != name:
+        hint = "" if ids.fault(resource_id) else f"; the file of {resource_id!r} is {place.name}"
+        raise FolderFault(f"{name} is not the name of an id, percent-encoded{hint}")
+    return place
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.{uuid4().hex}.tmp")
+    try:
+        with temporary.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,45 @@
+"""Lists that are longer than a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Generic, Protocol, TypeVar
+
+from editor_client.calls import Call
+from editor_client.records import Page
+
+
+class HasId(Protocol):
+    """Whatever is listed."""
+
+    @property
+    def id(self) -> str:
+        """What it is known by."""
+
+
+T = TypeVar("T", bound=HasId)
+
+
+class Pages(Generic[T]):
+    """A walk through a list, page by page; `call` describes the page of a number."""
+
+    def __init__(self, call: Callable[[int], Call[Page[T]]]) -> None:
+        self._call = call
+        self._next: int | None = 0
+        self._seen: set[str] = set()
+
+    def next_call(self) -> Call[Page[T]] | None:
+        """Return the call for the next page; None when there is none."""
+        return None if self._next is None else self._call(self._next)
+
+    def took(self, page: Page[T]) -> Iterator[T]:
+        """Yield what is new on the page that came back.
+
+        What is made meanwhile moves the rest of the list down, so that the end of one page can
+        come again at the beginning of the next.
+        """
+        self._next = page.page + 1 if page.has_more else None
+        for entry in page.entries:
+            if entry.id not in self._seen:
+                self._seen.add(entry.id)
+                yield entry

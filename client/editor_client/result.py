@@ -1,0 +1,141 @@
+"""What the calls return: typed, read-only, and open to members that a newer server adds.
+
+A result is also a mapping of what the server said, under the names of the wire:
+`record.active_version_id` and `record["activeVersionId"]` are the same, and a member that this
+client does not know yet can be read in the second way.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from functools import lru_cache
+from types import NoneType, UnionType
+from typing import Any, NamedTuple, Self, get_args, get_origin, get_type_hints
+
+from editor_client.errors import malformed
+from editor_client.naming import camel
+from editor_client.readonly import frozen
+
+Reader = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Result(Mapping[str, Any]):
+    """An answer of the server. How a member is read follows from its annotation."""
+
+    raw: Mapping[str, Any] = field(repr=False, metadata={"own": True})
+    """Everything that the server said, under the names of the wire."""
+
+    @classmethod
+    def of(cls, raw: Any, **own: Any) -> Self:
+        """Return the result that an answer holds; `own` is what the client itself adds.
+
+        Raises `ServerError` for anything that is not made of what this result is made of.
+        """
+        if not isinstance(raw, dict):
+            raise malformed("it holds no JSON object where there should be one")
+        values = {}
+        for member in members(cls):
+            if member.wire_name in raw:
+                try:
+                    values[member.name] = member.read(raw[member.wire_name])
+                except (TypeError, ValueError):
+                    raise malformed(f"its {member.wire_name!r} is not what it should be") from None
+            elif member.required:
+                raise malformed(f"it has no {member.wire_name!r}")
+        return cls(raw=frozen(raw), **values, **own)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.raw[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.raw)
+
+    def __len__(self) -> int:
+        return len(self.raw)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Held(Result):
+    """A result that the client keeps, for the time when the server does not answer."""
+
+    stale: bool = field(default=False, metadata={"own": True})
+    """Whether this is the last good answer of a server that did not give one just now."""
+    etag: str | None = field(default=None, repr=False, metadata={"own": True})
+    """The state that was read; `base=` sends it back, so that no change by others is overwritten."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Notice(Result):
+    """Something worth knowing although the request succeeded."""
+
+    code: str
+    message: str
+    field: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Success(Result):
+    """It is done."""
+
+    success: bool
+    message: str
+
+
+class Member(NamedTuple):
+    """How one member of a result is found in an answer."""
+
+    name: str
+    wire_name: str
+    read: Reader
+    required: bool
+
+
+@lru_cache
+def members(result: type[Result]) -> tuple[Member, ...]:
+    """Return what a result is made of, without what the client itself adds."""
+    kinds = get_type_hints(result)
+    return tuple(
+        Member(one.name, camel(one.name), _reader(kinds[one.name]), _is_required(one))
+        for one in fields(result)
+        if "own" not in one.metadata
+    )
+
+
+def _is_required(one: Field[Any]) -> bool:
+    return one.default is MISSING and one.default_factory is MISSING
+
+
+def _reader(kind: Any) -> Reader:
+    """Return what turns the wire's value into one of this kind, or raises for another."""
+    inner = [part for part in get_args(kind) if part not in {NoneType, Ellipsis}]
+    if get_origin(kind) is UnionType and len(inner) == 1:
+        read = _reader(inner[0])
+        return lambda value: None if value is None else read(value)
+    if get_origin(kind) is tuple:
+        return _list_reader(_reader(inner[0]))
+    if isinstance(kind, type) and issubclass(kind, Result):
+        return kind.of
+    if kind is datetime.datetime:
+        return datetime.datetime.fromisoformat
+    return _exactly(kind) if kind in {str, int, bool} else frozen
+
+
+def _list_reader(read: Reader) -> Reader:
+    def read_list(value: Any) -> Any:
+        if not isinstance(value, list):
+            raise TypeError
+        return tuple(map(read, value))
+
+    return read_list
+
+
+def _exactly(kind: type) -> Reader:
+    def read(value: Any) -> Any:
+        if type(value) is not kind:
+            raise TypeError
+        return value
+
+    return read

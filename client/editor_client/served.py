@@ -1,0 +1,86 @@
+"""Agents as applications use them, and what their runs answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from editor_client.result import Held, Notice, Result
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ShownBlock(Result):
+    """What became of one block of the instructions."""
+
+    shown: bool
+    type: str | None = None
+    id: str | None = None
+    version_id: str | None = None
+    reason: str | None = None
+    """Why it was left out: `rules`, `blank`, `missing` or `unpublished`."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Preview(Result):
+    """Instructions as they would be assembled."""
+
+    result: str
+    blocks: tuple[ShownBlock, ...]
+    warnings: tuple[Notice, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ServedAgent(Held):
+    """An agent as applications use it: version, conditions and instructions are resolved."""
+
+    id: str
+    name: str | None = None
+    description: str | None = None
+    instructions: str | None = None
+    tools: Mapping[str, Any] = field(default_factory=dict)
+    agents: Mapping[str, Any] = field(default_factory=dict)
+    model: Mapping[str, Any] | None = None
+    provider: str | None = None
+    model_id: str | None = None
+    default_options: Mapping[str, Any] = field(default_factory=dict)
+    source: Literal["code", "stored"] | None = None
+    status: Literal["published", "draft"] | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    resolved_version_id: str | None = None
+    """None for an agent that runs as its code says."""
+    active_version_id: str | None = None
+    selector: Mapping[str, Any] | None = None
+    fallback: Mapping[str, Any] | None = None
+    warnings: tuple[Notice, ...] = ()
+    blocks: tuple[ShownBlock, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Generated(Result):
+    """What an agent answered, and how it came to it."""
+
+    text: str
+    finish_reason: str | None = None
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    tool_calls: list[dict[str, Any]] = field(default_factory=list)
+    tool_results: list[dict[str, Any]] = field(default_factory=list)
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    run_id: str | None = None
+    resolved_versions: Mapping[str, str | None] = field(default_factory=dict)
+    warnings: tuple[Notice, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Event(Result):
+    """Something that happened in a run: `text-delta`, `tool-call`, `finish` and others."""
+
+    type: str
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    run_id: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The piece of the answer that a `text-delta` brings; nothing for other events."""
+        return str(self.payload.get("text", "")) if self.type == "text-delta" else ""

@@ -1,0 +1,163 @@
+"""One canonical JSON form, and the only door through which JSON comes in.
+
+The same configuration gives the same text whatever the order of its keys, so that text and its
+digest decide whether anything changed (`{"a": 1} == {"a": True}` in Python, but not here), make
+the export, and make the entity tags. Numbers are compared by value, and kept as they were given.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from editor_client.shared.errors import Invalid
+
+MAX_DEPTH = 64
+# How Python writes every float that is a whole number: 1.0, 1e+22, 1.5e+300.
+_MAY_BE_WHOLE = re.compile(r"[0-9](?:\.0|e)")
+_MAX_BITS = 14_000  # about 4 200 digits: Python refuses to print more than 4 300
+# Made once: `json.dumps` makes a new one for every value, and lists are compared item by item.
+_COMPACT = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+class _NotJson(ValueError):
+    """A value that JSON text can spell but that no JSON document may hold."""
+
+
+def parse(text: bytes | str, *, field: str = "body") -> Any:
+    """Return the value of a JSON text.
+
+    Raises `Invalid` naming `field` for everything that is not exact, storable JSON: broken
+    UTF-8, NaN and infinities, `1e999`, lone surrogates, NUL, repeated keys, more than 64 levels.
+    """
+    try:
+        value = json.loads(
+            text.decode("utf-8") if isinstance(text, bytes) else text,
+            parse_constant=_refuse_constant,
+            object_pairs_hook=_object_without_repeats,
+        )
+        check(value)
+    except RecursionError:
+        raise Invalid.field(field, f"is nested deeper than {MAX_DEPTH} levels") from None
+    except UnicodeDecodeError:
+        raise Invalid.field(field, "is not valid UTF-8") from None
+    except _NotJson as fault:
+        raise Invalid.field(field, str(fault)) from None
+    except ValueError as fault:  # json.JSONDecodeError, and integers of thousands of digits
+        raise Invalid.field(field, f"is not valid JSON: {fault}") from None
+    return value
+
+
+def check(value: Any) -> None:
+    """Raise `ValueError` with the reason unless `value` is made of JSON's types and storable.
+
+    Walks with a list and not by recursion, so that no depth can exhaust the stack.
+    """
+    pending: list[tuple[Any, int]] = [(value, 0)]
+    while pending:
+        item, depth = pending.pop()
+        if isinstance(item, str):
+            _check_text(item)
+        elif isinstance(item, float):
+            if not math.isfinite(item):
+                raise _NotJson("holds a number that is not finite")
+        elif isinstance(item, Mapping | list | tuple):
+            if depth >= MAX_DEPTH:
+                raise _NotJson(f"is nested deeper than {MAX_DEPTH} levels")
+            pending.extend((child, depth + 1) for child in _children(item))
+        elif isinstance(item, int) and item.bit_length() > _MAX_BITS:
+            raise _NotJson("holds a number of too many digits")
+        elif item is not None and not isinstance(item, int):
+            raise _NotJson(f"holds a {type(item).__name__}, which JSON cannot express")
+
+
+def dump(value: Any, *, indent: int | None = None) -> str:
+    """Return the canonical text: keys by code point at every level, UTF-8 unescaped, numbers as given."""
+    if indent is None:
+        return _COMPACT.encode(value)
+    return json.dumps(
+        value, sort_keys=True, ensure_ascii=False, allow_nan=False, indent=indent, separators=(",", ": ")
+    )
+
+
+def file_text(value: Any) -> str:
+    """Return the text of an export or override file: canonical, indented by two, a final newline."""
+    return dump(value, indent=2) + "\n"
+
+
+def comparable(value: Any) -> str:
+    """Return a text that two values share when they are equal, numbers by value: `1` is `1.0`, not `true`.
+
+    It is the canonical text but for whole numbers that are written with a fraction or an exponent.
+    """
+    text = dump(value)
+    if _MAY_BE_WHOLE.search(text) is None:
+        return text
+    return dump(json.loads(text, parse_float=_number))
+
+
+def digest(value: Any) -> str:
+    """Return the SHA-256 of the comparable text, 64 hexadecimal digits: equal values have equal digests."""
+    return hashlib.sha256(comparable(value).encode()).hexdigest()
+
+
+def sorted_by_key(value: Any) -> Any:
+    """Return an equal value whose objects have their keys in the canonical order."""
+    return json.loads(dump(value))
+
+
+def same(left: Any, right: Any) -> bool:
+    """Say whether two JSON values are equal at every level: of the same type, numbers by value."""
+    return comparable(left) == comparable(right)
+
+
+def is_utf8(text: bytes) -> bool:
+    """Say whether the bytes are a text."""
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _number(text: str) -> int | float:
+    # Exact: a float is one number, which an integer can be, too, or the neighbour of.
+    number = float(text)
+    return int(number) if number.is_integer() else number
+
+
+def _refuse_constant(name: str) -> Any:
+    raise _NotJson(f"holds {name}, which is not JSON")
+
+
+def _object_without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    # json.loads keeps the last of two equal keys, and the caller would never learn what was dropped.
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        seen: set[str] = set()
+        repeated = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise _NotJson(f"holds the key {repeated!r} twice in one object")
+    return result
+
+
+def _children(item: Mapping[Any, Any] | list[Any] | tuple[Any, ...]) -> Iterable[Any]:
+    if not isinstance(item, Mapping):
+        return item
+    for key in item:
+        if not isinstance(key, str):
+            raise _NotJson(f"holds the key {key!r}, which is not text")
+        _check_text(key)
+    return item.values()
+
+
+def _check_text(text: str) -> None:
+    if "\x00" in text:
+        raise _NotJson("holds a NUL character")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise _NotJson("holds half of a surrogate pair") from None

@@ -1,0 +1,171 @@
+"""Display rules and conditional variants: what of a configuration applies in a given context.
+
+Pure: a rule sees nothing but the context that the caller hands in, a JSON object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from editor_client.shared import canonical
+from editor_client.shared.evaluation import STEPS_OF_A_SEARCHED_CHARACTER, STEPS_OF_AN_ITEM, Evaluation
+
+Operator = Callable[[Any, Any, Evaluation], bool]
+"""From the value in the context and the value of the rule to whether the rule holds."""
+
+_MISSING = object()
+
+
+def holds(rules: Mapping[str, Any] | None, context: Mapping[str, Any] | Evaluation) -> bool:
+    """Say whether a rule group holds; no group and no conditions hold always.
+
+    `rules` has passed `versioning.domain.config`: `{"operator": "AND"|"OR", "conditions": [rule | group]}`.
+    Raises `Invalid` when the evaluation would take more work than it may.
+    """
+    if not rules or not rules["conditions"]:
+        return True
+    evaluation = Evaluation.of(context)
+    met = (
+        holds(condition, evaluation) if "conditions" in condition else _rule_holds(condition, evaluation)
+        for condition in rules["conditions"]
+    )
+    return all(met) if rules["operator"] == "AND" else any(met)
+
+
+def choose(value: Any, context: Mapping[str, Any] | Evaluation) -> Any:
+    """Return what a conditional field amounts to in this context.
+
+    A plain value is itself. Of a list of variants the matching ones count: objects merge
+    shallowly in order, lists are concatenated. None when no variant matches. Raises as `holds` does.
+    """
+    if not isinstance(value, list):
+        return value
+    evaluation = Evaluation.of(context)
+    chosen: Any = None
+    for variant in value:
+        if not holds(variant.get("rules"), evaluation):
+            continue
+        found = variant["value"]
+        # Into one copy: a new one for every variant would take the square of their number.
+        if isinstance(chosen, dict) and isinstance(found, dict):
+            chosen.update(found)
+        elif isinstance(chosen, list) and isinstance(found, list):
+            chosen.extend(found)
+        else:
+            chosen = found.copy() if isinstance(found, dict | list) else found
+    return chosen
+
+
+def same_value(left: Any, right: Any) -> bool:
+    """Compare as JSON does: strict in type, but 1 and 1.0 are the same number and True is none."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, int | float) and isinstance(right, int | float):
+        return left == right
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        return left.keys() == right.keys() and all(same_value(left[key], right[key]) for key in left)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same_value, left, right))
+    return type(left) is type(right) and bool(left == right)
+
+
+def _rule_holds(rule: Mapping[str, Any], evaluation: Evaluation) -> bool:
+    actual = evaluation.value_at(rule["field"], _MISSING)
+    return _OPERATORS[rule["operator"]](actual, rule.get("value"), evaluation)
+
+
+def _contains(actual: Any, expected: Any, evaluation: Evaluation) -> bool:
+    if isinstance(actual, str) and isinstance(expected, str):
+        evaluation.spend(STEPS_OF_A_SEARCHED_CHARACTER * len(actual))
+        return expected in actual
+    if not isinstance(actual, list):
+        return False
+    items = evaluation.once("items", actual, lambda: _fingerprints(actual, evaluation))
+    return _fingerprint(expected) in items
+
+
+def _is_in(actual: Any, expected: Any, evaluation: Evaluation) -> bool:
+    if not isinstance(expected, list):
+        return False
+    evaluation.spend(STEPS_OF_AN_ITEM * len(expected))
+    return any(same_value(actual, item) for item in expected)
+
+
+def _fingerprints(items: list[Any], evaluation: Evaluation) -> set[str]:
+    evaluation.spend(STEPS_OF_AN_ITEM * len(items))
+    return set(map(_fingerprint, items))
+
+
+def _fingerprint(value: Any) -> str:
+    """Return a text that two values of JSON share exactly when `same_value` holds of them.
+
+    A text, because its hash is secret: of numbers anybody can choose thousands with the same one,
+    and a set of them takes the square of their number.
+    """
+    if type(value) is str:
+        return f'"{value}'
+    if value is None or isinstance(value, bool):
+        return str(value)
+    if isinstance(value, int | float):
+        exact = _by_value(value)
+        return f"{exact:x}" if isinstance(exact, int) else repr(exact)
+    try:
+        return canonical.dump(_by_value(value))
+    except (TypeError, ValueError):
+        return "what JSON cannot express, and no rule can name"
+
+
+def _by_value(value: Any) -> Any:
+    """Return an equal value in which numbers that are equal are written alike."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, Mapping):
+        return {key: _by_value(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [_by_value(item) for item in value]
+    if value is None or isinstance(value, str | int | float):
+        return value
+    raise TypeError(f"a {type(value).__name__} is no JSON")
+
+
+def _equals(actual: Any, expected: Any, _evaluation: Evaluation) -> bool:
+    return same_value(actual, expected)
+
+
+def _exists(actual: Any, _expected: Any, _evaluation: Evaluation) -> bool:
+    return actual is not _MISSING and actual is not None
+
+
+def _not(operator: Operator) -> Operator:
+    return lambda actual, expected, evaluation: not operator(actual, expected, evaluation)
+
+
+def _numbers(compare: Callable[[Any, Any], bool]) -> Operator:
+    def both_numbers_and(actual: Any, expected: Any, _evaluation: Evaluation) -> bool:
+        return _is_number(actual) and _is_number(expected) and compare(actual, expected)
+
+    return both_numbers_and
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+_OPERATORS: dict[str, Operator] = {
+    "equals": _equals,
+    "not_equals": _not(_equals),
+    "contains": _contains,
+    "not_contains": _not(_contains),
+    "greater_than": _numbers(lambda actual, expected: actual > expected),
+    "less_than": _numbers(lambda actual, expected: actual < expected),
+    "greater_than_or_equal": _numbers(lambda actual, expected: actual >= expected),
+    "less_than_or_equal": _numbers(lambda actual, expected: actual <= expected),
+    "in": _is_in,
+    "not_in": lambda actual, expected, evaluation: (
+        isinstance(expected, list) and not _is_in(actual, expected, evaluation)
+    ),
+    "exists": _exists,
+    "not_exists": _not(_exists),
+}
+OPERATORS = tuple(_OPERATORS)

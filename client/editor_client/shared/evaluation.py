@@ -1,0 +1,79 @@
+"""The context in which rules and templates are evaluated, and how much work that may take.
+
+A body of a megabyte holds thousands of conditions, and a context a list or a text of a hundred
+thousand items: each is within its limit, and their product is minutes of a thread. So the product is
+what is bounded. One `Evaluation` is handed down through everything that a request evaluates, and
+everything that multiplies is paid for out of its one budget: it is the only limit of its kind.
+Pure: nothing is remembered beyond the request, and time plays no part, so that the same request
+always has the same answer, here and in the client, which evaluates without the server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, cast
+
+from editor_client.shared.errors import Invalid
+
+T = TypeVar("T")
+
+MAX_STEPS = 64 * 1024 * 1024
+"""How many steps a request may take. A step is about one character that is printed, or compared."""
+STEPS_OF_A_LOOK_UP = 32
+"""What finding a value in the context takes, besides the length of its path."""
+STEPS_OF_AN_ITEM = 16
+"""What comparing with one item of a list takes."""
+STEPS_OF_A_SEARCHED_CHARACTER = 2
+"""What one character of a text takes in which another text is looked for."""
+
+_MISSING = object()
+
+
+class Evaluation:
+    """A context, the steps that are left to evaluate in it, and what was worked out on the way."""
+
+    def __init__(self, context: Mapping[str, Any], *, steps: int = MAX_STEPS) -> None:
+        self.context = context
+        self.steps = steps
+        self.steps_left = steps
+        self.field = "context"
+        """What is being evaluated, in the caller's own words; a refusal names it."""
+        self.seconds_checking = 0.0
+        """What checking the context against schemas has taken: their patterns cannot be counted in steps."""
+        self._worked_out: dict[tuple[str, int], tuple[Any, Any]] = {}
+
+    @classmethod
+    def of(cls, context: Mapping[str, Any] | Evaluation) -> Evaluation:
+        """Return an evaluation in the context, with a budget of its own unless it brings one along."""
+        return context if isinstance(context, Evaluation) else cls(context)
+
+    def spend(self, steps: int) -> None:
+        """Pay for some work before it is done.
+
+        Raises `Invalid` with the code `evaluation_too_costly` when that is more than what is left.
+        """
+        self.steps_left -= steps
+        if self.steps_left < 0:
+            message = (
+                f"takes more than {self.steps} steps to evaluate: use fewer conditions, placeholders, prompt "
+                "blocks or sub-agents, or shorter lists and texts in the context"
+            )
+            raise Invalid.field(self.field, message, code="evaluation_too_costly")
+
+    def value_at(self, path: str, default: Any) -> Any:
+        """Return the value at a dotted path, the default where there is none; only objects are entered."""
+        self.spend(STEPS_OF_A_LOOK_UP + len(path))
+        value: Any = self.context
+        for segment in path.split("."):
+            value = value.get(segment, _MISSING) if isinstance(value, Mapping) else _MISSING
+            if value is _MISSING:
+                return default
+        return value
+
+    def once(self, what: str, value: Any, work_out: Callable[[], T]) -> T:
+        """Return what is worked out about this very object, the first time that it is asked for."""
+        key = (what, id(value))
+        if key not in self._worked_out:
+            # The object itself is kept too, so that no other can be found under its id.
+            self._worked_out[key] = (value, work_out())
+        return cast("T", self._worked_out[key][1])

@@ -1,0 +1,183 @@
+"""Instructions: templates, and the assembly of blocks into the text that a model is given.
+
+Pure. Where the text of a referenced prompt block comes from (published, draft, a file) is the
+caller's business: it hands in a mapping of what it found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from editor_client.shared.canonical import dump
+from editor_client.shared.conditions import holds
+from editor_client.shared.errors import Invalid, Issue
+from editor_client.shared.evaluation import Evaluation
+
+MAX_LENGTH = 16 * 1024 * 1024
+"""The most characters that instructions may have once assembled."""
+
+# Possessive quantifiers: a run of spaces is read once, so no text takes quadratic time.
+_PLACEHOLDER = re.compile(
+    r"""\{\{\s*+(?P<path>[A-Za-z_][A-Za-z0-9_.]*+)\s*+(?:\|\|\s*+(?:"(?P<double>[^"]*+)"|'(?P<single>[^']*+)'))?\s*+\}\}"""
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockText:
+    """A referenced prompt block as found: which version, and its configuration."""
+
+    version_id: str
+    config: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockReport:
+    """What became of one block of the instructions."""
+
+    type: str
+    position: int
+    id: str | None = None
+    version_id: str | None = None
+    reason: str | None = None
+    """Why the block was left out: `rules`, `blank`, `missing`, `unpublished`; None when it is shown."""
+
+    @property
+    def shown(self) -> bool:
+        """Whether the block's text is part of the result."""
+        return self.reason is None
+
+
+def render(template: str, context: Mapping[str, Any] | Evaluation, *, limit: int = MAX_LENGTH) -> str:
+    """Return the text with its placeholders filled in.
+
+    `{{ path }}`, `{{ path || "text" }}` or `'text'`: missing or null takes the fallback, else the
+    placeholder stays as written. Objects and lists print as compact JSON. What is filled in is
+    never read again as a template. Raises `Invalid` once the text is longer than `limit`, or when
+    filling it in would take more work than the evaluation may.
+    """
+    evaluation = Evaluation.of(context)
+    room = limit - len(template)
+
+    def fill(match: re.Match[str]) -> str:
+        nonlocal room
+        text = _value(match, evaluation)
+        # Counted on the way: a small template and a long value could fill the memory.
+        room += len(match[0]) - len(text)
+        if room < 0:
+            raise _too_long(evaluation)
+        return text
+
+    return _PLACEHOLDER.sub(fill, template)
+
+
+def assemble(
+    instructions: str | Sequence[Mapping[str, Any]],
+    context: Mapping[str, Any] | Evaluation,
+    found: Mapping[str, BlockText | str],
+    *,
+    field: str = "instructions",
+) -> tuple[str, list[BlockReport]]:
+    """Return the instructions as one text, and a report on every block.
+
+    Text is used as it is. Blocks are rendered; those whose rules do not hold or that are blank are
+    left out, the rest are joined by a blank line. `found` maps the id of a referenced block to
+    what was found, or to the reason why there is nothing (`missing`, `unpublished`). Raises
+    `Invalid` for a result of more than `MAX_LENGTH` characters, and for one that would take more
+    work than the evaluation may; `field` is what the caller calls the instructions.
+    """
+    if isinstance(instructions, str):
+        return instructions, []
+    evaluation = Evaluation.of(context)
+    parts: list[str] = []
+    reports: list[BlockReport] = []
+    length = 0
+    for position, block in enumerate(instructions):
+        evaluation.field = f"{field}.{position}"
+        text, report = _one_block(position, block, evaluation, found)
+        length += len(text)
+        if length > MAX_LENGTH:
+            raise _too_long(evaluation)
+        reports.append(report)
+        if report.shown:
+            parts.append(text)
+    return "\n\n".join(parts), reports
+
+
+def as_one_text(blocks: Sequence[Mapping[str, Any]]) -> str:
+    """Return the one text that says what blocks say in every context.
+
+    Raises `Invalid`, naming each of them, for blocks of which no text can say that: what is shown
+    depends on a stored prompt block, on conditions, or on values that only blocks are filled with.
+    """
+    issues = [
+        Issue("instructions", f"block {place} {reason}")
+        for place, block in enumerate(blocks, 1)
+        if (reason := _why_no_text(block))
+    ]
+    if issues:
+        raise Invalid(issues)
+    return "\n\n".join(block["content"] for block in blocks if block["content"].strip())
+
+
+def _why_no_text(block: Mapping[str, Any]) -> str | None:
+    if block["type"] == "prompt_block_ref":
+        return "refers to a prompt block"
+    if (block.get("rules") or {}).get("conditions"):
+        return "has conditions"
+    if _PLACEHOLDER.search(block["content"]):
+        return "is filled in from the context"
+    return None
+
+
+def referenced_blocks(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield (field, id) for every prompt block that the instructions refer to."""
+    instructions = config.get("instructions")
+    for position, block in enumerate(instructions if isinstance(instructions, list) else []):
+        if block["type"] == "prompt_block_ref":
+            yield f"instructions.{position}.id", block["id"]
+
+
+def _value(match: re.Match[str], evaluation: Evaluation) -> str:
+    value = evaluation.value_at(match["path"], None)
+    if value is not None:
+        text = value if isinstance(value, str) else evaluation.once("text", value, lambda: dump(value))
+        evaluation.spend(len(text))
+        return text
+    fallbacks = (match["double"], match["single"])
+    return next((text for text in fallbacks if text is not None), match[0])
+
+
+def _too_long(evaluation: Evaluation) -> Invalid:
+    message = f"the assembled instructions are longer than {MAX_LENGTH} characters"
+    return Invalid.field(evaluation.field, message, code="instructions_too_long")
+
+
+def _one_block(
+    position: int, block: Mapping[str, Any], evaluation: Evaluation, found: Mapping[str, BlockText | str]
+) -> tuple[str, BlockReport]:
+    version_id = None
+    if block["type"] == "prompt_block_ref":
+        target = found.get(block["id"], "missing")
+        if isinstance(target, BlockText):
+            version_id = target.version_id
+            # The same block in the same context is the same text, however often it is referred to.
+            text, reason = evaluation.once("block", target, lambda: _shown(target.config, evaluation))
+            evaluation.spend(len(text))
+        else:
+            text, reason = "", target
+    else:
+        text, reason = _shown(block, evaluation)
+    return text, BlockReport(
+        type=block["type"], position=position, id=block.get("id"), version_id=version_id, reason=reason
+    )
+
+
+def _shown(block: Mapping[str, Any], evaluation: Evaluation) -> tuple[str, str | None]:
+    """Return the text of a block in the context, and why it is left out when it is."""
+    if not holds(block.get("rules"), evaluation):
+        return "", "rules"
+    text = render(block["content"], evaluation)
+    return text, None if text.strip() else "blank"

@@ -1,0 +1,99 @@
+"""What the clients offer beside single resources: lists, creation, a preview. Described as in `stored`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar, Unpack
+
+from editor_client.arguments import (
+    AgentFilters,
+    NewAgent,
+    NewPromptBlock,
+    Ordering,
+    Paging,
+    PromptBlockFilters,
+)
+from editor_client.calls import Answer, Call, Request, context_query, encoded, paging, query, reading
+from editor_client.errors import malformed
+from editor_client.naming import on_the_wire
+from editor_client.pages import Pages
+from editor_client.records import AgentPage, AgentRecord, PromptBlockPage, PromptBlockRecord, Record
+from editor_client.served import Preview, ServedAgent
+
+R = TypeVar("R", bound=Record)
+
+
+class AgentList(AgentFilters, Paging, total=False):
+    """What a list of stored agents takes."""
+
+
+class AgentWalk(AgentFilters, Ordering, total=False):
+    """What a walk through all stored agents takes."""
+
+
+class PromptBlockList(PromptBlockFilters, Paging, total=False):
+    """What a list of prompt blocks takes."""
+
+
+class PromptBlockWalk(PromptBlockFilters, Ordering, total=False):
+    """What a walk through all prompt blocks takes."""
+
+
+class Surface:
+    """The descriptions."""
+
+    def list_stored_agents(self, **asked: Unpack[AgentList]) -> Call[AgentPage]:
+        """List the stored agents that the key may read, newest first; the published ones by default."""
+        return Call(request=_list("/stored/agents", asked), read=reading(AgentPage))
+
+    def iter_stored_agents(self, **asked: Unpack[AgentWalk]) -> Pages[AgentRecord]:
+        """Walk through all of them, page by page."""
+        return Pages(lambda number: self.list_stored_agents(page=number, **asked))
+
+    def create_stored_agent(self, **fields: Unpack[NewAgent]) -> Call[AgentRecord]:
+        """Make an agent, which is published at once where the key may publish and nothing else is said."""
+        return _create("/stored/agents", fields, AgentRecord)
+
+    def list_stored_prompt_blocks(self, **asked: Unpack[PromptBlockList]) -> Call[PromptBlockPage]:
+        """List the prompt blocks that the key may read, newest first, published or not."""
+        return Call(request=_list("/stored/prompt-blocks", asked), read=reading(PromptBlockPage))
+
+    def iter_stored_prompt_blocks(self, **asked: Unpack[PromptBlockWalk]) -> Pages[PromptBlockRecord]:
+        """Walk through all of them, page by page."""
+        return Pages(lambda number: self.list_stored_prompt_blocks(page=number, **asked))
+
+    def create_stored_prompt_block(self, **fields: Unpack[NewPromptBlock]) -> Call[PromptBlockRecord]:
+        """Make a prompt block, a draft unless `auto_publish=True`."""
+        return _create("/stored/prompt-blocks", fields, PromptBlockRecord)
+
+    def list_agents(
+        self, *, partial: bool | None = None, request_context: Mapping[str, Any] | None = None
+    ) -> Call[dict[str, ServedAgent]]:
+        """Return every published agent that the key may read, by id; `partial` leaves the texts out."""
+        asked = (*query(partial=partial), *context_query(request_context))
+        return Call(request=Request(method="GET", path="/agents", query=asked), read=_agents_by_id)
+
+    def preview_instructions(
+        self, blocks: Sequence[Mapping[str, Any]], *, context: Mapping[str, Any] | None = None
+    ) -> Call[Preview]:
+        """Assemble blocks that are not saved anywhere yet; nothing is stored."""
+        body = {"blocks": blocks} if context is None else {"blocks": blocks, "context": context}
+        request = Request(method="POST", path="/stored/agents/preview-instructions", body=encoded(body))
+        return Call(request=request, read=reading(Preview))
+
+
+def _list(path: str, asked: Any) -> Request:
+    filters = {name: value for name, value in asked.items() if name not in Paging.__annotations__}
+    return Request(method="GET", path=path, query=(*paging(asked), *query(**filters)))
+
+
+def _create(path: str, fields: Any, record: type[R]) -> Call[R]:
+    request = Request(method="POST", path=path, body=encoded(on_the_wire(fields)))
+    return Call(request=request, read=reading(record, id=fields.get("id")), changes=True)
+
+
+def _agents_by_id(answer: Answer) -> dict[str, ServedAgent]:
+    agents = answer.json()
+    if not isinstance(agents, dict):
+        raise malformed("it is not an object of agents by id", answer.status)
+    return {agent_id: ServedAgent.of(agent) for agent_id, agent in agents.items()}

@@ -1,0 +1,201 @@
+"""`pull`, `push` and `diff`: what is done with a folder, file by file.
+
+Nothing is overwritten that somebody else changed: neither a file that was edited here, nor what was
+saved on the server since the file was pulled. Such a file is a conflict, unless `force` decides it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from editor_client.comparison import Remote, State, changes, compare, described, difference, fetch
+from editor_client.errors import EditorError, Unauthorized, Unreachable
+from editor_client.folder import KINDS, Agreement, Config, Folder, FolderFault, Place
+from editor_client.records import Record
+from editor_client.shared import canonical
+from editor_client.sync import Client
+
+LEFT = {State.BEHIND, State.GONE}
+"""Not edited here, so that there is nothing to push: what changed is on the server."""
+
+
+@dataclass
+class Report:
+    """What was done, and what could not be done, in lines for people."""
+
+    lines: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+    def say(self, what: str, place: Place, why: str = "") -> None:
+        """Note what became of a file."""
+        self.lines.append(f"{what}: {place.name}" + (f" ({why})" if why else ""))
+
+    def complain(self, place: Place, why: object) -> None:
+        """Note what could not be done."""
+        self.faults.append(f"{place.name}: {why}")
+
+
+@dataclass(kw_only=True)
+class Transfer:
+    """A folder, a server, and whether the one that is written to loses every conflict."""
+
+    client: Client
+    folder: Folder
+    workspace: str | None = None
+    force: bool = False
+    report: Report = field(default_factory=Report)
+
+    def pull(self) -> None:
+        """Write what is published as files; remove the files of what is not published any more."""
+        published = self._published()
+        with self._kept_agreements():
+            self._each(published, self._pull_one)
+            self._each(sorted(set(self.folder.agreed) - set(published)), self._drop_one)
+
+    def push(self, *, message: str | None = None, publish: bool = False) -> None:
+        """Save the files that differ, as drafts or published at once; nothing is deleted.
+
+        Raises `FolderFault` before anything is saved when a file holds no configuration.
+        """
+        files = self._files()
+        with self._kept_agreements():
+            self._each(files, lambda place: self._push_one(place, files[place], message, publish=publish))
+
+    def diff(self) -> bool:
+        """Say how files and server differ, without changing either; return whether they do."""
+        files = self._files()
+        differ = [self._diff_one(place, here) for place, here in files.items()]
+        absent = [place for place in self._published() if place not in files]
+        for place in absent:
+            self.report.say(State.ONLY_THERE.value, place)
+        return any(differ) or bool(absent)
+
+    # One file
+
+    def _pull_one(self, place: Place) -> None:
+        there = fetch(self.client, place)
+        if there is None or there.published is None:
+            return  # it was published when the list was made
+        here = self._here(place)
+        state = compare(self.folder, place, here, there)
+        is_mine = state in {State.EDITED, State.CONFLICT, State.DRAFT}
+        if is_mine and not self.force:
+            if state is not State.DRAFT and (state is State.CONFLICT or place not in self.folder.agreed):
+                self.report.complain(place, "changed here and on the server; --force takes the server's")
+            else:
+                self.report.say("kept", place, state.value)
+            return
+        if state is not State.SAME:
+            self.folder.write(place, canonical.file_text(there.published))
+            self.report.say("new" if here is None else "updated", place)
+        self.folder.agreed[place] = there.agreement(there.published)
+
+    def _drop_one(self, place: Place) -> None:
+        here, there = self._here(place), fetch(self.client, place)
+        if there is not None and there.published is not None:
+            return  # of another workspace, or published since the list was made
+        if here is not None:
+            state = compare(self.folder, place, here, there)
+            if state not in LEFT:
+                self.report.say("kept", place, state.value)
+                return
+            self.folder.remove(place)
+            self.report.say("removed", place, "not published any more")
+        del self.folder.agreed[place]
+
+    def _push_one(self, place: Place, here: Config, message: str | None, *, publish: bool) -> None:
+        there = fetch(self.client, place)
+        state = compare(self.folder, place, here, there)
+        if state is State.CONFLICT and not self.force:
+            what = "gone from the server" if there is None else state.value
+            self.report.complain(place, f"edited here, {what}; --force saves it all the same")
+        elif state in LEFT and not self.force:
+            self.report.say("left", place, state.value)
+        elif there is None:
+            record = self._create(place, here, message, publish=publish)
+            self._agree("created", place, here, record, publish=publish)
+        elif state is State.SAME or (state is State.DRAFT and not publish):
+            self.folder.agreed[place] = there.agreement(here)
+        else:
+            record = self._save(place, here, there, message, publish=publish)
+            self._agree("saved", place, here, record, publish=publish)
+
+    def _diff_one(self, place: Place, here: Config) -> bool:
+        there = fetch(self.client, place)
+        state = compare(self.folder, place, here, there)
+        if state is State.SAME:
+            return False
+        self.report.say(state.value, place)
+        if state is not State.DRAFT:
+            self.report.lines += difference(place, here, there.newest if there else None)
+        return state is not State.DRAFT
+
+    # What it takes
+
+    def _files(self) -> dict[Place, Config]:
+        return {place: self.folder.read(place) for place in self.folder.places()}
+
+    @contextmanager
+    def _kept_agreements(self) -> Iterator[None]:
+        """Write down what was agreed on, however far it went."""
+        try:
+            yield
+        finally:
+            self.folder.save()
+
+    def _each(self, places: Iterable[Place], work: Callable[[Place], None]) -> None:
+        """Do the work for each file; what goes wrong with one does not keep the others from it."""
+        for place in places:
+            try:
+                work(place)
+            except (Unauthorized, Unreachable):
+                raise
+            except (EditorError, FolderFault) as fault:
+                self.report.complain(place, fault)
+
+    def _published(self) -> list[Place]:
+        asked: Any = {"status": "published", "per_page": 1000}
+        if self.workspace is not None:
+            asked["workspace_id"] = self.workspace
+        found = {
+            "agents": self.client.iter_stored_agents(**asked),
+            "prompt-blocks": self.client.iter_stored_prompt_blocks(**asked),
+        }
+        return [Place(kind, place_id) for kind in KINDS for place_id in sorted(one.id for one in found[kind])]
+
+    def _here(self, place: Place) -> Config | None:
+        try:
+            return self.folder.read(place)
+        except FileNotFoundError:
+            return None
+
+    def _create(self, place: Place, here: Config, message: str | None, *, publish: bool) -> Record:
+        record = {"workspaceId": self.workspace, "changeMessage": message}
+        given = {name: value for name, value in record.items() if value is not None}
+        made: Record = self.client.perform(described(place).create({**here, **given, "autoPublish": publish}))
+        return made
+
+    def _save(
+        self, place: Place, here: Config, there: Remote, message: str | None, *, publish: bool
+    ) -> Record:
+        edit = changes(here, there.newest)
+        edit["autoPublish"] = publish
+        if message is not None:
+            edit["changeMessage"] = message
+        if there.has_other_draft(self.folder.agreed.get(place)):
+            self.report.say("replaced", place, "the draft of others stays in the history")
+        base = None if self.force else there.record
+        saved: Record = self.client.perform(described(place).edit(edit, base))
+        return saved
+
+    def _agree(self, what: str, place: Place, here: Config, record: Record, *, publish: bool) -> None:
+        self.folder.agreed[place] = Agreement(
+            digest=canonical.digest(here),
+            active=record.active_version_id,
+            latest=record.latest_version_id,
+        )
+        self.report.say(what, place, "published" if publish else "a draft")
+        self.report.lines += [f"  {notice.message}" for notice in record.warnings]

@@ -1,0 +1,50 @@
+"""The two distributions, built and installed without asking a registry."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.service import ROOT
+
+# What stands in a checkout and is no source; building would leave more of it behind, so a copy is built.
+_NO_SOURCE = shutil.ignore_patterns("__pycache__", "build", "*.egg-info")
+_CONTENTS = {
+    "editor-client": (ROOT / "client", ["pyproject.toml", "README.md", "LICENSE", "editor_client"]),
+    "editor-server": (
+        ROOT,
+        ["pyproject.toml", "README.md", "LICENSE", "editor_project", "studio", "versioning"],
+    ),
+}
+
+
+def build_wheel(distribution: str, folder: Path) -> Path:
+    """Build `editor-client` or `editor-server` in a new folder and return the wheel."""
+    source, contents = _CONTENTS[distribution]
+    copy = folder / distribution
+    copy.mkdir(parents=True)
+    for name in contents:
+        if (source / name).is_dir():
+            shutil.copytree(source / name, copy / name, ignore=_NO_SOURCE)
+        else:
+            shutil.copy(source / name, copy / name)
+    _pip("wheel", "--no-build-isolation", "--wheel-dir", str(folder), str(copy))
+    return next(folder.glob(f"{distribution.replace('-', '_')}-*.whl"))
+
+
+def install(wheel: Path, site_packages: Path) -> None:
+    """Install a wheel, without what it depends on, into a folder for `PYTHONPATH`."""
+    _pip("install", "--target", str(site_packages), str(wheel))
+
+
+def _pip(command: str, *arguments: str) -> None:
+    options = ["--quiet", "--no-deps", "--no-index", "--disable-pip-version-check"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", command, *options, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,122 @@
+"""The log: positions in the order of commits, no entry without its change, no change without its entry."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+
+from versioning.domain.access import APPLICATION, Caller, Via
+from versioning.models import Event, Workspace, events
+
+
+class Failure(Exception):
+    """Something goes wrong."""
+
+
+def note(workspace_id: str) -> None:
+    """Record a change that was made, together with a row that the change made."""
+    Workspace.objects.create(id=workspace_id, name=workspace_id)
+    events.record("workspace.created", by=APPLICATION, workspace_id=workspace_id)
+
+
+def fail_after(workspace_id: str) -> None:
+    """Record a change, and fail then."""
+    note(workspace_id)
+    raise Failure
+
+
+def logged() -> list[tuple[int, str]]:
+    return [(event.position, event.workspace_id) for event in events.entries(0)]
+
+
+@pytest.mark.django_db
+def test_entries_follow_each_other_without_a_gap() -> None:
+    with events.transaction():
+        note("a")
+        note("b")
+    with events.transaction():
+        note("c")
+    assert logged() == [(1, "a"), (2, "b"), (3, "c")]
+    assert events.position() == 3
+    assert [event.workspace_id for event in events.entries(1, limit=1)] == ["b"]
+
+
+@pytest.mark.django_db
+def test_nothing_is_recorded_outside_of_a_transaction() -> None:
+    with pytest.raises(RuntimeError, match="transaction"):
+        events.record("workspace.created", by=APPLICATION, workspace_id="a")
+    with events.transaction():
+        pass
+    with pytest.raises(RuntimeError, match="transaction"):
+        events.record("workspace.created", by=APPLICATION, workspace_id="a")
+
+
+@pytest.mark.django_db
+def test_a_type_that_nobody_declared_is_refused() -> None:
+    with pytest.raises(KeyError), events.transaction():
+        events.record("workspace.painted", by=APPLICATION, workspace_id="a")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_rolled_back_takes_no_position() -> None:
+    with pytest.raises(Failure), events.transaction():
+        fail_after("a")
+    with events.transaction():
+        note("b")
+    assert logged() == [(1, "b")]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_joined_transaction_that_fails_takes_its_entries_with_it() -> None:
+    with events.transaction():
+        note("a")
+        with pytest.raises(Failure), events.transaction():
+            fail_after("b")
+        note("c")
+    assert logged() == [(1, "a"), (2, "c")]
+    assert set(Workspace.objects.filter(pk__in="abc").values_list("pk", flat=True)) == {"a", "c"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_log_goes_with_the_transaction_of_an_application() -> None:
+    def change_and_fail() -> None:
+        with events.transaction():
+            note("a")
+        assert logged() == [(1, "a")]
+        raise Failure
+
+    with pytest.raises(Failure), transaction.atomic():
+        change_and_fail()
+    assert logged() == []
+    assert events.position() == 0
+
+
+@pytest.mark.django_db
+def test_an_entry_holds_who_did_it_and_by_which_way() -> None:
+    ada = Caller(username="ada", key_prefix="ek_ab12", via=Via.API)
+    with events.transaction():
+        events.record("workspace.updated", by=ada, workspace_id="a", fields=["name"])
+    [event] = events.entries(0)
+    assert (event.actor, event.via, event.key_prefix) == ("ada", "api", "ek_ab12")
+    assert (event.detail, event.audience) == ({"fields": ["name"]}, "admins")
+
+
+@pytest.mark.django_db
+def test_all_entries_of_a_transaction_cost_as_many_statements_as_one() -> None:
+    spent = []
+    for number in (1, 20):
+        with CaptureQueriesContext(connection) as statements, events.transaction():
+            for _ in range(number):
+                events.record("workspace.updated", by=APPLICATION, workspace_id="a", fields=["name"])
+        spent.append(len(statements))
+    assert spent[0] == spent[1]
+    assert Event.objects.count() == 21
+
+
+@pytest.mark.django_db
+def test_thousands_of_entries_fit_into_a_transaction() -> None:
+    with events.transaction():
+        for _ in range(1203):
+            events.record("workspace.updated", by=APPLICATION, workspace_id="a", fields=["name"])
+    assert [event.position for event in events.entries(0, limit=5000)] == list(range(1, 1204))

@@ -1,0 +1,47 @@
+"""An id and a line in the log for every request."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+import uuid
+
+import structlog
+from django.http import HttpRequest, HttpResponse
+
+from versioning.api.middleware.base import Middleware
+from versioning.domain.redaction import without_secrets
+
+# docs/administration.md tells operators this name.
+logger = logging.getLogger("versioning.api.middleware")
+
+_SAFE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+
+class RequestLogMiddleware(Middleware):
+    """Gives every request an id, the caller's `X-Request-ID` if it is safe, and one line in the log."""
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Log the request once it is answered; everything logged in between carries its id."""
+        request_id = request_id_for(request.headers.get("X-Request-ID", ""))
+        structlog.contextvars.clear_contextvars()
+        structlog.contextvars.bind_contextvars(request_id=request_id)
+        started = time.perf_counter()
+        response = self.get_response(request)
+        log_request(str(request.method), request.path, response.status_code, started)
+        response["X-Request-ID"] = request_id
+        return response
+
+
+def request_id_for(given: str) -> str:
+    """Return the id that the caller sent, if it is safe to log; else a new one."""
+    return given if _SAFE_ID.fullmatch(given) else uuid.uuid4().hex
+
+
+def log_request(method: str, path: str, status: int, started: float, **more: str) -> None:
+    """Log a request that began at `started`, a reading of `time.perf_counter`."""
+    milliseconds = round((time.perf_counter() - started) * 1000, 1)
+    path = without_secrets(path)
+    extra = {**more, "method": method, "path": path, "status": status, "milliseconds": milliseconds}
+    logger.info("request", extra=extra)

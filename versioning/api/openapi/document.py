@@ -1,0 +1,141 @@
+"""The OpenAPI document and the page to browse it: made once in each process, then given as they are.
+
+Anybody may ask for them, so that a request must cost no more than sending what is there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Hashable
+from threading import Lock
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.urls import get_script_prefix, include, path, reverse
+from django.utils.cache import get_conditional_response
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.renderers import OpenApiYamlRenderer
+from drf_spectacular.settings import SPECTACULAR_DEFAULTS, patched_settings
+from drf_spectacular.views import SpectacularSwaggerView
+
+from versioning.api import errors
+from versioning.api.methods import require_safe
+
+_JSON, _YAML = "json", "yaml"
+_TYPES = {
+    "application/vnd.oai.openapi+json": _JSON,
+    "application/json": _JSON,
+    "application/vnd.oai.openapi": _YAML,
+    "application/yaml": _YAML,
+}
+
+
+class MadeOnce:
+    """Contents by key, each made by the first thread that asks; the others wait for it."""
+
+    def __init__(self) -> None:
+        self._contents: dict[Hashable, Any] = {}
+        self._lock = Lock()
+
+    def get(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """Return the content, made by `make` if this is the first time."""
+        if key not in self._contents:
+            with self._lock:
+                if key not in self._contents:
+                    self._contents[key] = make()
+        return self._contents[key]
+
+
+_described, _texts = MadeOnce(), MadeOnce()
+
+
+def _generator_settings() -> dict[str, Any]:
+    """Return the settings of the generator: its defaults and ours, so that none of a project's counts."""
+    own = {
+        "TITLE": "The editor",
+        "DESCRIPTION": "Versioned agents and prompt blocks: draft, publish, select, restore.",
+        "VERSION": "0.1.0",
+        "OAS_VERSION": "3.1.0",
+        "COMPONENT_SPLIT_PATCH": False,
+        "POSTPROCESSING_HOOKS": [],
+        "SCHEMA_PATH_PREFIX": f"/{settings.EDITOR_API_PREFIX}/",
+        "SWAGGER_UI_DIST": "SIDECAR",
+        "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    }
+    fixed = {name for name in SPECTACULAR_DEFAULTS if name.startswith("SERVE_")} | {"DEFAULT_GENERATOR_CLASS"}
+    return {name: value for name, value in SPECTACULAR_DEFAULTS.items() if name not in fixed} | own
+
+
+def _generated() -> dict[str, Any]:
+    # The project's own addresses are none of this document's affair.
+    patterns = [path(f"{settings.EDITOR_API_PREFIX}/", include("versioning.api.urls"))]
+    with patched_settings(_generator_settings()):
+        made: dict[str, Any] = SchemaGenerator(patterns=patterns).get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    return made
+
+
+def document() -> dict[str, Any]:
+    """Return the OpenAPI document of this service."""
+    made: dict[str, Any] = _described.get("document", _generated)
+    return made
+
+
+@require_safe
+def schema(request: HttpRequest) -> HttpResponse:
+    """Answer with the document as JSON or YAML, or 304 to who has it already."""
+    media_type = request.get_preferred_type(list(_TYPES))
+    if media_type is None:
+        return errors.plain(406, "not_acceptable", "The document is JSON or YAML.")
+    form = _TYPES[media_type]
+    content, tag = _texts.get(form, lambda: _tagged(_RENDER[form](document())))
+    return _answer(request, content, tag, f"{media_type}; charset=utf-8", filename=f"schema.{form}")
+
+
+@require_safe
+def docs(request: HttpRequest) -> HttpResponse:
+    """Answer with the page that shows the document, or 304 to who has it already."""
+    content, tag = _texts.get(("docs", get_script_prefix()), lambda: _tagged(_page()))
+    return _answer(request, content, tag, "text/html; charset=utf-8")
+
+
+def _answer(
+    request: HttpRequest, content: bytes, tag: str, content_type: str, *, filename: str | None = None
+) -> HttpResponse:
+    # Kept by whoever fetched it, and asked for again before it is used: an upgrade changes it.
+    headers = {"ETag": tag, "Cache-Control": "public, no-cache", "Vary": "Accept"}
+    if filename is not None:
+        headers["Content-Disposition"] = f'inline; filename="{filename}"'
+    response = HttpResponse(content, content_type=content_type, headers=headers)
+    return get_conditional_response(request, etag=tag, response=response) or response
+
+
+def _tagged(content: bytes) -> tuple[bytes, str]:
+    return content, f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+
+
+def _page() -> bytes:
+    view = SpectacularSwaggerView.as_view(
+        url=reverse("versioning:schema"),
+        authentication_classes=(),
+        permission_classes=(),
+        throttle_classes=(),
+        title="The editor",
+    )
+    # A request of no caller, so that nothing of one can stay in what everybody gets.
+    request = HttpRequest()
+    request.method = "GET"
+    with patched_settings(_generator_settings()):
+        return bytes(view(request).render().content)
+
+
+def _as_json(described: dict[str, Any]) -> bytes:
+    return json.dumps(described, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _as_yaml(described: dict[str, Any]) -> bytes:
+    return bytes(OpenApiYamlRenderer().render(described))  # type: ignore[no-untyped-call]
+
+
+_RENDER: dict[str, Callable[[dict[str, Any]], bytes]] = {_JSON: _as_json, _YAML: _as_yaml}

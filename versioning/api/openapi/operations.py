@@ -1,0 +1,153 @@
+"""How the declarations of a view become its part of the OpenAPI document."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar, Protocol, cast
+
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
+from editor_client.shared import ids
+from pydantic import BaseModel
+
+from versioning.api.answers import ErrorAnswer
+from versioning.api.openapi import components, security  # noqa: F401  registers their extensions
+from versioning.domain.fields import Shape
+
+_FAULTS = {
+    400: "The request is invalid; `issues` names every fault.",
+    401: "No credentials, or credentials that do not hold.",
+    403: "Readable, but the action is not allowed.",
+    404: "Missing, or not readable.",
+    405: "This method is not known here.",
+    406: "Only JSON is served.",
+    408: "The body took too long to arrive.",
+    409: "The id is taken, or the resource is in use.",
+    412: "`If-Match` does not hold.",
+    413: "The body is too large.",
+    422: "The agent cannot run: no model, or a provider that is unknown or lacks its credentials.",
+    424: "With `strict`: the version of a sub-agent cannot be resolved.",
+    502: "The provider of the model failed.",
+    415: "The body is not JSON.",
+    429: "Too many requests; `Retry-After` says when to go on.",
+    503: "The database does not answer.",
+}
+_FOR_ALL = (400, 401, 403, 405, 406, 408, 413, 415, 429, 503)
+_TAGGED_READS = {"retrieve", "version"}
+_OPERATIONS = {
+    "list": "list_{}s",
+    "retrieve": "get_{}",
+    "destroy": "delete_{}",
+    "dependents": "list_{}_dependents",
+    "versions": "list_{}_versions",
+    "add_version": "create_{}_version",
+    "version": "get_{}_version",
+    "compare": "compare_{}_versions",
+    "activate": "activate_{}_version",
+    "restore": "restore_{}_version",
+    "destroy_version": "delete_{}_version",
+    "labels": "list_{}_labels",
+    "set_label": "set_{}_label",
+    "remove_label": "delete_{}_label",
+    "preview": "preview_{}s",
+}
+"""What is done by an action, for those whose own name and the subject do not say it."""
+
+_ID = {"type": "string", "minLength": 1, "maxLength": ids.MAX_BYTES, "pattern": ids.PATTERN}
+_PATH_PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
+    "id": (_ID, "The id of the {}, percent-encoded."),
+    "version": ({"type": "string", "pattern": "^(?!compare$)[^/]+$"}, "The id of the version."),
+    "name": ({"type": "string", "maxLength": 64, "pattern": ids.LABEL_PATTERN}, "The name of the label."),
+}
+_RUNS = {"generate", "stream"}
+_CONFLICTS = {"create": (409,), "clone": (409, 404), "destroy": (409,)}
+
+
+class DeclaringView(Protocol):
+    """What a view says about its actions; see `versioning.api.base.EditorViewSet`."""
+
+    action: str
+    subject: ClassVar[str]
+    bodies: ClassVar[Mapping[str, type[Shape]]]
+    answers: ClassVar[Mapping[str, type[BaseModel]]]
+    created: ClassVar[frozenset[str]]
+    guarded: ClassVar[frozenset[str]]
+
+    @classmethod
+    def declared(cls, action: str) -> tuple[OpenApiParameter, ...]:
+        """Return the query parameters of an action."""
+        ...
+
+
+class EditorSchema(AutoSchema):
+    """Reads what `EditorViewSet` declares."""
+
+    @property
+    def action(self) -> str:
+        """The name of the view's method."""
+        return self.declared.action
+
+    @property
+    def declared(self) -> DeclaringView:
+        """The view, whose declarations are read."""
+        return cast("DeclaringView", self.view)
+
+    def get_operation_id(self) -> str:
+        """Return the name of the operation, such as `restore_stored_agent`."""
+        name = _OPERATIONS.get(self.action, f"{self.action}_{{}}")
+        return name.format(self.declared.subject.replace(" ", "_"))
+
+    def get_tags(self) -> list[str]:
+        """Group the operations by what they are about."""
+        return [f"{self.declared.subject}s".capitalize()]
+
+    def _is_list_view(self, serializer: Any = None) -> bool:
+        # A page is an object that holds a list; the library would take it for a list of pages.
+        return False
+
+    def get_override_parameters(self) -> list[Any]:
+        """Return the query parameters, the id, and the headers that count."""
+        found = list(self.declared.declared(self.action))
+        for name in re.findall(r"\{(\w+)\}", self.path):
+            schema, description = _PATH_PARAMETERS[name]
+            description = description.format(self.declared.subject)
+            found.append(
+                OpenApiParameter(name, schema, OpenApiParameter.PATH, required=True, description=description)
+            )
+        if self.action in self.declared.guarded:
+            found.append(
+                OpenApiParameter(
+                    "If-Match", str, OpenApiParameter.HEADER, description="The record's `ETag` must be this."
+                )
+            )
+        return found
+
+    def get_request_serializer(self) -> Any:
+        """Return the shape of the body; None where there is none."""
+        return self.declared.bodies.get(self.action)
+
+    def get_response_serializers(self) -> Any:
+        """Return the shapes of the success and of every fault."""
+        success = 201 if self.action in self.declared.created else 200
+        if self.action == "stream":
+            return {(200, "text/event-stream"): str} | self._described_faults()
+        answer = self.declared.answers[self.action]
+        described: dict[Any, Any] = {success: OpenApiResponse(answer, str(answer.__doc__).strip())}
+        if self.action in _TAGGED_READS:
+            described[304] = OpenApiResponse(description="Not changed.")
+        return described | self._described_faults()
+
+    def _described_faults(self) -> dict[Any, Any]:
+        faults = sorted({*_FOR_ALL, *self._own_faults()})
+        return {status: OpenApiResponse(ErrorAnswer, _FAULTS[status]) for status in faults}
+
+    def _own_faults(self) -> set[int]:
+        faults = set(_CONFLICTS.get(self.action, ()))
+        if "{" in self.path:
+            faults.add(404)
+        if self.action in self.declared.guarded:
+            faults.add(412)
+        if self.action in _RUNS:
+            faults |= {422, 424, 502}
+        return faults

@@ -1,0 +1,193 @@
+"""Who may send a request body, how large it may be and how long it may take.
+
+That is decided from the head of a request, before anything of the body is read. The reason for
+which a body was refused is put into the environment of the request (`REFUSAL`), and
+`BodyLimitMiddleware` answers with it.
+"""
+
+from __future__ import annotations
+
+from asyncio import timeout
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from django.conf import settings
+from django.contrib.auth import get_user
+from django.contrib.sessions.middleware import SessionMiddleware
+from django.db import Error, close_old_connections
+from django.http import HttpRequest, HttpResponse
+
+from versioning.api.authentication import bearer_key
+from versioning.models import ApiKey
+
+REFUSAL: Final = "editor.body_refusal"
+"""The key, in a WSGI environment or an ASGI scope, of the reason for which a body was refused."""
+
+ANONYMOUS_LIMIT: Final = 16 * 1024  # bytes; a sign-in form has a few hundred
+ANONYMOUS_SECONDS: Final = 5.0
+DISCARDED_LIMIT: Final = 64 * 1024 * 1024
+MEMORY_LIMIT: Final = 128 * 1024 * 1024
+
+Receive = Callable[[], Awaitable[Mapping[str, Any]]]
+
+
+class Refusal(StrEnum):
+    """Why a body was refused."""
+
+    TOO_LARGE = "too large"
+    TOO_LARGE_FOR_ANONYMOUS = "too large for an anonymous caller"
+    TOO_SLOW = "too slow"
+    NO_MEMORY = "no memory left"
+    BROKEN = "broken off"
+
+
+MAY_STILL_SEND: Final = frozenset({Refusal.TOO_LARGE, Refusal.TOO_LARGE_FOR_ANONYMOUS, Refusal.NO_MEMORY})
+"""The refusals that are answered while the client may still be sending."""
+
+
+@dataclass(frozen=True, slots=True)
+class BodyLimits:
+    """How large a body may be, and how long it may take to arrive."""
+
+    size: int
+    seconds: float
+    too_large: Refusal = Refusal.TOO_LARGE
+
+
+def limits_for(request: HttpRequest) -> BodyLimits | None:
+    """Return the limits for the body of a request, judged by its head alone; None: no body is read.
+
+    The API reads a body only from callers with a valid key or session. The sign-in form is sent by
+    people who are not signed in yet, so everything else gets small limits.
+    """
+    try:
+        is_known = _is_known(request)
+    except Error:  # the view is going to say so
+        return None
+    finally:
+        close_old_connections()
+    if is_known:
+        return BodyLimits(settings.EDITOR_MAX_BODY, settings.EDITOR_BODY_TIMEOUT)
+    if request.path_info.startswith(f"/{settings.EDITOR_API_PREFIX}/"):
+        return None
+    return BodyLimits(
+        min(ANONYMOUS_LIMIT, settings.EDITOR_MAX_BODY),
+        min(ANONYMOUS_SECONDS, settings.EDITOR_BODY_TIMEOUT),
+        Refusal.TOO_LARGE_FOR_ANONYMOUS,
+    )
+
+
+class BodyMemory:
+    """Limits the memory that unfinished bodies take in a process; used by one event loop alone.
+
+    Each body is within its own limit, but thousands that stop one byte before their end are gigabytes.
+    """
+
+    def __init__(self, size: int = MEMORY_LIMIT) -> None:
+        self._left = size
+
+    @asynccontextmanager
+    async def received(
+        self, receive: Receive, limits: BodyLimits, length: int | None
+    ) -> AsyncIterator[bytes | Refusal]:
+        """Yield the body of an ASGI request, or why it is refused; `length` is the declared length."""
+        taken = 0
+
+        def take(size: int) -> bool:
+            nonlocal taken
+            taken += size
+            self._left -= size
+            return self._left >= 0
+
+        try:
+            body = await _received(receive, limits, length, take)
+            if isinstance(body, Refusal):
+                self._left += taken
+                taken = 0
+            yield body
+        finally:
+            self._left += taken
+
+
+async def _received(
+    receive: Receive, limits: BodyLimits, length: int | None, take: Callable[[int], bool]
+) -> bytes | Refusal:
+    if length is not None and length > limits.size:
+        return limits.too_large
+    parts: list[bytes] = []
+    size = 0
+    with suppress(TimeoutError):
+        async with timeout(limits.seconds):
+            while length is None or size < length:
+                message = await receive()
+                if message["type"] != "http.request":
+                    return Refusal.BROKEN
+                parts.append(message.get("body", b""))
+                size += len(parts[-1])
+                if size > limits.size:
+                    return limits.too_large
+                if not take(len(parts[-1])):
+                    return Refusal.NO_MEMORY
+                if not message.get("more_body"):
+                    break
+            return b"".join(parts) if length in {None, size} else Refusal.BROKEN
+    return Refusal.TOO_SLOW
+
+
+async def disconnected(receive: Receive) -> Mapping[str, Any]:
+    """Wait until the client disconnects, and return the message that says so."""
+    while (message := await receive())["type"] == "http.request":  # the end of a body whose length was known
+        pass
+    return message
+
+
+async def discard(receive: Receive) -> None:
+    """Read the rest of a body and throw it away, for `ANONYMOUS_SECONDS` at most.
+
+    A client that is still sending would take a closed connection for a network error, and never see
+    the answer that waits for it.
+    """
+    left = DISCARDED_LIMIT
+    with suppress(TimeoutError):
+        async with timeout(ANONYMOUS_SECONDS):
+            while left > 0:
+                message = await receive()
+                if not message.get("more_body"):
+                    return
+                left -= len(message["body"])
+
+
+def has_body(request: HttpRequest) -> bool:
+    """Say whether a body comes with the head of a request."""
+    return request.META.get("CONTENT_LENGTH", "") not in {"", "0"} or "HTTP_TRANSFER_ENCODING" in request.META
+
+
+def declared_length(request: HttpRequest) -> int | None:
+    """Return the declared length of the body; None if the head declares no number."""
+    text = request.META.get("CONTENT_LENGTH", "")
+    return int(text) if text.isascii() and text.isdigit() else None
+
+
+def refusal_of(request: HttpRequest) -> Refusal | None:
+    """Return why the body of a request was refused; None if it was not."""
+    scope = getattr(request, "scope", request.META)
+    refusal: Refusal | None = scope.get(REFUSAL)
+    return refusal
+
+
+def _is_known(request: HttpRequest) -> bool:
+    """Say whether the request has a valid API key or the session of somebody."""
+    key = bearer_key(request.headers.get("Authorization", ""))
+    if key is not None:
+        return ApiKey.objects.opens(key)
+    if settings.SESSION_COOKIE_NAME not in request.COOKIES:
+        return False
+    SessionMiddleware(_no_response).process_request(request)
+    return get_user(request).is_authenticated
+
+
+def _no_response(_request: HttpRequest) -> HttpResponse:
+    raise RuntimeError("the session's middleware reads a request here, and never answers one")

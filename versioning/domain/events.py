@@ -1,0 +1,112 @@
+"""The types of events in the log, and who sees them. Pure.
+
+A capability that writes events of its own declares their types with `register`; the API, the studio
+and the filters know them from then on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from typing import TYPE_CHECKING, Final
+
+from versioning.domain.errors import Invalid
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+ALL_OF: Final = ".*"
+"""What follows a subject to mean every type about it, such as `agent.*`."""
+
+
+class Audience(StrEnum):
+    """Who sees an event, as long as nothing else about it says otherwise."""
+
+    READERS = "readers"
+    """It is about what is published: whoever may read the resource, or could until the event."""
+    EDITORS = "editors"
+    """It is about drafts: whoever may read the drafts of the workspace."""
+    ADMINS = "admins"
+    """It is about the workspace: whoever administers it."""
+
+
+class Reach(IntEnum):
+    """Who could read what is published of a resource at some moment."""
+
+    EDITORS = 0
+    """Nothing of it was published: whoever may read drafts."""
+    MEMBERS = 1
+    """The members of its workspace."""
+    EVERYBODY = 2
+    """Everybody who has signed in."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """The resource that an event is about, as it is before the change."""
+
+    kind: str
+    """`agent` or `promptBlock`, as everywhere in the API."""
+    id: str
+    identity: UUID
+    """What a namesake that is made after a deletion does not share."""
+    workspace_id: str
+    reach: Reach
+    """Who could read it until the event, and is told of it for that reason."""
+
+
+_AUDIENCES: dict[str, Audience] = {}
+
+
+def register(subject: str, audience: Audience, *names: str) -> None:
+    """Declare the types of events about a subject: `register("agent", Audience.READERS, "published")`."""
+    _AUDIENCES.update({f"{subject}.{name}": audience for name in names})
+
+
+def types() -> Mapping[str, Audience]:
+    """Return who sees the events of each type that is declared, in the order of the declarations."""
+    return _AUDIENCES
+
+
+def audience_of(event_type: str) -> Audience:
+    """Return who sees events of a type; raises `KeyError` for one that is not declared."""
+    return _AUDIENCES[event_type]
+
+
+def matching(patterns: Iterable[str]) -> set[str]:
+    """Return the types that patterns name, each a type or `<subject>.*`.
+
+    Raises `Invalid` for a pattern that names none.
+    """
+    found: set[str] = set()
+    for pattern in patterns:
+        named = {known for known in _AUDIENCES if known == pattern or _is_about(known, pattern)}
+        if not named:
+            raise Invalid.field("type", f"{pattern!r} is no type of event")
+        found |= named
+    return found
+
+
+def _is_about(event_type: str, pattern: str) -> bool:
+    return pattern.endswith(ALL_OF) and event_type.rpartition(".")[0] == pattern.removesuffix(ALL_OF)
+
+
+for _kind in ("agent", "promptBlock"):
+    register(_kind, Audience.EDITORS, "created", "versionCreated")
+    register(_kind, Audience.READERS, "published", "unpublished")
+    # Moves of released labels are for readers: whoever records one says so.
+    register(_kind, Audience.EDITORS, "labelMoved", "labelRemoved", "versionDeleted")
+    register(_kind, Audience.READERS, "updated", "deleted")
+register("workspace", Audience.ADMINS, "created", "updated", "deleted")
+register("member", Audience.ADMINS, "added", "roleChanged", "removed")
+register("invitation", Audience.ADMINS, "created", "withdrawn")
+register("key", Audience.ADMINS, "created", "revoked")
+register(
+    "review", Audience.EDITORS, "requested", "approved", "changesRequested", "withdrawn", "bypassed", "closed"
+)
+register("comment", Audience.EDITORS, "added", "resolved")
+register("release", Audience.EDITORS, "created", "published", "reverted", "deleted")
+register("schedule", Audience.EDITORS, "created", "changed", "cancelled", "done", "failed")
+register("rollout", Audience.READERS, "started", "changed", "stopped", "completed")
+register("webhook", Audience.ADMINS, "created", "changed", "disabled", "deleted")

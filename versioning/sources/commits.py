@@ -1,0 +1,206 @@
+"""The history of a file: the commits that touched it, read with one `git log` and one `git cat-file`.
+
+Whatever goes wrong makes the history shorter.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final, cast
+
+from versioning.sources import git
+from versioning.sources.files import MAX_BYTES
+from versioning.sources.git import GitFault, GitTooSlow
+
+MAX_MESSAGE: Final = 64 * 1024
+"""The most characters of a commit's message that are read."""
+
+_FORMAT = "--format=%x00%H%x00%P%x00%an%x00%at%x00%B"
+_LOG = (
+    "log", "--full-history", "--diff-merges=first-parent", "--no-renames", "--diff-filter=ADMT",
+    "--raw", "--no-abbrev", "-z", _FORMAT,
+)  # fmt: skip
+_RENAMES = (
+    "diff-tree", "-r", "-z", "--no-commit-id", "--diff-merges=first-parent", "--name-status",
+    "--find-renames", "--diff-filter=R", "--no-ext-diff", "--no-textconv",
+)  # fmt: skip
+_QUIET = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-show-signature", "--encoding=UTF-8")
+_REGULAR = (b"100644", b"100755")
+_LATEST_TIME = 253_402_300_799  # the last second that a datetime can hold
+
+
+@dataclass(frozen=True, kw_only=True)
+class Commit:
+    """A commit that touched the file."""
+
+    sha: str
+    author_name: str
+    authored_at: datetime.datetime
+    message: str
+    """The whole of it, without white space at its ends."""
+    content: bytes | None
+    """What the file held, nothing when that is too large; None when it was gone, or something else."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class History:
+    """The commits that touched a file, newest first."""
+
+    commits: tuple[Commit, ...]
+    is_complete: bool
+    """Whether these are all that were asked for: there can be older ones when the time was over."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Touch:
+    """What the log says of one commit."""
+
+    sha: str
+    parents: tuple[str, ...]
+    author_name: str
+    authored_at: datetime.datetime
+    message: str
+    blob: str
+    """The object that the file is after the commit."""
+    is_file: bool
+    """Whether that is the content of a regular file, and not a link or another repository."""
+    path: str
+    """Where the file was after the commit, from the top of the repository."""
+    is_new: bool
+    """Whether the commit made the file."""
+
+
+def history(path: Path, depth: int, *, limit: float | None = None) -> History:
+    """Return the newest `depth` commits that touched the file, renames followed, newest first.
+
+    A merge counts when the file differs from its first parent. Once the time of `limit` seconds
+    (by default `TIME_LIMIT`) is over, what was found by then is returned. Raises `GitFault`.
+    """
+    folder = git.nearest(path.parent)
+    touches: list[_Touch] = []
+    is_complete = True
+    try:
+        for found in _followed(folder, os.path.relpath(path, folder), depth, limit or git.TIME_LIMIT):
+            touches += found
+    except GitTooSlow:
+        is_complete = False
+    contents = _contents(folder, {touch.blob for touch in touches if touch.is_file})
+    commits = (
+        Commit(
+            sha=touch.sha,
+            author_name=touch.author_name,
+            authored_at=touch.authored_at,
+            message=touch.message,
+            content=contents.get(touch.blob, b"") if touch.is_file else None,
+        )
+        for touch in touches
+    )
+    return History(commits=tuple(commits), is_complete=is_complete)
+
+
+def _followed(folder: Path, path: str, depth: int, limit: float) -> Iterator[list[_Touch]]:
+    """Yield the newest commits that touched a file, newest first, those under one name together.
+
+    Not by `--follow`: to that, what a file resembles is what it was, also when it is still there.
+    Raises `GitTooSlow` after it has yielded what was found in time.
+    """
+    until = time.monotonic() + limit
+    starts: tuple[str, ...] = ("HEAD",)
+    while starts and depth > 0:
+        log = (*_LOG, *_QUIET, f"--max-count={depth}", *starts, "--", path)
+        try:
+            touches = list(_touches(git.run(folder, *log, limit=until - time.monotonic())))
+        except GitTooSlow as fault:
+            yield list(_touches(_whole_tokens(fault.printed)))
+            raise
+        yield touches
+        depth -= len(touches)
+        former = _former(folder, touches[-1]) if touches and touches[-1].is_new else None
+        if former is None:
+            break
+        starts, path = touches[-1].parents, os.path.join(_top(folder), former)  # noqa: PTH118
+
+
+def _whole_tokens(log: bytes) -> bytes:
+    """Return a log that was cut off without the piece at its end; what lacks more is no commit."""
+    return log[: log.rfind(b"\0") + 1]
+
+
+def _former(folder: Path, touch: _Touch) -> str | None:
+    """Return the path of the file that a commit renamed to the one it made, or None."""
+    words = iter(git.run(folder, *_RENAMES, touch.sha).split(b"\0"))
+    renamed = ((os.fsdecode(old), os.fsdecode(new)) for _, old, new in zip(words, words, words, strict=False))
+    return next((old for old, new in renamed if new == touch.path), None)
+
+
+def _top(folder: Path) -> str:
+    return os.fsdecode(git.run(folder, "rev-parse", "--show-toplevel").removesuffix(b"\n"))
+
+
+def _touches(log: bytes) -> Iterator[_Touch]:
+    """Read the log: an empty token, five of the commit, what it did to the file, one or two paths.
+
+    Everything is separated by NUL, which neither a name nor a message nor a path can hold. A commit
+    of which the end is missing is left out.
+    """
+    tokens = iter(log.split(b"\0"))
+    for token in tokens:
+        if token:
+            continue
+        fields = [next(tokens, b"") for _ in range(5)]
+        change = next(tokens, b"").strip().lstrip(b":").split(b" ")
+        path = os.fsdecode(next(tokens, b""))
+        if len(change) != 5 or not path:  # noqa: PLR2004  two modes, two objects, what was done
+            continue
+        sha, parents, author_name, seconds, message = (field.decode("utf-8", "replace") for field in fields)
+        yield _Touch(
+            sha=sha,
+            parents=tuple(parents.split()),
+            author_name=author_name,
+            authored_at=_time(seconds),
+            message=message[:MAX_MESSAGE].strip(),
+            blob=change[3].decode(),
+            is_file=change[1] in _REGULAR,
+            path=path,
+            is_new=change[4] == b"A",
+        )
+
+
+def _time(seconds: str) -> datetime.datetime:
+    is_sane = len(seconds) <= len(str(_LATEST_TIME))
+    moment = min(max(int(seconds or 0), 0), _LATEST_TIME) if is_sane else _LATEST_TIME
+    return datetime.datetime.fromtimestamp(moment, datetime.UTC)
+
+
+def _contents(folder: Path, blobs: set[str]) -> dict[str, bytes]:
+    """Return the contents of objects by id; those that are too large are left out unread."""
+    if not blobs:
+        return {}
+    with git.started(folder, "cat-file", "--batch-command") as process:
+        ask, answer = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
+        contents = {}
+        for blob in blobs:
+            _, kind, size = _asked(ask, answer, f"info {blob}")
+            if kind == b"blob" and size <= MAX_BYTES:
+                _asked(ask, answer, f"contents {blob}")
+                contents[blob] = answer.read(size + 1)[:-1]  # a line's end comes after it
+                if len(contents[blob]) != size:
+                    raise GitFault("an object ended early")
+        return contents
+
+
+def _asked(ask: IO[bytes], answer: IO[bytes], question: str) -> tuple[bytes, bytes, int]:
+    ask.write(f"{question}\n".encode())
+    ask.flush()
+    match answer.readline().split():
+        case [name, kind, size]:
+            return name, kind, int(size)
+        case [name, reason]:
+            return name, reason, 0
+        case _:
+            raise GitFault("the objects cannot be read")

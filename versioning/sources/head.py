@@ -1,0 +1,253 @@
+"""Where HEAD of a repository stands, read from Git's own files without starting a process.
+
+The `git` command says once which folders make up the repository, and is asked again when anything changes on
+which that rests. From then on two small files say which commit HEAD is: `HEAD`, and the branch that it names
+(or `packed-refs`). Whatever looks unusual is left to the `git` command: links, pipes, symbolic branches,
+reftables, names that Git would not give a branch. So no file of a hostile repository is followed or waited
+for, and the answer is always the one that Git would give.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from versioning.sources import git
+from versioning.sources.git import GitFault, GitTooSlow
+from versioning.sources.identity import Identity, identity_of, is_settled
+
+LOOK_AROUND_AFTER: Final = 1.0
+"""Seconds after which it is asked anew whether there is a nearer repository, or another configuration.
+
+Commits, branches and everything else that moves HEAD are seen at once.
+"""
+MAX_REF: Final = 4096
+MAX_PACKED: Final = 32 * 1024 * 1024
+_COMMIT = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64})\s*")
+_BRANCH = re.compile(rb"ref:\s*refs/heads/(\S+)\s*")
+_REFUSED_IN_NAMES = re.compile(rb"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|(?:^|/)\.|\.lock(?:/|$)|[/.]$|^/")
+
+
+class _Unusual(Exception):
+    """The files do not say it in the way that is read here."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Repository:
+    """The folders of a repository, and the identities of what the `git` command saw when it named them."""
+
+    git_dir: str
+    """Has HEAD; each working tree has one of its own."""
+    common_dir: str
+    """Has the branches."""
+    dot_git: tuple[str, Identity]
+    """The `.git` by which the repository was found."""
+    parts: tuple[Identity | None, ...]
+
+
+class _Files:
+    """Reads files, and remembers the identity that each had before."""
+
+    def __init__(self) -> None:
+        self.seen: dict[str, Identity | None] = {}
+
+    def look_at(self, path: str) -> Identity | None:
+        """Return the identity of a file; None without one."""
+        self.seen[path] = found = identity_of(path)
+        return found
+
+    def read(self, path: str) -> bytes:
+        """Return what a small file holds; raises as `_content`."""
+        self.look_at(path)
+        return _content(path, MAX_REF)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Answer:
+    """Where HEAD stood, and the identities of what decides it."""
+
+    place: str | None
+    folder: Identity | None
+    files: dict[str, Identity | None]
+    looked_around_at: float
+
+    def is_right(self, folder: Path) -> bool:
+        """Say whether nothing has happened to what decides it."""
+        return (
+            time.monotonic() - self.looked_around_at < LOOK_AROUND_AFTER
+            and identity_of(folder) == self.folder
+            and all(identity_of(path) == identity for path, identity in self.files.items())
+        )
+
+
+class Head:
+    """Tells where HEAD stands in the repository that a folder is in."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._repository: _Repository | None = None
+        self._packed: tuple[Identity, bytes, bytes | None] | None = None
+        """The packed branches, by identity: which branch was looked for, and where it stands."""
+        self._answer: _Answer | None = None
+
+    def read(self) -> str | None:
+        """Return what identifies the history at this moment: the commit, and where it was cut off.
+
+        None without a repository, without a commit, or without the `git` command. Raises `GitTooSlow`.
+        """
+        held = self._answer
+        if held is not None and held.is_right(self.folder):
+            return held.place
+        self._answer = None
+        try:
+            return self._read()
+        except (_Unusual, OSError):
+            return _asked(self.folder)
+
+    def _read(self) -> str | None:
+        began, folder, files = time.monotonic(), identity_of(self.folder), _Files()
+        dot_git = _nearest_dot_git(self.folder)
+        if dot_git is None:
+            return None
+        repository = self._found(dot_git)
+        commit = self._commit(repository, files)
+        cut_off = _cut_off(files.look_at(f"{repository.common_dir}/shallow"))
+        place = None if commit is None else f"{commit.decode()} {cut_off}"
+        if repository is self._repository and all(map(is_settled, files.seen.values())):
+            self._answer = _Answer(place=place, folder=folder, files=files.seen, looked_around_at=began)
+        return place
+
+    def _found(self, dot_git: tuple[str, Identity]) -> _Repository:
+        """Return the repository of a `.git`, as the `git` command has named it, or names it now."""
+        repository = self._repository
+        if (
+            repository is None
+            or repository.dot_git != dot_git
+            or repository.parts != _parts(repository.git_dir, repository.common_dir)
+        ):
+            self._repository = None
+            repository = _located(self.folder, dot_git)
+            if all(map(is_settled, (dot_git[1], *repository.parts))):
+                self._repository = repository
+        return repository
+
+    def _commit(self, repository: _Repository, files: _Files) -> bytes | None:
+        """Return the commit of HEAD; None on a branch that has none yet. Raises `_Unusual` and `OSError`."""
+        content = files.read(f"{repository.git_dir}/HEAD")
+        if commit := _COMMIT.fullmatch(content):
+            return commit[1]
+        branch = _BRANCH.fullmatch(content)
+        if branch is None or _REFUSED_IN_NAMES.search(branch[1]):
+            raise _Unusual
+        name = b"refs/heads/" + branch[1]
+        try:
+            content = files.read(f"{repository.common_dir}/{os.fsdecode(name)}")
+        except FileNotFoundError:
+            # Git writes the packed branches before it removes the one that it has packed.
+            path = f"{repository.common_dir}/packed-refs"
+            return self._packed_commit(path, files.look_at(path), name)
+        if not (commit := _COMMIT.fullmatch(content)):
+            raise _Unusual
+        return commit[1]
+
+    def _packed_commit(self, path: str, identity: Identity | None, name: bytes) -> bytes | None:
+        if identity is None:
+            return None
+        held = self._packed
+        if held is None or held[:2] != (identity, name):
+            line = rb"^([0-9a-f]+) " + re.escape(name) + rb"$"
+            found = re.search(line, _content(path, MAX_PACKED), re.MULTILINE)
+            if found and not _COMMIT.fullmatch(found[1]):
+                raise _Unusual
+            held = (identity, name, found[1] if found else None)
+            self._packed = held if is_settled(identity) else None
+        return held[2]
+
+
+def _asked(folder: Path) -> str | None:
+    """Let the `git` command say where HEAD stands; raises `GitTooSlow`."""
+    try:
+        answer = git.run(folder, "rev-parse", "HEAD", "--git-common-dir")
+    except GitTooSlow:
+        raise
+    except GitFault:
+        return None
+    commit, _, common_dir = answer.decode("utf-8", "replace").strip().partition("\n")
+    return f"{commit} {_cut_off(identity_of(git.nearest(folder) / common_dir / 'shallow'))}"
+
+
+def _cut_off(shallow: Identity | None) -> int:
+    """Return what changes when more of a shallow history is fetched, which leaves HEAD where it is."""
+    return shallow[4] if shallow and stat.S_ISREG(shallow[0]) else 0
+
+
+def _nearest_dot_git(folder: Path) -> tuple[str, Identity] | None:
+    """Return the nearest `.git` in a folder or above it, with its identity; None without one."""
+    inside = os.path.realpath(folder)
+    while True:
+        path = f"{inside.rstrip('/')}/.git"
+        about = identity_of(path)
+        if about is not None:
+            return path, about
+        above = os.path.dirname(inside)  # noqa: PTH120  quicker
+        if above == inside:
+            return None
+        inside = above
+
+
+def _located(folder: Path, dot_git: tuple[str, Identity]) -> _Repository:
+    """Let the `git` command say where the repository is.
+
+    Raises `GitTooSlow`, and `_Unusual` when it finds another one than that of this `.git`.
+    """
+    try:
+        answer = git.run(folder, "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir")
+    except GitTooSlow:
+        raise
+    except GitFault:
+        raise _Unusual from None
+    git_dir, _, common_dir = os.fsdecode(answer).removesuffix("\n").partition("\n")
+    path, about = dot_git
+    is_file = stat.S_ISREG(about[0])  # of another working tree or a submodule, and says where the rest is
+    if not (is_file or (stat.S_ISDIR(about[0]) and Path(path).samefile(git_dir))):
+        raise _Unusual
+    return _Repository(
+        git_dir=git_dir, common_dir=common_dir, dot_git=dot_git, parts=_parts(git_dir, common_dir)
+    )
+
+
+def _parts(git_dir: str, common_dir: str) -> tuple[Identity | None, ...]:
+    """Return the identities of what makes folders a repository that Git accepts."""
+    paths = (
+        git_dir,
+        f"{git_dir}/commondir",
+        f"{git_dir}/config.worktree",
+        f"{common_dir}/config",
+        f"{common_dir}/objects",
+        f"{common_dir}/refs",
+    )
+    parts = tuple(map(identity_of, paths))
+    if any(part and stat.S_ISLNK(part[0]) for part in parts):
+        raise _Unusual
+    return parts
+
+
+def _content(path: str, most: int) -> bytes:
+    """Return what a regular file holds; raises `_Unusual` for anything else, and for too many bytes."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise _Unusual
+        content = bytearray()
+        while part := os.read(descriptor, most + 1 - len(content)):
+            content += part
+        if len(content) > most:
+            raise _Unusual
+        return bytes(content)
+    finally:
+        os.close(descriptor)
