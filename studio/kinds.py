@@ -30,7 +30,7 @@ class StudioKind:
 
     @property
     def collection(self) -> Collection[Any]:
-        """The verbs of this kind."""
+        """The editor's methods for this kind."""
         collection: Collection[Any] = getattr(get_editor(), self.namespace)
         return collection
 
