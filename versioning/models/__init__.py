@@ -8,7 +8,6 @@ from versioning.models.agents import (
     SubAgentReference,
     Visibility,
 )
-from versioning.models.audit import Action, AuditEntry
 from versioning.models.events import Event, LogPosition
 from versioning.models.favorites import Favorite, Favorited
 from versioning.models.invitations import Invitation
@@ -22,12 +21,10 @@ from versioning.models.versioned import Version, VersionedResource
 from versioning.models.workspaces import Membership, Workspace, caller_for
 
 __all__ = [
-    "Action",
     "Agent",
     "AgentLabel",
     "AgentVersion",
     "ApiKey",
-    "AuditEntry",
     "BlockReference",
     "Event",
     "Favorite",
