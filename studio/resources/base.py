@@ -11,7 +11,7 @@ from django.contrib.admin.utils import unquote
 from django.http import HttpRequest, HttpResponseRedirect
 from django.template.response import TemplateResponse
 
-from studio.kinds import AGENT, StudioKind
+from studio.kinds import AGENT, KINDS, StudioKind
 from studio.resources.summaries import Summary
 from studio.views import StudioPage
 from versioning.domain.access import Right
@@ -31,7 +31,7 @@ class Tab:
     title: str
     right: Right | None = None
     """What it takes to open it; nothing beyond reading the resource when None."""
-    kinds: tuple[str, ...] = ("agent", "prompt")
+    kinds: tuple[StudioKind, ...] = KINDS
     needs_record: bool = False
     """Whether there is nothing to show of an agent that only code defines."""
 
@@ -41,7 +41,7 @@ TABS = (
     Tab(page="history", title="History", right=Right.READ_DRAFTS),
     Tab(page="compare", title="Compare", right=Right.READ_DRAFTS, needs_record=True),
     Tab(page="preview", title="Preview"),
-    Tab(page="try", title="Try", kinds=("agent",)),
+    Tab(page="try", title="Try", kinds=(AGENT,)),
     Tab(page="usage", title="Used by", needs_record=True),
 )
 
@@ -147,7 +147,7 @@ class ResourcePage(StudioPage):
         return [
             {"title": tab.title, "address": self.address(tab.page), "current": tab.page == self.tab}
             for tab in TABS
-            if self.kind.namespace in tab.kinds
+            if self.kind in tab.kinds
             and (tab.right is None or self.may(tab.right))
             and not (tab.needs_record and self.resource is None)
         ]
