@@ -101,7 +101,7 @@ class ResourceViewSet(EditorViewSet):
         page = Page.read(request.query_params, size=100, fields=RECORD_ORDERS, then="id")
         rows = filtered.chosen
         self.made_of(self.collection.basis_of_list(rows.order_by(*page.order), page.slice))
-        unstored = [found for found in self.collection.beside(by=self.caller) if filtered.keeps(found)]
+        unstored = [found for found in self.collection.beside(by=self.caller) if filtered.holds(found)]
         return Response(self.dump(page.of(rows, self._records, unstored=unstored)))
 
     def create(self, request: Request) -> Response:

@@ -11,6 +11,7 @@ from django.db.models import Q, QuerySet
 from versioning.domain.access import APPLICATION
 from versioning.domain.errors import NotFound
 from versioning.domain.overrides import CodeAgent, laid_over
+from versioning.editor.catalog.criteria import Unstored, Viewer
 from versioning.editor.catalog.entries import Entry, entry_of, entry_of_code, reads_drafts
 from versioning.editor.catalog.filters import Filter
 from versioning.editor.collection import Collection
@@ -29,6 +30,11 @@ class Catalog:
         self.caller = caller_of(by)
         self.home = collection.code.workspace_id
         """The workspace of the agents that code defines."""
+
+    @property
+    def viewer(self) -> Viewer:
+        """What the criteria of a filter depend on beside its values."""
+        return Viewer(self.caller, self.collection.code)
 
     @property
     def in_code(self) -> Mapping[str, CodeAgent]:
@@ -103,15 +109,18 @@ class Catalog:
         rows = rows.select_related("active_version__author", "latest_version__author")
         overrides = [*rows, *self.collection.beside(by=self.caller)]
         entries = {entry.id: entry for entry in self.entries(overrides)}
+        by_id = {override.pk: override for override in overrides}
         for agent_id, agent in agents.items():
             entries.setdefault(agent_id, entry_of_code(agent, self.home))
-        return [
-            entry
-            for agent_id, entry in sorted(entries.items())
-            if wanted.matches(
-                entry, laid_over(agents[agent_id], entry.version.config if entry.version else {})
+        found = [
+            Unstored(
+                entry=entry,
+                override=by_id.get(agent_id),
+                configs=[laid_over(agents[agent_id], entry.version.config if entry.version else {})],
             )
+            for agent_id, entry in sorted(entries.items())
         ]
+        return [one.entry for one in found if wanted.matches(one, self.viewer)]
 
 
 class Found(Sequence[Entry]):
@@ -120,7 +129,7 @@ class Found(Sequence[Entry]):
     def __init__(self, catalog: Catalog, wanted: Filter, order: str) -> None:
         self._catalog = catalog
         self._in_code = catalog.defined_in_code(wanted)
-        self._stored = wanted.narrow(catalog.stored(), catalog.caller).order_by(order, "id")
+        self._stored = wanted.narrow(catalog.stored(), catalog.viewer).order_by(order, "id")
 
     def __len__(self) -> int:
         return len(self._in_code) + self._stored.count()
