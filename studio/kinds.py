@@ -30,7 +30,7 @@ class StudioKind:
 
     @property
     def collection(self) -> Collection[Any]:
-        """The editor's methods for this kind."""
+        """The verbs of this kind."""
         collection: Collection[Any] = getattr(get_editor(), self.namespace)
         return collection
 
