@@ -99,7 +99,7 @@ def with_retry_after(form: Any, response: HttpResponse) -> HttpResponse:
 
 
 def _known_name(name: str) -> str:
-    # A name without an account may be a password that somebody typed into the wrong field.
+    # What is no account's name may be a password that somebody has typed into the wrong field.
     return "unknown" if account(name) is None else User.normalize_username(name)
 
 
