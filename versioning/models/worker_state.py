@@ -1,0 +1,53 @@
+"""What workers know of each other: when periodic work is due, and which of them run."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Final
+
+from django.db import models
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from versioning.models.due_work import DueWork
+
+SILENT_AFTER: Final = datetime.timedelta(seconds=30)
+"""How old the newest sign of a worker may be while it counts as running; each gives one every ten seconds."""
+
+
+class PeriodicJob(DueWork):
+    """A job that is done every so often, by one worker at a time; due again as soon as it is done."""
+
+    name = models.CharField(primary_key=True, max_length=100)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class HeartbeatQuerySet(models.QuerySet["WorkerHeartbeat"]):
+    """The signs of life."""
+
+    def beat(self, worker: str) -> None:
+        """Note that a worker is running."""
+        if not self.filter(pk=worker).update(seen_at=Now()):
+            self.create(worker=worker, seen_at=timezone.now())
+
+    def silent_since(self) -> datetime.datetime | None:
+        """Return since when no worker runs; None while one does, and the year 1 when none ever has."""
+        newest = self.aggregate(newest=models.Max("seen_at"))["newest"]
+        if newest is None:
+            return datetime.datetime.min.replace(tzinfo=datetime.UTC)
+        return newest if timezone.now() - newest > SILENT_AFTER else None
+
+
+class WorkerHeartbeat(models.Model):
+    """A worker process, and when it was last seen."""
+
+    worker = models.CharField(primary_key=True, max_length=200)
+    started_at = models.DateTimeField(default=timezone.now)
+    seen_at = models.DateTimeField(db_index=True)
+
+    objects = HeartbeatQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return self.worker
