@@ -9,6 +9,7 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 
 from editor_project.log_config import logging_config
+from versioning.conf import DEFAULTS
 
 env = environ.Env()
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,24 +24,24 @@ if not SECRET_KEY:
     )
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 
-# What the editor itself reads.
-EDITOR_API_PREFIX = env.str("EDITOR_API_PREFIX", default="/api").strip("/")
-EDITOR_CODE_WORKSPACE = env.str("EDITOR_CODE_WORKSPACE", default="default")
-EDITOR_SOURCE = env.str("EDITOR_SOURCE", default="database")  # or `code`: override files under Git
-EDITOR_CODE_PATH = env.str("EDITOR_CODE_PATH", default="./service/editor")
-EDITOR_GIT_HISTORY_DEPTH = env.int("EDITOR_GIT_HISTORY_DEPTH", default=50)  # commits of a file
+# What the editor itself reads; what each is stands beside its default.
+EDITOR_API_PREFIX = env.str("EDITOR_API_PREFIX", default=DEFAULTS["EDITOR_API_PREFIX"]).strip("/")
+EDITOR_CODE_WORKSPACE = env.str("EDITOR_CODE_WORKSPACE", default=DEFAULTS["EDITOR_CODE_WORKSPACE"])
+EDITOR_SOURCE = env.str("EDITOR_SOURCE", default=DEFAULTS["EDITOR_SOURCE"])
+EDITOR_CODE_PATH = env.str("EDITOR_CODE_PATH", default=DEFAULTS["EDITOR_CODE_PATH"])
+EDITOR_GIT_HISTORY_DEPTH = env.int("EDITOR_GIT_HISTORY_DEPTH", default=DEFAULTS["EDITOR_GIT_HISTORY_DEPTH"])
 EDITOR_FRAMEWORK = env.str("EDITOR_FRAMEWORK", default="editor_project.framework.framework")
-EDITOR_KEPT_BYTES = env.int("EDITOR_KEPT_BYTES", default=8 * 1024 * 1024)  # of answers, a process
-EDITOR_KEEP_VERSIONS = env.int("EDITOR_KEEP_VERSIONS", default=0)  # 0 keeps all of them
-EDITOR_MAX_BODY = env.int("EDITOR_MAX_BODY", default=1024 * 1024)  # bytes
-EDITOR_BODY_TIMEOUT = env.float("EDITOR_BODY_TIMEOUT", default=10)  # seconds
-EDITOR_PIN_WORKERS = env.str("EDITOR_PIN_WORKERS", default="auto")  # or `on`, `off`
-EDITOR_STATEMENT_TIMEOUT = env.float(
-    "EDITOR_STATEMENT_TIMEOUT", default=4
-)  # seconds, on PostgreSQL; 0 is none
-EDITOR_THROTTLE = env.str("EDITOR_THROTTLE", default="")  # such as 600/min; empty is off
-EDITOR_HTTPS = env.bool("EDITOR_HTTPS", default=False)  # a proxy in front takes https
-EDITOR_CLIENT_ADDRESS_HEADER = env.str("EDITOR_CLIENT_ADDRESS_HEADER", default="")  # that a proxy writes
+EDITOR_KEPT_BYTES = env.int("EDITOR_KEPT_BYTES", default=DEFAULTS["EDITOR_KEPT_BYTES"])
+EDITOR_KEEP_VERSIONS = env.int("EDITOR_KEEP_VERSIONS", default=DEFAULTS["EDITOR_KEEP_VERSIONS"])
+EDITOR_MAX_BODY = env.int("EDITOR_MAX_BODY", default=DEFAULTS["EDITOR_MAX_BODY"])
+EDITOR_BODY_TIMEOUT = env.float("EDITOR_BODY_TIMEOUT", default=DEFAULTS["EDITOR_BODY_TIMEOUT"])
+EDITOR_PIN_WORKERS = env.str("EDITOR_PIN_WORKERS", default=DEFAULTS["EDITOR_PIN_WORKERS"])
+EDITOR_STATEMENT_TIMEOUT = env.float("EDITOR_STATEMENT_TIMEOUT", default=DEFAULTS["EDITOR_STATEMENT_TIMEOUT"])
+EDITOR_THROTTLE = env.str("EDITOR_THROTTLE", default=DEFAULTS["EDITOR_THROTTLE"])
+EDITOR_HTTPS = env.bool("EDITOR_HTTPS", default=DEFAULTS["EDITOR_HTTPS"])
+EDITOR_CLIENT_ADDRESS_HEADER = env.str(
+    "EDITOR_CLIENT_ADDRESS_HEADER", default=DEFAULTS["EDITOR_CLIENT_ADDRESS_HEADER"]
+)
 
 # Without a proxy that writes it the header is anybody's to send, so then it is not believed.
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if EDITOR_HTTPS else None
@@ -142,35 +143,6 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # the controls of a form too: an agent of many conditions has thousands.
 DATA_UPLOAD_MAX_MEMORY_SIZE = None
 DATA_UPLOAD_MAX_NUMBER_FIELDS = None
-
-REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": [
-        "versioning.api.authentication.ApiKeyAuthentication",
-        "versioning.api.authentication.PersonAuthentication",
-    ],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "DEFAULT_PARSER_CLASSES": ["versioning.api.parsers.ExactJSONParser"],
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_THROTTLE_CLASSES": ["versioning.api.throttling.CallerThrottle"],
-    "DEFAULT_METADATA_CLASS": None,
-    "DEFAULT_SCHEMA_CLASS": "versioning.api.openapi.operations.EditorSchema",
-    "EXCEPTION_HANDLER": "versioning.api.errors.handle",
-    "URL_FORMAT_OVERRIDE": None,
-    "UNAUTHENTICATED_USER": None,
-}
-
-SPECTACULAR_SETTINGS = {
-    "TITLE": "The editor",
-    "DESCRIPTION": "Versioned agents and prompt blocks: draft, publish, select, restore.",
-    "VERSION": "0.1.0",
-    "OAS_VERSION": "3.1.0",
-    "SERVE_INCLUDE_SCHEMA": False,
-    "COMPONENT_SPLIT_PATCH": False,
-    "POSTPROCESSING_HOOKS": [],
-    "SCHEMA_PATH_PREFIX": f"/{EDITOR_API_PREFIX}/",
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-}
 
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},

@@ -9,7 +9,9 @@ from django.contrib.admin.utils import quote
 from django.urls import reverse
 
 from versioning.conf import get_editor
+from versioning.domain.access import Caller
 from versioning.editor import Collection
+from versioning.editor.catalog import Catalog
 from versioning.models import Agent, PromptBlock
 
 
@@ -31,6 +33,10 @@ class StudioKind:
         """The verbs of this kind."""
         collection: Collection[Any] = getattr(get_editor(), self.namespace)
         return collection
+
+    def catalog(self, caller: Caller) -> Catalog:
+        """Return what the caller may read of this kind."""
+        return Catalog(self.collection, by=caller)
 
     @property
     def has_visibility(self) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,9 +14,9 @@ from django.test import Client
 from pytest_django import Settings
 
 from tests.conftest import Cast
+from tests.support import fork_server
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.people import command, key_of
-from tests.support.service import ROOT
 from versioning.models import Workspace
 
 CODE_DEFINED = {"support", "supervisor"}
@@ -29,15 +28,8 @@ CODE_DEFINED = {"support", "supervisor"}
 def run(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a command with an empty database and only the given settings; it must end by itself."""
     inherited = {name: value for name, value in os.environ.items() if name not in {"SECRET_KEY", "DEBUG"}}
-    return subprocess.run(
-        [sys.executable, "manage.py", *arguments],
-        cwd=ROOT,
-        env={**inherited, "DATABASE_URL": f"sqlite:///{folder / 'db.sqlite3'}", **environment},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    env = {**inherited, "DATABASE_URL": f"sqlite:///{folder / 'db.sqlite3'}", **environment}
+    return fork_server.run("manage.py", *arguments, env=env)
 
 
 @pytest.mark.parametrize("environment", [{}, {"SECRET_KEY": ""}, {"DEBUG": "off"}], ids=str)

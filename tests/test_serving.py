@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -18,10 +17,11 @@ import pytest
 from editor_project.server import ports
 from editor_project.server.processors import Processors, better
 from tests.runtime.model_server import FallsSilent, running_model_server
+from tests.support import fork_server
 from tests.support.ports import free_port
 from tests.support.remote import connected
 from tests.support.runs import OPENAI, agent
-from tests.support.service import ROOT, Service, running_service
+from tests.support.service import Service, running_service
 from tests.support.streams import listening
 
 SECONDS_WITHOUT_A_PARENT = 5
@@ -30,15 +30,7 @@ LINUX = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="only Li
 
 def refused(service: Service, bind: str) -> str:
     """Start another `serve` on an address, which must end by itself, and return its one sentence."""
-    done = subprocess.run(
-        [sys.executable, "manage.py", "serve", "--bind", bind],
-        cwd=ROOT,
-        env=service.environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = fork_server.run("manage.py", "serve", "--bind", bind, env=service.environment)
     assert (done.returncode, done.stdout) == (1, "")
     [sentence] = done.stderr.splitlines()
     return sentence

@@ -8,7 +8,10 @@ from django.apps import AppConfig
 from django.apps import apps as global_apps
 from django.apps.registry import Apps
 from django.conf import settings
+from django.core import checks
 from django.db.models.signals import post_migrate
+
+from versioning.conf import apply_defaults, check_api_prefix
 
 
 class VersioningConfig(AppConfig):
@@ -18,8 +21,14 @@ class VersioningConfig(AppConfig):
     verbose_name = "Editor"
     default_auto_field = "django.db.models.BigAutoField"
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # Before any application is ready: the framework of a project may be made in one of them.
+        apply_defaults()
+
     def ready(self) -> None:
-        """Make the workspace of the code-defined agents with the tables."""
+        """Check the settings; make the workspace of the code-defined agents with the tables."""
+        checks.register(check_api_prefix, checks.Tags.urls)
         post_migrate.connect(make_code_workspace, sender=self)
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from studio.kinds import AGENT
@@ -16,7 +15,8 @@ from studio.resources.base import ResourcePage
 from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, Invalid, NotFound
 from versioning.domain.selectors import Status
-from versioning.domain.snapshots import Snapshot, reference_to, subject_of, title_of
+from versioning.domain.snapshots import Snapshot, subject_of, title_of
+from versioning.editor.discarding import discard_draft, discardable
 from versioning.models import VersionedResource, Visibility
 from versioning.serving.dependents import Dependents
 
@@ -230,20 +230,7 @@ class DiscardPage(ConfirmPage):
     @cached_property
     def drafts(self) -> list[Snapshot]:
         """The versions that would go, newest first; raises `NotFound` when there are none."""
-        resource = self.record
-        if not resource.has_draft:
-            raise NotFound("There is no draft: what was saved last is live.")
-        if resource.active is None or resource.published_at is None:
-            return [resource.latest]
-        rows = resource.versions.select_related("author").defer("config_json", "search_text")
-        newer: list[Snapshot] = list(rows.filter(created_at__gt=resource.published_at))
-        if not newer:
-            # An older version was published again: what came after it is history, not a draft of it.
-            raise NotFound(
-                f"Nothing was saved since {reference_to(resource.active)} was published. "
-                "Versions that are newer than it can be deleted in the history."
-            )
-        return newer
+        return discardable(self.record)
 
     def sentences(self) -> list[str]:
         """Say which versions go, and what is the newest then."""
@@ -258,10 +245,5 @@ class DiscardPage(ConfirmPage):
 
     def act(self, expect: set[str]) -> HttpResponseRedirect:
         """Delete them, the newest first, so that each is the draft when its turn comes."""
-        with transaction.atomic():
-            for draft in self.drafts:
-                self.collection.delete_version(
-                    self.resource_id, draft.version_id, by=self.caller, expect=expect
-                )
-                expect = {"*"}
+        discard_draft(self.collection, self.resource_id, self.drafts, by=self.caller, expect=expect)
         return self.back("change", "The draft is discarded.")

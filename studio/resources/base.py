@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponseRedirect
 from django.template.response import TemplateResponse
 
 from studio.kinds import AGENT, StudioKind
-from studio.resources.summaries import Summary, summary_of, summary_of_code
+from studio.resources.summaries import Summary
 from studio.views import StudioPage
 from versioning.domain.access import Right
 from versioning.domain.config import Config
@@ -89,9 +89,7 @@ class ResourcePage(StudioPage):
     @cached_property
     def code_agent(self) -> CodeAgent | None:
         """The agent as its code defines it, where it does and the caller may read it."""
-        if self.kind is not AGENT:
-            return None
-        return self.editor.code.readable_by(self.caller).get(self.resource_id)
+        return self.kind.catalog(self.caller).in_code.get(self.resource_id)
 
     @property
     def workspace_id(self) -> str:
@@ -101,11 +99,7 @@ class ResourcePage(StudioPage):
     @cached_property
     def summary(self) -> Summary:
         """The resource in a line, which stands at the head of the page."""
-        if self.resource is not None:
-            return summary_of(self.resource, self.code_agent, self.caller)
-        if self.code_agent is None:
-            raise NotFound
-        return summary_of_code(self.code_agent, self.editor.code.workspace_id)
+        return Summary.of(self.kind.catalog(self.caller).entry(self.resource_id, self.resource))
 
     def effective(self, version: Snapshot | None) -> Config:
         """Return what is served with a version, or without any: the code of the agent may lie below."""

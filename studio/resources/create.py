@@ -12,8 +12,7 @@ from studio.kinds import AGENT, StudioKind
 from studio.views import StudioPage
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Forbidden, IdTaken, Invalid
-from versioning.models import Workspace
-from versioning.models.versioned import within
+from versioning.editor.memberships import workspaces_with
 
 FIELDS: Final = ("name", "id", "workspace", "text")
 LINE_BREAK: Final = "\r\n"
@@ -57,7 +56,7 @@ class CreatePage(StudioPage):
         return unsaved.saved(request, self.go(self.kind.address("change", resource_id), told))
 
     def _workspaces(self) -> list[tuple[str, str]]:
-        return workspaces_for(Right.SAVE, self.caller)
+        return workspace_choices(Right.SAVE, self.caller)
 
     def _by_field(self, fault: Invalid) -> dict[str, str]:
         fields = {"workspaceId": "workspace", self.kind.text_field: "text"}
@@ -87,7 +86,6 @@ class CreatePage(StudioPage):
         )
 
 
-def workspaces_for(right: Right, caller: Caller) -> list[tuple[str, str]]:
+def workspace_choices(right: Right, caller: Caller) -> list[tuple[str, str]]:
     """Return the (id, name) of the workspaces in which the caller has the right."""
-    rows = Workspace.objects.filter(within("pk", caller.scope(right)))
-    return list(rows.values_list("pk", "name"))
+    return list(workspaces_with(right, by=caller).values_list("pk", "name"))

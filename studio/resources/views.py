@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final, cast
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from django import forms
@@ -11,16 +10,18 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 
 from studio.kinds import AGENT, StudioKind
-from studio.resources.create import workspaces_for
-from studio.resources.rows import Row, Rows, Wanted
-from studio.resources.summaries import Shown
+from studio.resources.create import workspace_choices
+from studio.resources.rows import Row
+from studio.resources.summaries import STATES
 from studio.views import StudioPage
 from versioning.domain.access import Caller, Right
+from versioning.editor.catalog import Filter
 from versioning.models import Visibility
 from versioning.models.search import MAX_LENGTH
 
 PER_PAGE: Final = 50
 MAX_TEXT: Final = MAX_LENGTH
+STATE_OF_WORD: Final = {words.word: state for state, words in STATES.items()}
 PLAIN_FILTERS: Final = ("workspace", "visibility", "author", "label", "folder")
 ORDERS: Final = {"changed": "-updated_at", "id": "id", "newest": "-created_at"}
 
@@ -31,7 +32,7 @@ class FilterForm(forms.Form):
     q = forms.CharField(label="Search", required=False, max_length=MAX_TEXT)
     workspace = forms.ChoiceField(label="Workspace", required=False)
     state = forms.ChoiceField(
-        label="State", required=False, choices=[("", "Any"), *((state.value, state.value) for state in Shown)]
+        label="State", required=False, choices=[("", "Any"), *((word, word) for word in STATE_OF_WORD)]
     )
     visibility = forms.ChoiceField(
         label="Visibility", required=False, choices=[("", "Any"), *Visibility.choices]
@@ -47,7 +48,7 @@ class FilterForm(forms.Form):
 
     def __init__(self, data: Any, *, kind: StudioKind, caller: Caller) -> None:
         super().__init__(data, auto_id="filter-%s")
-        workspaces = [("", "Any"), *workspaces_for(Right.READ, caller)]
+        workspaces = [("", "Any"), *workspace_choices(Right.READ, caller)]
         self.fields["workspace"].choices = workspaces  # type: ignore[attr-defined]
         if not kind.has_visibility:
             del self.fields["visibility"]
@@ -57,13 +58,13 @@ class FilterForm(forms.Form):
             self.fields[name].widget.attrs |= {"list": f"known-{name}s", "autocomplete": "off"}
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> Filter:
         """What the caller asks for, as far as it could be understood."""
         self.is_valid()
         given = self.cleaned_data
-        return Wanted(
+        return Filter(
             text=given.get("q", ""),
-            state=Shown(given["state"]) if given.get("state") else None,
+            state=STATE_OF_WORD.get(given.get("state", "")),
             **{name: given.get(name, "") for name in PLAIN_FILTERS},
         )
 
@@ -87,9 +88,9 @@ class ListPage(StudioPage):
         """Show a page of them, narrowed to what is asked for."""
         form = FilterForm(request.GET, kind=self.kind, caller=self.caller)
         wanted = form.wanted
-        found = cast("Sequence[Row]", Rows(self.kind, self.caller, wanted, order=form.sorting))
+        found = self.kind.catalog(self.caller).search(wanted, order=form.sorting)
         page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
-        rows = list(page.object_list)
+        rows = [Row.of(self.kind, entry) for entry in page.object_list]
         return self.page(
             "studio/resources/list.html",
             title=self.kind.plural.capitalize(),

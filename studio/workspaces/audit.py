@@ -13,7 +13,6 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from studio.kinds import KINDS
-from studio.resources.rows import code_agents
 from studio.workspaces.dates import DayField, beginning_of, end_of
 from studio.workspaces.views import AdministrationPage, WorkspacePage
 from versioning.domain.access import Caller
@@ -192,7 +191,7 @@ def _addresses_of(entries: Sequence[AuditEntry], caller: Caller) -> dict[str, st
         ids = {entry.target.removeprefix(prefix) for entry in entries if entry.target.startswith(prefix)}
         rows = kind.collection.list(by=caller).filter(pk__in=ids).values_list("pk", flat=True)
         # An agent that code defines has a history whether or not there is an override in a row.
-        readable = {*rows, *(ids & code_agents(kind, caller).keys())}
+        readable = {*rows, *(ids & kind.catalog(caller).in_code.keys())}
         found |= {f"{prefix}{pk}": kind.address("history", pk) for pk in readable}
     return found
 

@@ -9,7 +9,6 @@ from django import forms
 from django.contrib import messages
 from django.contrib.admin.utils import quote, unquote
 from django.core.paginator import Page, Paginator
-from django.db.models import Count
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -19,6 +18,7 @@ from versioning.domain.access import Right, Role
 from versioning.domain.errors import IdTaken, Invalid
 from versioning.editor import Workspaces
 from versioning.editor.invitations import PendingInvitation
+from versioning.editor.memberships import memberships_beyond, with_member_counts
 from versioning.models import Invitation, Membership
 from versioning.models.accounts import account
 
@@ -74,13 +74,12 @@ class WorkspacesPage(AdministrationPage):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         """Show them."""
-        found = self.verbs.list(by=self.caller).annotate(member_count=Count("memberships"))
-        own = Membership.objects.filter(user__username=self.caller.username).select_related("workspace")
+        found = with_member_counts(self.verbs.list(by=self.caller))
         return self.page(
             "studio/workspaces/list.html",
             title="Workspaces",
             workspaces=[(workspace, address("members", workspace.pk)) for workspace in found],
-            others=[member for member in own if not self.caller.may(Right.ADMINISTER, member.workspace_id)],
+            others=memberships_beyond(Right.ADMINISTER, by=self.caller),
             may_create=self.caller.everywhere is Role.ADMIN,
             add_address=reverse(f"{ROUTE}add"),
             audit_address=reverse(f"{ROUTE}audit_of_all"),

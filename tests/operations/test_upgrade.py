@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +16,11 @@ import pytest
 from django.db.migrations.loader import MigrationLoader
 
 from tests.operations.first_release import ANSWERS, KEYS, ROWS
+from tests.support import fork_server
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Kind
 from tests.support.installation import SET_UP, SQLITE, Installation, installation
 from tests.support.remote import connected
-from tests.support.service import ROOT, Service
+from tests.support.service import Service
 
 APP = "versioning"
 FRAMEWORK = "tests.operations.first_release.framework"
@@ -184,21 +183,15 @@ def test_a_migration_that_is_killed_is_done_as_a_whole_the_next_time(empty_servi
     service = empty_service.service
     for word in WORDS_OF_STATEMENTS:
         program = KILLED_MIGRATION.format(word=word)
-        command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", program]
-        done = subprocess.run(command, cwd=ROOT, env=service.environment, capture_output=True, check=False)
+        shell = ("manage.py", "shell", "--no-imports", "-c", program)
+        done = fork_server.run(*shell, env=service.environment)
         assert done.returncode == -signal.SIGKILL, done.stderr
     assert empty_service.python(SET_UP).startswith("ek_")
 
 
 def test_a_server_says_what_to_do_about_a_database_without_tables(empty_service: Installation) -> None:
-    done = subprocess.run(
-        [sys.executable, "manage.py", "serve", "--bind", empty_service.service.url.removeprefix("http://")],
-        cwd=ROOT,
-        env=empty_service.service.environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    bind = empty_service.service.url.removeprefix("http://")
+    done = fork_server.run("manage.py", "serve", "--bind", bind, env=empty_service.service.environment)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.splitlines() == ["CommandError: The database lacks migrations: run manage.py migrate."]
 

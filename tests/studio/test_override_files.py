@@ -48,7 +48,7 @@ def commits(api: Api) -> list[str]:
 def chips(visitor: Visitor) -> dict[str, tuple[str, str]]:
     """Return state and origin of every row of the list, by id."""
     rows = visitor.get(LIST).context["rows"]
-    return {row.summary.resource_id: (row.summary.state.value, row.summary.origin) for row in rows}
+    return {row.summary.resource_id: (row.summary.state.word, row.summary.origin) for row in rows}
 
 
 def test_the_list_says_what_is_in_git(api: Api, repo: Repository) -> None:
@@ -64,8 +64,8 @@ def test_the_list_says_what_is_in_git(api: Api, repo: Repository) -> None:
 def test_home_tells_of_drafts_and_publications_of_files(api: Api, repo: Repository) -> None:
     AGENTS.save(api, "answers", "draft")
     shown = Visitor("ada").get(HOME).context
-    assert [entry.by for entry in shown["needing"]] == ["ada"]
-    assert [entry.by for entry in shown["published"]] == ["Ann Author"]
+    assert [entry.activity.by for entry in shown["needing"]] == ["ada"]
+    assert [entry.activity.by for entry in shown["published"]] == ["Ann Author"]
     assert [entry.row.summary.resource_id for entry in shown["mine"]] == ["answers"]
 
 

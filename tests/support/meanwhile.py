@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from django.db import connection
@@ -30,16 +31,17 @@ class _AfterQuery:
 
 def interrupted(
     prepare: Callable[[int], tuple[Callable[[], Answer], Callable[[], object]]],
+    around: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Iterator[Answer]:
     """Yield the answers to a request that is interrupted after its first, second, third … query.
 
-    `prepare` makes the request and what happens meanwhile, anew for every interruption.
+    `prepare` makes the request and what happens meanwhile, anew for every one; `around` may undo both.
     """
     number = 1
     while True:
         request, action = prepare(number)
         meanwhile = _AfterQuery(number, action)
-        with connection.execute_wrapper(meanwhile):
+        with around(), connection.execute_wrapper(meanwhile):
             answer = request()
         if not meanwhile.done:
             return

@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 import uuid
@@ -23,9 +22,10 @@ from urllib.request import urlopen
 import psycopg
 from django.conf import settings
 
+from tests.support import fork_server
 from tests.support.ports import free_port
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = fork_server.ROOT
 
 
 @dataclass
@@ -37,7 +37,7 @@ class Service:
     folder: Path
     options: tuple[str, ...] = ()
     key: str = ""
-    process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+    process: fork_server.Program | None = field(default=None, repr=False)
 
     @property
     def log(self) -> str:
@@ -46,10 +46,7 @@ class Service:
 
     def manage(self, *arguments: str) -> str:
         """Run a management command on the service's database and return what it prints."""
-        command = [sys.executable, "manage.py", *arguments]
-        done = subprocess.run(
-            command, cwd=ROOT, env=self.environment, capture_output=True, text=True, check=False
-        )
+        done = fork_server.run("manage.py", *arguments, env=self.environment)
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 
@@ -57,13 +54,11 @@ class Service:
         """Start the server and wait until it answers."""
         bind = self.url.removeprefix("http://")
         with (self.folder / "server.log").open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "manage.py", "serve", "--bind", bind, *self.options],
-                cwd=ROOT,
+            self.process = fork_server.start(
+                *("manage.py", "serve", "--bind", bind, *self.options),
                 env=self.environment,
                 stdout=log,
                 stderr=log,
-                start_new_session=True,
             )
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
@@ -72,7 +67,7 @@ class Service:
                 with urlopen(f"{self.url}/readyz", timeout=5):
                     return
             except (URLError, ConnectionError, TimeoutError):
-                time.sleep(0.05)
+                time.sleep(0.02)
         raise AssertionError(f"the server does not answer:\n{self.log}")
 
     def kill(self) -> None:

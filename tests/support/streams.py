@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,10 +17,11 @@ from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen
 
+from tests.support import fork_server
 from tests.support.ports import free_port
 from tests.support.remote import RemoteApi
 from tests.support.runs import run_path
-from tests.support.service import ROOT, Service
+from tests.support.service import Service
 
 PING = ": ping"
 DONE = "data: [DONE]"
@@ -92,12 +92,10 @@ def served_asynchronously(service: Service) -> Iterator[str]:
     """Serve the ASGI application beside a service, on the same database, and yield its address."""
     port = str(free_port())
     address = f"127.0.0.1:{port}"
-    command = [sys.executable, "-m", "granian", "--interface", "asgi", "--log-level", "error"]
+    command = ["-m", "granian", "--interface", "asgi", "--log-level", "error"]
     command += ["--host", "127.0.0.1", "--port", port, "editor_project.asgi:application"]
     with (service.folder / "asgi.log").open("wb") as log:
-        process = subprocess.Popen(
-            command, cwd=ROOT, env=service.environment, stdout=log, stderr=log, start_new_session=True
-        )
+        process = fork_server.start(*command, env=service.environment, stdout=log, stderr=log)
     try:
         _wait_for(address, process)
         yield address
@@ -110,7 +108,7 @@ def served_asynchronously(service: Service) -> Iterator[str]:
             process.wait()
 
 
-def _wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
+def _wait_for(address: str, process: fork_server.Program) -> None:
     deadline = time.monotonic() + SECONDS_FOR_AN_ANSWER
     while time.monotonic() < deadline:
         assert process.poll() is None

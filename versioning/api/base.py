@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from django.utils.http import parse_etags
 from drf_spectacular.utils import OpenApiParameter
 from editor_client.shared import canonical, ids
 from pydantic import BaseModel
-from rest_framework.permissions import SAFE_METHODS
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.permissions import SAFE_METHODS, IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.schemas.inspectors import ViewInspector
 from rest_framework.viewsets import ViewSet
 
-from versioning.api import parameters
+from versioning.api import errors, parameters
+from versioning.api.authentication import ApiKeyAuthentication, PersonAuthentication
 from versioning.api.keeping import made_of
+from versioning.api.middleware.cache_control import set_private
+from versioning.api.negotiation import CompactJSONRenderer, HeaderNegotiation
+from versioning.api.openapi.operations import EditorSchema
+from versioning.api.parsers import ExactJSONParser
+from versioning.api.throttling import CallerThrottle
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import NotFound
 from versioning.domain.fields import Shape
@@ -37,6 +45,17 @@ class EditorViewSet(ViewSet):
 
     http_method_names = ["get", "post", "put", "patch", "delete", "head"]
 
+    # All of it is said here and nothing is left to the project's REST_FRAMEWORK: that is about its own API.
+    authentication_classes = [ApiKeyAuthentication, PersonAuthentication]
+    permission_classes = [IsAuthenticated]
+    throttle_classes = [CallerThrottle]
+    parser_classes = [ExactJSONParser]
+    renderer_classes = [CompactJSONRenderer]
+    content_negotiation_class: type[BaseContentNegotiation] = HeaderNegotiation
+    metadata_class = None
+    versioning_class = None
+    schema: ViewInspector | None = EditorSchema()
+
     subject: ClassVar[str]
     """What the operations are about, in the singular."""
     query: ClassVar[Mapping[str, Parameters]] = {}
@@ -54,6 +73,16 @@ class EditorViewSet(ViewSet):
         super().initial(request, *args, **kwargs)
         raw = request.META.get("QUERY_STRING", "")
         parameters.check(request.query_params, self.declared(self.action), raw=raw)
+
+    def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response | None]:
+        """Return what makes an answer of an exception, whatever the project has for its own API."""
+        return errors.handle
+
+    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
+        """Return the answer with its content negotiated; only its caller may keep it."""
+        answer = super().finalize_response(request, response, *args, **kwargs)
+        set_private(answer)
+        return answer
 
     def http_method_not_allowed(self, request: Any, *args: Any, **kwargs: Any) -> Response:
         """Refuse the method; where the address can be nothing at all there is nothing that it could do."""

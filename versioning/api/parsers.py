@@ -5,8 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from django.conf import settings
 from editor_client.shared import canonical
+from rest_framework.exceptions import APIException
 from rest_framework.parsers import BaseParser
+
+
+class BodyTooLarge(APIException):
+    """The body is larger than `EDITOR_MAX_BODY`.
+
+    `BodyLimitMiddleware` answers before a view is asked, where it is installed.
+    """
+
+    status_code = 413
+    default_code = "payload_too_large"
+
+    def __init__(self) -> None:
+        super().__init__(f"The body must not be larger than {settings.EDITOR_MAX_BODY} bytes.")
 
 
 class ExactJSONParser(BaseParser):
@@ -17,5 +32,12 @@ class ExactJSONParser(BaseParser):
     def parse(
         self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> Any:
-        """Return the value of the body; raises `Invalid` naming `body`."""
-        return canonical.parse(stream.read())
+        """Return the value of the body.
+
+        Raises `Invalid` naming `body`, and `BodyTooLarge` for more than `EDITOR_MAX_BODY` bytes, of which no
+        more are read.
+        """
+        body = stream.read(settings.EDITOR_MAX_BODY + 1)
+        if len(body) > settings.EDITOR_MAX_BODY:
+            raise BodyTooLarge
+        return canonical.parse(body)

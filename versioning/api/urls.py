@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path, re_path
+from django.views.decorators.csrf import csrf_exempt
 
-from versioning.api import health
+from versioning.api import errors, health
 from versioning.api.agents import PreviewViewSet, ServedAgentViewSet
 from versioning.api.openapi import document
 from versioning.api.resources import ResourceViewSet
@@ -54,6 +56,16 @@ def routes(
     return [re_path(rf"^stored/{segment}{route}\Z", views.as_view(verbs)) for route, verbs in table]
 
 
+@csrf_exempt
+def missing(request: HttpRequest) -> HttpResponse:
+    """Answer for an address below the API's that does not exist."""
+    return errors.not_found(request)
+
+
+missing.allowed_methods = ()  # type: ignore[attr-defined]
+
+app_name = "versioning"
+
 urlpatterns = [
     re_path(r"^stored/agents/preview-instructions\Z", PreviewViewSet.as_view({"post": "preview"})),
     *routes("agents", AgentViewSet, AGENTS_ONLY),
@@ -66,4 +78,6 @@ urlpatterns = [
     path("docs", document.docs, name="docs"),
     path("healthz", health.alive),
     path("readyz", health.ready),
+    # Without this, a project's own page would answer for what is missing here.
+    re_path("", missing),
 ]

@@ -11,11 +11,13 @@ from collections.abc import Callable, Hashable
 from threading import Lock
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from django.urls import get_script_prefix, reverse
+from django.urls import get_script_prefix, include, path, reverse
 from django.utils.cache import get_conditional_response
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiYamlRenderer
+from drf_spectacular.settings import SPECTACULAR_DEFAULTS, patched_settings
 from drf_spectacular.views import SpectacularSwaggerView
 
 from versioning.api import errors
@@ -49,12 +51,34 @@ class MadeOnce:
 _described, _texts = MadeOnce(), MadeOnce()
 
 
+def _generator_settings() -> dict[str, Any]:
+    """Return the settings of the generator: its defaults and ours, so that none of a project's counts."""
+    own = {
+        "TITLE": "The editor",
+        "DESCRIPTION": "Versioned agents and prompt blocks: draft, publish, select, restore.",
+        "VERSION": "0.1.0",
+        "OAS_VERSION": "3.1.0",
+        "COMPONENT_SPLIT_PATCH": False,
+        "POSTPROCESSING_HOOKS": [],
+        "SCHEMA_PATH_PREFIX": f"/{settings.EDITOR_API_PREFIX}/",
+        "SWAGGER_UI_DIST": "SIDECAR",
+        "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    }
+    fixed = {name for name in SPECTACULAR_DEFAULTS if name.startswith("SERVE_")} | {"DEFAULT_GENERATOR_CLASS"}
+    return {name: value for name, value in SPECTACULAR_DEFAULTS.items() if name not in fixed} | own
+
+
+def _generated() -> dict[str, Any]:
+    # The project's own addresses are none of this document's affair.
+    patterns = [path(f"{settings.EDITOR_API_PREFIX}/", include("versioning.api.urls"))]
+    with patched_settings(_generator_settings()):
+        made: dict[str, Any] = SchemaGenerator(patterns=patterns).get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    return made
+
+
 def document() -> dict[str, Any]:
     """Return the OpenAPI document of this service."""
-    made: dict[str, Any] = _described.get(
-        "document",
-        lambda: SchemaGenerator().get_schema(request=None, public=True),  # type: ignore[no-untyped-call]
-    )
+    made: dict[str, Any] = _described.get("document", _generated)
     return made
 
 
@@ -93,12 +117,17 @@ def _tagged(content: bytes) -> tuple[bytes, str]:
 
 def _page() -> bytes:
     view = SpectacularSwaggerView.as_view(
-        url=reverse("schema"), authentication_classes=(), throttle_classes=()
+        url=reverse("versioning:schema"),
+        authentication_classes=(),
+        permission_classes=(),
+        throttle_classes=(),
+        title="The editor",
     )
     # A request of no caller, so that nothing of one can stay in what everybody gets.
     request = HttpRequest()
     request.method = "GET"
-    return bytes(view(request).render().content)
+    with patched_settings(_generator_settings()):
+        return bytes(view(request).render().content)
 
 
 def _as_json(described: dict[str, Any]) -> bytes:

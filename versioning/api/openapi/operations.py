@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import Any, ClassVar, Protocol, cast
 
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from editor_client.shared import ids
+from pydantic import BaseModel
 
 from versioning.api.answers import ErrorAnswer
-from versioning.api.base import EditorViewSet
 from versioning.api.openapi import components, security  # noqa: F401  registers their extensions
+from versioning.domain.fields import Shape
 
 _FAULTS = {
     400: "The request is invalid; `issues` names every fault.",
@@ -62,6 +64,22 @@ _RUNS = {"generate", "stream"}
 _CONFLICTS = {"create": (409,), "clone": (409, 404), "destroy": (409,)}
 
 
+class DeclaringView(Protocol):
+    """What a view says about its actions; see `versioning.api.base.EditorViewSet`."""
+
+    action: str
+    subject: ClassVar[str]
+    bodies: ClassVar[Mapping[str, type[Shape]]]
+    answers: ClassVar[Mapping[str, type[BaseModel]]]
+    created: ClassVar[frozenset[str]]
+    guarded: ClassVar[frozenset[str]]
+
+    @classmethod
+    def declared(cls, action: str) -> tuple[OpenApiParameter, ...]:
+        """Return the query parameters of an action."""
+        ...
+
+
 class EditorSchema(AutoSchema):
     """Reads what `EditorViewSet` declares."""
 
@@ -71,9 +89,9 @@ class EditorSchema(AutoSchema):
         return self.declared.action
 
     @property
-    def declared(self) -> EditorViewSet:
+    def declared(self) -> DeclaringView:
         """The view, whose declarations are read."""
-        return cast("EditorViewSet", self.view)
+        return cast("DeclaringView", self.view)
 
     def get_operation_id(self) -> str:
         """Return the name of the operation, such as `restore_stored_agent`."""

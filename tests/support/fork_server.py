@@ -1,0 +1,221 @@
+"""A fork server: starts programs of the project without importing Django and the model library each time.
+
+That import takes a second of processor, more than most programs of a test need after it. One process imports
+the libraries, but no settings and nothing that reads them; a program is a fork of it with an environment, a
+folder and files of its own. Where a test is about how Python starts a program, `subprocess` does it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import json
+import os
+import resource
+import runpy
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Any
+
+from django.conf import settings
+
+ROOT = Path(__file__).resolve().parents[2]
+LIBRARIES = (
+    "django.contrib.admin",
+    "django.core.management.commands.migrate",
+    "django.db.backends.postgresql.base",
+    "django.db.backends.sqlite3.base",
+    "django.template.backends.django",
+    "granian",
+    "jsonschema",
+    "openai",
+    "psycopg_pool",
+    "pydantic_ai.models.openai",
+    "requests",
+    "rest_framework",
+    "structlog",
+    "unfold",
+    "versioning.domain.config",
+    "versioning.runtime",
+    "versioning.sources.histories",
+    "whitenoise.middleware",
+    "yaml",
+)
+_MAX_REQUEST = 1_000_000
+
+
+@dataclass
+class Program:
+    """A program that runs, as `subprocess.Popen` would have it."""
+
+    args: Sequence[str]
+    pid: int
+    news: socket.socket = field(repr=False)
+    returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """Return the status when the program has ended."""
+        return self._look(0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the end of the program, and return its status."""
+        status = self._look(timeout)
+        if status is None:
+            raise subprocess.TimeoutExpired(self.args, timeout or 0)
+        return status
+
+    def terminate(self) -> None:
+        """Ask the program to end."""
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGTERM)
+
+    def _look(self, timeout: float | None) -> int | None:
+        if self.returncode is None and select.select([self.news], [], [], timeout)[0]:
+            self.returncode = int(self.news.recv(64) or b"-9")
+            self.news.close()
+        return self.returncode
+
+
+def start(
+    *args: str,
+    env: Mapping[str, str],
+    cwd: Path = ROOT,
+    stdin: IO[Any] | None = None,
+    stdout: IO[Any] | None = None,
+    stderr: IO[Any] | None = None,
+) -> Program:
+    """Start `python ARGS…`, a file or `-m` and a module, in a session of its own."""
+    mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with its, Path(os.devnull).open("r+b") as nothing:
+        files = [given or nothing for given in (stdin, stdout, stderr)]
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        request = json.dumps({"args": args, "env": dict(env), "cwd": str(cwd), "limits": limits}).encode()
+        assert len(request) < _MAX_REQUEST
+        socket.send_fds(_server().requests, [request], [*(file.fileno() for file in files), its.fileno()])
+    return Program(args, int(mine.recv(64)), mine)
+
+
+def run(*args: str, env: Mapping[str, str], timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    """Run `python ARGS…` to its end, as `subprocess.run` does with its output captured."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+        status = start(*args, env=env, stdout=out, stderr=errors).wait(timeout)
+        printed = []
+        for file in (out, errors):
+            file.seek(0)
+            printed.append(file.read().decode())
+    return subprocess.CompletedProcess(args, status, *printed)
+
+
+@dataclass(frozen=True)
+class _Server:
+    """The process that imports the libraries, and where it takes requests; it ends with this one."""
+
+    process: subprocess.Popen[bytes]
+    requests: socket.socket
+
+    def end(self) -> None:
+        """Ask for nothing more, and wait until that is understood."""
+        self.requests.close()
+        self.process.wait()
+
+
+@cache
+def _server() -> _Server:
+    mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    mine.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MAX_REQUEST)
+    with its:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.fork_server", str(its.fileno())],
+            cwd=ROOT,
+            pass_fds=[its.fileno()],
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    server = _Server(process, mine)
+    atexit.register(server.end)
+    return server
+
+
+# In the process of the server
+
+
+def _serve(requests: socket.socket) -> None:
+    """Fork for every request until nobody can ask any more; a fork returns when it has run its program."""
+    for name in LIBRARIES:
+        import_module(name)
+    assert not settings.configured, "some library has read the settings of nobody"
+    assert threading.active_count() == 1, "a fork would lack the other threads"
+    gc.collect()
+    gc.freeze()
+    while True:
+        request, files, _, _ = socket.recv_fds(requests, _MAX_REQUEST, 4)
+        if not request:
+            return
+        # Whoever waits for the program is no parent of it, so somebody between has to.
+        if not os.fork():
+            requests.close()
+            _supervise(json.loads(request), files)
+            return
+        for file in files:
+            os.close(file)
+        _reap()
+
+
+def _reap() -> None:
+    """Forget the supervisors that have ended."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return
+
+
+def _supervise(request: dict[str, Any], files: list[int]) -> None:
+    """Start the program, tell its process id and then its status."""
+    news = socket.socket(fileno=files[3])
+    program = os.fork()
+    if not program:
+        news.close()
+        _become(request, files[:3])
+        return
+    for file in files[:3]:
+        os.close(file)
+    news.send(str(program).encode())
+    status = os.waitstatus_to_exitcode(os.waitpid(program, 0)[1])
+    try:
+        news.send(str(status).encode())
+    finally:
+        os._exit(0)
+
+
+def _become(request: dict[str, Any], files: list[int]) -> None:
+    """Be the program, until it returns or exits."""
+    os.setsid()
+    for number, file in enumerate(files):
+        os.dup2(file, number)
+        os.close(file)
+    os.chdir(request["cwd"])
+    resource.setrlimit(resource.RLIMIT_NOFILE, tuple(request["limits"]))
+    os.environ.clear()
+    os.environ.update(request["env"])
+    first, *rest = request["args"]
+    if first == "-m":
+        sys.argv = rest
+        runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv = [first, *rest]
+        runpy.run_path(first, run_name="__main__")
+
+
+if __name__ == "__main__":
+    _serve(socket.socket(fileno=int(sys.argv[1])))

@@ -1,0 +1,29 @@
+"""What a caller finds when looking around: lists, search, recent activity, suggestions.
+
+A catalog holds one kind of resource for one caller: the agents that code defines, their overrides in rows
+and in files, and everything else that rows store. The number of queries never depends on how many
+resources are shown.
+"""
+
+from __future__ import annotations
+
+from versioning.editor.catalog.activity import Activity, drafts, own_edits, publications
+from versioning.editor.catalog.catalog import Catalog
+from versioning.editor.catalog.entries import Entry, Origin, ResourceState
+from versioning.editor.catalog.filters import Filter
+from versioning.editor.catalog.suggestions import Suggestion, suggestions, suggestions_by_id
+
+__all__ = [
+    "Activity",
+    "Catalog",
+    "Entry",
+    "Filter",
+    "Origin",
+    "ResourceState",
+    "Suggestion",
+    "drafts",
+    "own_edits",
+    "publications",
+    "suggestions",
+    "suggestions_by_id",
+]

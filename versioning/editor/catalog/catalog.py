@@ -1,0 +1,144 @@
+"""The catalog of one kind for one caller: every readable resource once, wherever it is defined."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from versioning.domain.access import APPLICATION
+from versioning.domain.errors import NotFound
+from versioning.domain.overrides import CodeAgent, laid_over
+from versioning.editor.catalog.entries import Entry, entry_of, entry_of_code, reads_drafts
+from versioning.editor.catalog.filters import Filter
+from versioning.editor.collection import Collection
+from versioning.editor.reading import Who, caller_of
+from versioning.models import Agent, VersionedResource
+from versioning.models.versioned import VersionedQuerySet
+
+_TEXTS = ("config_json", "search_text", "digest")
+
+
+class Catalog:
+    """The agents, or the prompt blocks, that a caller may read."""
+
+    def __init__(self, collection: Collection[Any], *, by: Who = APPLICATION) -> None:
+        self.collection = collection
+        self.caller = caller_of(by)
+        self.home = collection.code.workspace_id
+        """The workspace of the agents that code defines."""
+
+    @property
+    def in_code(self) -> Mapping[str, CodeAgent]:
+        """The agents that code defines and the caller may read, by id; prompt blocks never are."""
+        if self.collection.model is not Agent:
+            return {}
+        return self.collection.code.readable_by(self.caller)
+
+    @property
+    def rows(self) -> VersionedQuerySet[Any]:
+        """The readable rows, overrides included, with the authors of their versions and without their texts.
+
+        A list shows names, so the texts stay in the database.
+        """
+        rows = self.collection.list(by=self.caller)
+        return rows.select_related("active_version__author", "latest_version__author").defer(
+            *(f"{pointer}_version__{text}" for pointer in ("active", "latest") for text in _TEXTS)
+        )
+
+    def search(self, wanted: Filter, *, order: str) -> Found:
+        """Return what the filter lets through; `order` is the column that rows are sorted by.
+
+        Agents that code defines come first: they are few, and have no row to sort by.
+        """
+        return Found(self, wanted, order)
+
+    def entry(self, resource_id: str, resource: VersionedResource | None) -> Entry:
+        """Return the entry of a resource at hand, or of an agent that only code defines.
+
+        Raises `NotFound` for an agent that is neither.
+        """
+        code = self.in_code.get(resource_id)
+        if resource is not None:
+            return entry_of(resource, code, self.caller)
+        if code is None:
+            raise NotFound
+        return entry_of_code(code, self.home)
+
+    def entries(self, resources: Iterable[VersionedResource]) -> list[Entry]:
+        """Return the entries of some resources, with the labels that the caller may read; one query."""
+        code = self.in_code
+        by_id = {resource.pk: resource for resource in resources}
+        labels: dict[str, list[str]] = defaultdict(list)
+        for label in self.collection.label_model.objects.filter(resource_id__in=by_id):
+            resource = by_id[label.resource_id]
+            is_live = label.released or str(label.version_id) == resource.active_id
+            if is_live or reads_drafts(self.caller, resource):
+                labels[resource.pk].append(label.name)
+        return [
+            entry_of(
+                resource,
+                code.get(resource.pk) if resource.workspace_id == self.home else None,
+                self.caller,
+                labels[resource.pk],
+            )
+            for resource in by_id.values()
+        ]
+
+    def stored(self) -> VersionedQuerySet[Any]:
+        """Return the rows that are no override of an agent in code."""
+        if self.collection.model is not Agent:
+            return self.rows
+        code = self.collection.code
+        return self.rows.filter(~Q(pk__in=code.agents, workspace_id=code.workspace_id))
+
+    def defined_in_code(self, wanted: Filter) -> list[Entry]:
+        """Return the agents that code defines and the filter lets through, each with its override, by id."""
+        agents = self.in_code
+        if not agents:
+            return []
+        rows = self.collection.list(by=self.caller).filter(pk__in=agents, workspace_id=self.home)
+        rows = rows.select_related("active_version__author", "latest_version__author")
+        overrides = [*rows, *self.collection.beside(by=self.caller)]
+        entries = {entry.id: entry for entry in self.entries(overrides)}
+        for agent_id, agent in agents.items():
+            entries.setdefault(agent_id, entry_of_code(agent, self.home))
+        return [
+            entry
+            for agent_id, entry in sorted(entries.items())
+            if wanted.matches(
+                entry, laid_over(agents[agent_id], entry.version.config if entry.version else {})
+            )
+        ]
+
+
+class Found(Sequence[Entry]):
+    """The entries that a filter lets through; sliced like a list."""
+
+    def __init__(self, catalog: Catalog, wanted: Filter, order: str) -> None:
+        self._catalog = catalog
+        self._in_code = catalog.defined_in_code(wanted)
+        self._stored = wanted.narrow(catalog.stored(), catalog.caller).order_by(order, "id")
+
+    def __len__(self) -> int:
+        return len(self._in_code) + self._stored.count()
+
+    def __getitem__(self, part: Any) -> Any:
+        """Return the entries of a slice."""
+        start, stop = part.start or 0, part.stop
+        skipped = len(self._in_code)
+        rows = sliced(self._stored, max(start - skipped, 0), max(stop - skipped, 0))
+        return [*self._in_code[part], *self._catalog.entries(rows)]
+
+
+def sliced(rows: QuerySet[Any], start: int, stop: int) -> list[Any]:
+    """Return a slice of the rows, in their order.
+
+    Two queries are quicker than one: the database sorts ids alone, however many there are, and then reads
+    the few rows that are shown.
+    """
+    ids = list(rows.values_list("pk", flat=True)[start:stop])
+    by_id = {row.pk: row for row in rows.filter(pk__in=ids).order_by()}
+    return [by_id[pk] for pk in ids if pk in by_id]

@@ -1,0 +1,107 @@
+"""A resource at a glance: what is live, where that comes from, and what the caller may see of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from versioning.domain.access import Caller, Right
+from versioning.domain.overrides import CodeAgent
+from versioning.domain.snapshots import Snapshot
+from versioning.models import VersionedResource
+
+
+class ResourceState(StrEnum):
+    """Where the two pointers of a resource stand, as far as the caller may know."""
+
+    PUBLISHED = "published"
+    """What was saved last is live."""
+    DRAFT = "draft"
+    """Nothing is live yet."""
+    CHANGED = "changed"
+    """Something is live, and there are newer versions that are not."""
+
+
+class Origin(StrEnum):
+    """Where what is live comes from."""
+
+    STORED = "stored"
+    CODE = "code"
+    OVERRIDE = "code + override"
+    GIT = "Git"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """What a catalog says about a resource."""
+
+    id: str
+    name: str
+    state: ResourceState
+    origin: Origin
+    workspace_id: str
+    visibility: str | None
+    """`private` or `public`; None for a kind without visibility."""
+    version: Snapshot | None = None
+    """The newest version that the caller may read; None for an agent that only code defines."""
+    labels: Sequence[str] = ()
+    """The names of the labels that the caller may read."""
+
+
+def entry_of(
+    resource: VersionedResource, code: CodeAgent | None, caller: Caller, labels: Sequence[str] = ()
+) -> Entry:
+    """Return the entry of a resource; `code` is the agent that it overrides, if it does."""
+    drafts = reads_drafts(caller, resource)
+    version = resource.latest if drafts else resource.active
+    return Entry(
+        id=resource.pk,
+        name=code.name if code else _name_of(version) or resource.pk,
+        state=_state_of(resource, code, drafts=drafts),
+        origin=_origin_of(resource, code),
+        workspace_id=resource.workspace_id,
+        visibility=code.visibility if code else getattr(resource, "visibility", None),
+        version=version,
+        labels=labels,
+    )
+
+
+def entry_of_code(agent: CodeAgent, workspace_id: str) -> Entry:
+    """Return the entry of an agent without an override."""
+    return Entry(
+        id=agent.id,
+        name=agent.name,
+        state=ResourceState.PUBLISHED,
+        origin=Origin.CODE,
+        workspace_id=workspace_id,
+        visibility=agent.visibility,
+    )
+
+
+def reads_drafts(caller: Caller, resource: VersionedResource) -> bool:
+    """Say whether the caller may read the drafts of the resource."""
+    return caller.may(Right.READ_DRAFTS, resource.workspace_id)
+
+
+def _state_of(resource: VersionedResource, code: CodeAgent | None, *, drafts: bool) -> ResourceState:
+    if resource.active_id is None and code is None:
+        return ResourceState.DRAFT
+    # Without an active override the code itself is live, and every version is newer than it.
+    return ResourceState.CHANGED if drafts and resource.has_draft else ResourceState.PUBLISHED
+
+
+def _origin_of(resource: VersionedResource, code: CodeAgent | None) -> Origin:
+    if code is None:
+        return Origin.STORED
+    if resource.active_id is None:
+        return Origin.CODE
+    return Origin.OVERRIDE if resource.standing is None else Origin.GIT
+
+
+def _name_of(version: Snapshot | None) -> str:
+    if version is None:
+        return ""
+    # A row has its name in a column of its own, so that a list need not read whole configurations.
+    name: str | None = getattr(version, "name", None)
+    return version.config.get("name", "") if name is None else name

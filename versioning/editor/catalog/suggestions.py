@@ -1,0 +1,67 @@
+"""What can be referred to by its id: suggestions while somebody types, and what ids stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Q, Value
+from django.db.models.functions import Lower
+from editor_client.shared import ids
+
+from versioning.domain.access import Right
+from versioning.editor.catalog.catalog import Catalog
+from versioning.editor.catalog.entries import ResourceState, entry_of
+from versioning.models.search import MAX_LENGTH, contains
+from versioning.models.versioned import within
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suggestion:
+    """A resource that can be referred to."""
+
+    id: str
+    name: str
+    state: ResourceState
+
+
+def suggestions(catalog: Catalog, text: str, limit: int) -> list[Suggestion]:
+    """Return the first few resources that have the text in the id, or in a name that the caller may read.
+
+    None for a text longer than what can be searched for.
+    """
+    if len(text) > MAX_LENGTH:
+        return []
+    drafts = within("workspace_id", catalog.caller.scope(Right.READ_DRAFTS))
+    in_id, in_active, in_latest = (
+        contains(Lower(column), Lower(Value(text)))
+        for column in ("pk", "active_version__name", "latest_version__name")
+    )
+    stored = _stored(catalog, in_id | in_active | (drafts & in_latest), limit)
+    sought = text.casefold()
+    in_code = [one for one in _in_code(catalog) if sought in f"{one.id}\n{one.name}".casefold()]
+    return [*in_code, *stored][:limit]
+
+
+def suggestions_by_id(catalog: Catalog, wanted: Iterable[str]) -> dict[str, Suggestion]:
+    """Return the resources with these ids that the caller may read."""
+    possible = {one for one in wanted if not ids.fault(one)}
+    if not possible:
+        return {}
+    in_code = [one for one in _in_code(catalog) if one.id in possible]
+    stored = _stored(catalog, Q(pk__in=possible), len(possible))
+    return {one.id: one for one in [*in_code, *stored]}
+
+
+def _stored(catalog: Catalog, condition: Q, limit: int) -> list[Suggestion]:
+    rows: Any = catalog.stored().filter(condition).order_by("pk")
+    entries = [entry_of(row, None, catalog.caller) for row in rows[:limit]]
+    return [Suggestion(id=one.id, name=one.name, state=one.state) for one in entries]
+
+
+def _in_code(catalog: Catalog) -> list[Suggestion]:
+    return [
+        Suggestion(id=agent.id, name=agent.name, state=ResourceState.PUBLISHED)
+        for agent in catalog.in_code.values()
+    ]

@@ -1,0 +1,29 @@
+"""In which workspaces somebody may do what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import Count, QuerySet
+
+from versioning.domain.access import APPLICATION, Right
+from versioning.editor.reading import Who, caller_of
+from versioning.models import Membership, Workspace
+from versioning.models.versioned import within
+
+
+def workspaces_with(right: Right, *, by: Who = APPLICATION) -> QuerySet[Workspace]:
+    """Return the workspaces in which the caller has the right."""
+    return Workspace.objects.filter(within("pk", caller_of(by).scope(right)))
+
+
+def with_member_counts(workspaces: QuerySet[Workspace]) -> QuerySet[Any]:
+    """Add to each workspace how many members it has, as `member_count`."""
+    return workspaces.annotate(member_count=Count("memberships"))
+
+
+def memberships_beyond(right: Right, *, by: Who = APPLICATION) -> list[Membership]:
+    """Return the caller's memberships in workspaces where the role does not give the right."""
+    by = caller_of(by)
+    own = Membership.objects.filter(user__username=by.username).select_related("workspace")
+    return [membership for membership in own if not by.may(right, membership.workspace_id)]
