@@ -23,12 +23,12 @@ from versioning.domain.snapshots import Snapshot, Standing
 from versioning.editor.agents import Agents
 from versioning.editor.override_records import OverrideRecords
 from versioning.editor.reading import Who, caller_of
-from versioning.models import Agent, Version, Workspace
+from versioning.models import Agent, KnownOverride, Version, Workspace
 from versioning.models.basis import Basis
 from versioning.models.versioned import VersionedQuerySet
 from versioning.serving.resolution import Resolved
 from versioning.sources.files import OverrideChanged
-from versioning.sources.overrides import OverrideSource
+from versioning.sources.overrides import OverrideSource, digest_of
 
 KEPT: Final = "Kept from the override file"
 _ATTEMPTS: Final = 3
@@ -163,6 +163,7 @@ class FileAgents(Agents):
         active = None if deleted else resource.active
         if (active and active.version_id) != before:
             config = None if active is None else active.config
+            KnownOverride.objects.note(agent_id, digest_of(agent, config), active)
             undo.enter_context(self.source.replacing(agent, config, expected=content))
         if not deleted:
             self.records.record(agent, resource)

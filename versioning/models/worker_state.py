@@ -32,6 +32,11 @@ class HeartbeatQuerySet(models.QuerySet["WorkerHeartbeat"]):
         if not self.filter(pk=worker).update(seen_at=Now()):
             self.create(worker=worker, seen_at=timezone.now())
 
+    def forget(self, age: datetime.timedelta) -> None:
+        """Delete the signs of workers that were last seen so long ago, but never the newest one."""
+        newest = self.order_by("-seen_at").values_list("pk", flat=True).first()
+        self.filter(seen_at__lt=timezone.now() - age).exclude(pk=newest).delete()
+
     def silent_since(self) -> datetime.datetime | None:
         """Return since when no worker runs; None while one does, and the year 1 when none ever has."""
         newest = self.aggregate(newest=models.Max("seen_at"))["newest"]
