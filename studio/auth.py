@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.http import HttpRequest
 
-from versioning.domain.access import Caller
+from versioning.domain.access import Caller, Via
 from versioning.models import caller_for
 
 NOBODY = Caller()
@@ -18,7 +18,7 @@ def caller_of(request: HttpRequest) -> Caller:
     caller: Caller | None = getattr(request, "studio_caller", None)
     if caller is None:
         user = request.user
-        caller = caller_for(user) if user.is_authenticated and user.is_active else NOBODY
+        caller = caller_for(user, Via.STUDIO) if user.is_authenticated and user.is_active else NOBODY
         request.studio_caller = caller  # type: ignore[attr-defined]
     return caller
 

@@ -14,7 +14,7 @@ from tests.conftest import Cast
 from tests.support.api import Api, Kind
 from tests.support.people import command, key_of, person
 from tests.support.service import Service
-from versioning.models import Action, ApiKey, AuditEntry, Membership, Workspace
+from versioning.models import ApiKey, Event, Membership, Workspace
 
 KEY_ALONE = re.compile(r"ek_[A-Za-z0-9_-]{32,}\n")
 
@@ -214,17 +214,17 @@ def test_what_is_printed_about_a_revoked_key_does_not_repeat_it(cast: Cast) -> N
 def test_revoking_twice_is_no_error_and_one_entry_in_the_audit_log(cast: Cast) -> None:
     command("revoke_api_key", cast.vera.key)
     command("revoke_api_key", cast.vera.key)
-    assert AuditEntry.objects.filter(action=Action.KEY_REVOKED).count() == 1
+    assert Event.objects.filter(type="key.revoked").count() == 1
     assert cast.vera.get("/stored/agents").status == 401
 
 
 def test_the_command_leaves_entries_for_the_key_and_the_role(cast: Cast) -> None:
-    before = set(AuditEntry.objects.values_list("pk", flat=True))
+    before = set(Event.objects.values_list("pk", flat=True))
     create("vera", "--workspace", "acme", "--role", "editor")
-    entries = AuditEntry.objects.exclude(pk__in=before).order_by("pk")
-    assert [(entry.action, entry.workspace_id) for entry in entries] == [
-        ("role", "acme"),
-        ("key_issued", "acme"),
+    entries = Event.objects.exclude(pk__in=before).order_by("pk")
+    assert [(entry.type, entry.workspace_id) for entry in entries] == [
+        ("member.roleChanged", "acme"),
+        ("key.created", "acme"),
     ]
     assert key_of("vera").get("/stored/agents").status == 200
 

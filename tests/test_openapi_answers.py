@@ -65,7 +65,7 @@ NOT_TO_BE_SAID = {
     r"status|versionId|label": "give only one of status, versionId and label",
     r"versions\.(self|agents\..*)|status|versionId|label": "selected more than once",
     r"id|newId|(?:instructions|blocks)\.\d+\.id|agents\..*": "cannot be seen|normal form C|percent-encoded",
-    r"id": "the name has no letter or digit",
+    r"id": "the name has no letter or digit|reserved word",  # the id made of a name, such as Favorite
     r"instructions": "must not be blank",
     r"instructions\.\d+\.id": "the prompt block .* (does not exist|is not published)",
     r"messages(\.\d+)?\.(role|content)": "in the last message|must not be blank",

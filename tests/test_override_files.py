@@ -16,7 +16,7 @@ from tests.support.served import published_block, reference, served
 from versioning.api.filters import AgentFilter
 from versioning.conf import get_editor, get_framework
 from versioning.domain.access import Role
-from versioning.models import AgentVersion, AuditEntry, Workspace
+from versioning.models import AgentVersion, Event, Workspace
 
 URL = AGENTS.url("answers")
 ROLES = {"ada": Role.ADMIN, "pia": Role.PUBLISHER, "ed": Role.EDITOR, "vic": Role.VIEWER}
@@ -129,13 +129,14 @@ def test_deleting_the_override_removes_the_file(admin: Api, folder: Folder) -> N
     assert admin.get(URL).status == 404
 
 
-def test_every_move_leaves_an_audit_entry(admin: Api, folder: Folder) -> None:
+def test_every_move_is_in_the_log(admin: Api, folder: Folder) -> None:
     version_id = made(admin, instructions="one", autoPublish=True)["activeVersionId"]
     admin.post(f"{URL}/unpublish")
-    entries = AuditEntry.objects.filter(target="agent answers").order_by("at", "id")
-    assert [(entry.action, entry.from_version, entry.to_version) for entry in entries] == [
-        ("publish", "", version_id),
-        ("unpublish", version_id, ""),
+    entries = Event.objects.filter(resource_kind="agent", resource_id="answers")
+    assert [(entry.type, entry.previous_version_id, entry.version_id) for entry in entries] == [
+        ("agent.created", "", version_id),
+        ("agent.published", "", version_id),
+        ("agent.unpublished", version_id, ""),
     ]
 
 

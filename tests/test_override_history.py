@@ -13,7 +13,7 @@ from tests.support.people import key_of, person
 from tests.support.served import served
 from versioning.conf import get_editor
 from versioning.domain.access import Role
-from versioning.models import AgentVersion, AuditEntry
+from versioning.models import AgentVersion, Event
 
 URL = AGENTS.url("answers")
 
@@ -149,8 +149,8 @@ def test_restoring_a_commit_makes_a_draft(admin: Api, repo: Repository, history:
     assert restored.body["changeMessage"] == f"Restored from Git {history[0][4:11]}"
     assert repo.config() == {"instructions": "three"}
     assert served(admin, "answers")["instructions"] == "three"
-    entry = AuditEntry.objects.get(action="restore")
-    assert (entry.from_version, entry.to_version) == (history[0], restored.body["id"])
+    entry = Event.objects.get(type="agent.versionCreated")
+    assert (entry.detail["restoredFrom"], entry.version_id) == (history[0], restored.body["id"])
 
 
 def test_activating_a_commit_gives_the_file_its_configuration(
@@ -162,8 +162,8 @@ def test_activating_a_commit_gives_the_file_its_configuration(
     assert repo.text() == '{\n  "instructions": "one"\n}\n'
     assert record(admin)["activeVersionId"] == history[0]
     assert not AgentVersion.objects.exists()
-    entry = AuditEntry.objects.get(action="publish")
-    assert (entry.from_version, entry.to_version) == (history[2], history[0])
+    entry = Event.objects.get(type="agent.published")
+    assert (entry.previous_version_id, entry.version_id) == (history[2], history[0])
 
 
 def test_activating_a_commit_keeps_a_draft_and_what_was_not_committed(

@@ -15,7 +15,7 @@ from tests.support.runs import agent, draft, ran, run
 from tests.support.served import ask, published_block, reference, served, text
 from versioning.api.keeping import kept
 from versioning.conf import get_editor
-from versioning.models import AuditEntry
+from versioning.models import Event
 
 
 def put(kind: Kind, api: Api, name: str, version_id: str, **more: Any) -> Answer:
@@ -145,11 +145,14 @@ def test_releasing_and_its_end_are_in_the_audit_log_and_change_the_tag(
         tags.append(cast.vera.get(kind.url("writer")).tag)
     cast.paula.delete(kind.url("writer", "labels", "stable"))
     assert len(set(tags)) == 3  # saying it twice changes nothing
-    entries = AuditEntry.objects.filter(action="label").order_by("pk").values("to_version", "detail")
+    entries = Event.objects.filter(type__contains=".label").values_list(
+        "type", "version_id", "label", "detail__released", "audience"
+    )
+    word = "agent" if kind is AGENTS else "promptBlock"
     assert list(entries)[2:] == [
-        {"to_version": history.labelled, "detail": {"label": "first", "released": True}},
-        {"to_version": history.labelled, "detail": {"label": "first", "released": False}},
-        {"to_version": "", "detail": {"label": "stable", "released": False}},
+        (f"{word}.labelMoved", history.labelled, "first", True, "readers"),
+        (f"{word}.labelMoved", history.labelled, "first", False, "readers"),
+        (f"{word}.labelRemoved", "", "stable", False, "editors"),
     ]
 
 

@@ -10,7 +10,7 @@ from tests.support.people import command, person
 from versioning.conf import get_editor
 from versioning.domain.access import Role
 from versioning.domain.errors import Forbidden
-from versioning.models import AuditEntry, Invitation, Membership, caller_for
+from versioning.models import Event, Invitation, Membership, caller_for
 
 pytestmark = pytest.mark.usefixtures("cast")
 
@@ -20,8 +20,8 @@ def role_of(name: str) -> Role | None:
 
 
 def entries() -> list[tuple[str, str, dict[str, str | None]]]:
-    """Return the entries since the cast was made: by whom, about whom, and the change."""
-    return [(entry.actor, entry.target, entry.detail) for entry in AuditEntry.objects.order_by("pk")]
+    """Return the entries since the cast was made: how, about whom, and the change."""
+    return [(entry.via, entry.detail.pop("username"), entry.detail) for entry in Event.objects.all()]
 
 
 def test_a_role_is_given_changed_and_taken_with_an_entry_each() -> None:
@@ -34,9 +34,9 @@ def test_a_role_is_given_changed_and_taken_with_an_entry_each() -> None:
     assert "no member of the workspace acme, and was publisher" in command("set_role", "lena", "acme", "none")
     assert role_of("lena") is None
     assert entries() == [
-        ("", "lena", {"from": None, "to": "editor"}),
-        ("", "lena", {"from": "editor", "to": "publisher"}),
-        ("", "lena", {"from": "publisher", "to": None}),
+        ("command", "lena", {"from": None, "to": "editor"}),
+        ("command", "lena", {"from": "editor", "to": "publisher"}),
+        ("command", "lena", {"from": "publisher", "to": None}),
     ]
 
 

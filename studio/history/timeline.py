@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from django.db.models import Q, QuerySet
 
-from versioning.api.paging import placed
 from versioning.domain.selectors import State
 from versioning.domain.snapshots import Snapshot, title_of
 from versioning.models import VersionedResource, VersionLabel
+from versioning.models.merging import merged_slice
 
 PER_PAGE: Final = 25
 
@@ -63,7 +63,7 @@ class Timeline:
     def __getitem__(self, part: slice) -> list[Entry]:
         """Return the entries of a slice, each with the version before it."""
         start, stop = part.start or 0, part.stop
-        found = placed(self.stored, self.outside, self.order, start, stop + 1)
+        found = merged_slice(self.stored, self.outside, self.order, start, stop + 1)
         labels = labels_of(self.resource, found)
         following = [*found[1:], None]
         return [

@@ -99,7 +99,7 @@ def test_the_log_tells_an_admin_what_was_done(enter: Enter, library: object) -> 
     page = enter("alice", "versioning/workspace/acme/audit/")
     page.get_by_text("Filters").click()
     page.get_by_label("By whom").fill("alice")
-    page.get_by_label("What was done").select_option("label")
+    page.get_by_label("What was done").select_option("agent.labelMoved")
     page.get_by_role("button", name="Apply").click()
     line = page.get_by_role("listitem").filter(has_text="labelled").first
     expect(line).to_contain_text("alice labelled")

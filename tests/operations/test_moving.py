@@ -108,5 +108,5 @@ def test_a_move_that_breaks_off_leaves_nothing_behind(moved: Path, new_service: 
     (new_service.folder / moved.name).write_text(whole[: len(whole) // 2])
     with pytest.raises(AssertionError, match=r"editor\.jsonl"):
         new_service.run(LOAD)
-    left = "from versioning.models import *; print(Agent.objects.count() + AuditEntry.objects.count())"
+    left = "from versioning.models import *; print(Agent.objects.count() + Event.objects.count())"
     assert new_service.python(left) == "0"

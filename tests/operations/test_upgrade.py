@@ -159,7 +159,7 @@ call_command("migrate", skip_checks=True)
     before, *said, after = upgraded_service.installed.python(program).split("\n")
     assert "  No migrations to apply." in said
     assert json.loads(before) == json.loads(after)
-    entries = [row for row in json.loads(after) if row["model"] == f"{APP}.auditentry"]
+    entries = [row for row in json.loads(after) if row["model"] == f"{APP}.event"]
     assert len(entries) >= ROWS.count(f"INSERT INTO {APP}_auditentry") > 0
 
 

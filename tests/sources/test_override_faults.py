@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db.models.signals import post_save
+from django.db.models.signals import post_delete, post_save
 
 from tests.support.api import AGENTS, Answer, Api
 from tests.support.override_files import Folder, define
@@ -20,7 +20,7 @@ from tests.support.people import key_of, person
 from tests.support.served import served
 from tests.support.unchanged import everything_stored, is_refusal
 from versioning.domain.access import Role
-from versioning.models import AgentLabel, AuditEntry
+from versioning.models import Agent, AgentLabel
 from versioning.sources import files
 from versioning.sources.files import OverrideFiles
 
@@ -220,18 +220,20 @@ def test_what_is_too_large_for_any_override_file_is_refused(
 
 @pytest.fixture
 def failing_commit(transactional_db: None) -> Iterator[Callable[[], AbstractContextManager[None]]]:
-    """Let a transaction that writes an audit entry leave a broken reference, which only COMMIT finds."""
+    """Let a transaction that saves or deletes an agent leave a broken reference, which only COMMIT finds."""
 
     def break_a_reference(**_: Any) -> None:
         AgentLabel.objects.create(resource_id="nobody", name=uuid.uuid4().hex, version_id=uuid.uuid4())
 
     @contextmanager
     def failing() -> Iterator[None]:
-        post_save.connect(break_a_reference, sender=AuditEntry)
+        for signal in (post_save, post_delete):
+            signal.connect(break_a_reference, sender=Agent)
         try:
             yield
         finally:
-            post_save.disconnect(break_a_reference, sender=AuditEntry)
+            for signal in (post_save, post_delete):
+                signal.disconnect(break_a_reference, sender=Agent)
 
     return failing
 

@@ -21,7 +21,7 @@ django.setup()
 from django.db import connection
 from django.db.models.signals import post_save
 from versioning.conf import get_editor
-from versioning.models import AgentLabel, AuditEntry
+from versioning.models import Agent, AgentLabel
 
 def break_a_reference(**_):
     AgentLabel.objects.create(resource_id="nobody", name=uuid.uuid4().hex, version_id=uuid.uuid4())
@@ -32,7 +32,7 @@ def wait():
     sys.stdin.readline()
 
 if len(sys.argv) > 2:
-    post_save.connect(break_a_reference, sender=AuditEntry)
+    post_save.connect(break_a_reference, sender=Agent)
     roll_back, connection.rollback = connection.rollback, wait
 get_editor().agent.update("answers", instructions=sys.argv[1])
 """

@@ -10,7 +10,7 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.calls import SECRETS, History, make_history
 from tests.support.studio import Visitor, page_of, tag_on, words_of
-from versioning.models import AuditEntry
+from versioning.models import Event
 
 
 @pytest.fixture
@@ -126,12 +126,12 @@ DEEDS = [
 def test_nobody_does_what_the_role_does_not_allow(
     cast: Cast, kind: Kind, history: History, name: str, page: str
 ) -> None:
-    before, entries = states(cast, kind), AuditEntry.objects.count()
+    before, entries = states(cast, kind), Event.objects.count()
     tag = tag_on(Visitor("alice").get(page_of(kind, "history")))
     typed = {"tag": tag, "name": "mine", "version": history.draft}
     answer = Visitor(name).post(page_of(kind, page.format(**vars(history))), **typed)
     assert answer.status_code == 403
-    assert (states(cast, kind), AuditEntry.objects.count()) == (before, entries)
+    assert (states(cast, kind), Event.objects.count()) == (before, entries)
 
 
 def test_an_older_version_is_restored_as_a_draft(cast: Cast, kind: Kind, history: History) -> None:

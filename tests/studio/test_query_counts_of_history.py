@@ -11,8 +11,10 @@ from tests.support.api import Kind
 from tests.support.factories import ApiKeyFactory, UserFactory
 from tests.support.studio import Visitor, page_of, workspace_page
 from tests.test_query_counts import grow, insert_history, versions_to_read
+from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION
-from versioning.models import Action, AuditEntry, Workspace
+from versioning.editor.recording import target_of
+from versioning.models import Agent, Workspace, events
 
 FEW, MANY = 60, 10_000
 MOST = 20
@@ -58,9 +60,9 @@ def fill(start: int, stop: int) -> None:
     for number in range(start, stop):
         UserFactory(roles={"acme": "viewer"})
         ApiKeyFactory(owner=alice, workspace=acme)
-        AuditEntry.objects.record(
-            Action.PUBLISH, by=APPLICATION, workspace_id="acme", target=f"agent r{number % 2}", to_version="v"
-        )
+        with events.transaction():
+            agent = target_of(Agent.objects.get(pk=f"r{number % 2}"), get_editor().code)
+            events.record("agent.published", by=APPLICATION, workspace_id="acme", resource=agent)
 
 
 def test_the_pages_about_a_workspace(cast: Cast) -> None:

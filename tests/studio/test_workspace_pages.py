@@ -12,7 +12,7 @@ from tests.support.api import AGENTS, Api
 from tests.support.calls import make_history
 from tests.support.people import give_role
 from tests.support.studio import Visitor, page_of, shown_once, words_of, workspace_page
-from versioning.models import ApiKey, AuditEntry, Membership, Workspace
+from versioning.models import ApiKey, Event, Membership, Workspace
 
 LIST = "/studio/versioning/workspace/"
 PAGES = ["members", "keys", "audit", "change", "members/vera/remove"]
@@ -56,9 +56,9 @@ FORMS = {
 @pytest.mark.parametrize("page", FORMS)
 @pytest.mark.parametrize(("name", "status"), [("paula", 403), ("vera", 403), ("charlie", 404)])
 def test_nobody_else_sends_its_forms(page: str, name: str, status: int) -> None:
-    before = (members(), ApiKey.objects.count(), AuditEntry.objects.count())
+    before = (members(), ApiKey.objects.count(), Event.objects.count())
     assert Visitor(name).post(workspace_page(page), **FORMS[page]).status_code == status
-    assert (members(), ApiKey.objects.count(), AuditEntry.objects.count()) == before
+    assert (members(), ApiKey.objects.count(), Event.objects.count()) == before
     assert Workspace.objects.get(pk="acme").name == "Acme"
 
 
@@ -214,9 +214,10 @@ def test_the_log_tells_who_did_what_to_which_version(alice: Visitor, cast: Cast)
     give_role("charlie", "acme", "viewer")
     make_history(AGENTS, cast.alice)
     prefix = ApiKey.objects.get(owner__username="alice").prefix
-    assert lines(alice)[:3] == [
+    assert lines(alice)[:4] == [
         f"alice labelled agent writer: version 3, stable key {prefix}…",
         f"alice labelled agent writer: version 1, first key {prefix}…",
+        f"alice saved agent writer: version 4, instructions key {prefix}…",
         f"alice published agent writer: version 3 key {prefix}…",
     ]
     assert "The application added the member charlie: viewer" in lines(alice)
@@ -234,8 +235,8 @@ def test_what_is_not_there_any_more_is_told_without_a_link(alice: Visitor, cast:
 def test_the_log_is_narrowed(alice: Visitor, cast: Cast) -> None:
     make_history(AGENTS, cast.alice)
     today = timezone.now().date().isoformat()
-    assert len(lines(alice, action="publish")) == 1
-    assert len(lines(alice, actor="alice", target="WRITER")) == 3
+    assert len(lines(alice, type="agent.published")) == 1
+    assert len(lines(alice, actor="alice", target="WRITER")) == 7
     assert (
         lines(alice, actor="nobody")
         == []
@@ -243,7 +244,7 @@ def test_the_log_is_narrowed(alice: Visitor, cast: Cast) -> None:
         == lines(alice, until="2001-01-01")
     )
     assert len(lines(alice, since=today, until=today)) == len(lines(alice))
-    assert alice.get(workspace_page("audit"), action="eat", since="soon").status_code == 200
+    assert alice.get(workspace_page("audit"), type="eat", since="soon").status_code == 200
 
 
 def test_the_log_tells_how_a_workspace_was_made_and_renamed() -> None:
@@ -251,10 +252,10 @@ def test_the_log_tells_how_a_workspace_was_made_and_renamed() -> None:
     root.post(f"{LIST}add/", id="new", name="New")
     root.post(workspace_page("rename", "new"), name="Newer")
     address = workspace_page("audit", "new")
-    assert lines(root, address, action="workspace_renamed") == ["root renamed workspace new: New → Newer"]
-    assert lines(root, address, action="workspace_created") == ["root made workspace new: New"]
-    assert ("workspace_created", "Workspace created") in root.get(address).context["form"].fields[
-        "action"
+    assert lines(root, address, type="workspace.updated") == ["root renamed workspace new: New → Newer"]
+    assert lines(root, address, type="workspace.created") == ["root made workspace new: New"]
+    assert ("workspace.created", "Workspace: created") in root.get(address).context["form"].fields[
+        "type"
     ].choices
 
 

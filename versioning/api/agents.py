@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from editor_client.shared.instructions import BlockReport
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from versioning.api import answers, bodies, parameters, wire
+from versioning.api import parameters
 from versioning.api.base import EditorViewSet, tagged
+from versioning.api.schemas.agents import AgentsById, Preview, PreviewAnswer, ResolvedAgentAnswer
 from versioning.conf import get_editor
+from versioning.domain.resolved_agent import Notice
 
 
 class ServedAgentViewSet(EditorViewSet):
@@ -18,13 +24,13 @@ class ServedAgentViewSet(EditorViewSet):
         "list": (parameters.PARTIAL, parameters.CONTEXT),
         "retrieve": (*parameters.SELECTOR, parameters.CONTEXT),
     }
-    answers = {"list": answers.AgentsById, "retrieve": answers.ResolvedAgentAnswer}
+    responses = {"list": AgentsById, "retrieve": ResolvedAgentAnswer}
 
     def list(self, request: Request) -> Response:
         """Return the published resolution of every agent that the caller may read, by id."""
         context = parameters.context(request.query_params)
         agents = get_editor().agent.serve_all(context=context, by=self.caller)
-        found = {agent.id: wire.resolved_agent(agent) for agent in agents}
+        found = {agent.id: ResolvedAgentAnswer.dump(agent) for agent in agents}
         if request.query_params.get("partial") == "true":
             for agent in found.values():
                 del agent["instructions"], agent["blocks"]
@@ -37,21 +43,28 @@ class ServedAgentViewSet(EditorViewSet):
         agents = get_editor().agent
         self.made_of(agents.served_basis(id, selector, context))
         agent = agents.serve(id, selector, context=context, by=self.caller)
-        return tagged(request, wire.resolved_agent(agent))
+        return tagged(request, self.dump(agent))
+
+
+class Previewed(NamedTuple):
+    """Assembled instructions, what became of each block, and what is wrong with the context."""
+
+    result: str
+    blocks: Sequence[BlockReport]
+    warnings: Sequence[Notice] | None
 
 
 class PreviewViewSet(EditorViewSet):
     """Instructions that are not saved anywhere yet."""
 
     subject = "instruction"
-    bodies = {"preview": bodies.Preview}
-    answers = {"preview": answers.PreviewAnswer}
+    requests = {"preview": Preview}
+    responses = {"preview": PreviewAnswer}
 
     def preview(self, request: Request) -> Response:
         """Assemble blocks in a context; referenced blocks are the latest that the caller may read."""
-        body = bodies.read(request, bodies.Preview)
+        body = Preview.read(request)
         prompts, context = get_editor().prompt, body.get("context")
         text, reports = prompts.preview(body["blocks"], context, by=self.caller)
-        answer = {"result": text, "blocks": [wire.block_report(report) for report in reports]}
-        warnings = [wire.notice(found) for found in prompts.context_notices(reports, context)]
-        return Response({**answer, "warnings": warnings} if warnings else answer)
+        warnings = prompts.context_notices(reports, context) or None
+        return Response(self.dump(Previewed(result=text, blocks=reports, warnings=warnings)))

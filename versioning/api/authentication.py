@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication, get_authorization_header
 
-from versioning.domain.access import Caller
+from versioning.domain.access import Caller, Via
 from versioning.domain.errors import Unauthorized
 from versioning.models import ApiKey, caller_for
 
@@ -43,7 +43,7 @@ class PersonAuthentication(SessionAuthentication):
     def authenticate(self, request: Request) -> tuple[User, Caller] | None:
         """Return the person and the caller, or None when nobody is signed in."""
         found = super().authenticate(request)
-        return (found[0], caller_for(found[0])) if found else None
+        return (found[0], caller_for(found[0], Via.API)) if found else None
 
 
 def bearer_key(authorization: str) -> str | None:

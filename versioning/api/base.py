@@ -1,10 +1,10 @@
-"""What all views of the API have in common: declared parameters, entity tags, documented shapes."""
+"""What all views of the API have in common: declared parameters, entity tags, schemas."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from django.utils.http import parse_etags
 from drf_spectacular.utils import OpenApiParameter
@@ -24,23 +24,20 @@ from versioning.api.middleware.cache_control import set_private
 from versioning.api.negotiation import CompactJSONRenderer, HeaderNegotiation
 from versioning.api.openapi.operations import EditorSchema
 from versioning.api.parsers import ExactJSONParser
+from versioning.api.schemas.base import Json, RequestSchema, ResponseSchema
 from versioning.api.throttling import CallerThrottle
-from versioning.domain.access import Caller, Right
+from versioning.domain.access import Caller
 from versioning.domain.errors import NotFound
-from versioning.domain.fields import Shape
-from versioning.domain.registry import Registry
-from versioning.models import Agent, Favorited, VersionedResource
 from versioning.models.basis import Basis
-
-_LESS = "-published"
 
 Parameters = tuple[OpenApiParameter, ...]
 
 
 class EditorViewSet(ViewSet):
-    """A view whose query parameters, bodies and answers are declared by action.
+    """A view whose query parameters, requests and responses are declared, each by action.
 
-    The declarations are checked on every request and make the OpenAPI document.
+    A request is checked against the declarations, a response is made by them, and the OpenAPI document
+    describes them.
     """
 
     http_method_names = ["get", "post", "put", "patch", "delete", "head"]
@@ -59,8 +56,8 @@ class EditorViewSet(ViewSet):
     subject: ClassVar[str]
     """What the operations are about, in the singular."""
     query: ClassVar[Mapping[str, Parameters]] = {}
-    bodies: ClassVar[Mapping[str, type[Shape]]] = {}
-    answers: ClassVar[Mapping[str, type[BaseModel]]] = {}
+    requests: ClassVar[Mapping[str, type[RequestSchema]]] = {}
+    responses: ClassVar[Mapping[str, type[BaseModel]]] = {}
     created: ClassVar[frozenset[str]] = frozenset()
     """The actions that answer 201."""
     guarded: ClassVar[frozenset[str]] = frozenset()
@@ -102,6 +99,11 @@ class EditorViewSet(ViewSet):
         caller: Caller = self.request.auth  # type: ignore[assignment]
         return caller
 
+    def dump(self, source: Any) -> Json:
+        """Return the body of the response, as the schema of the action makes it from an object."""
+        schema = cast("type[ResponseSchema]", self.responses[self.action])
+        return schema.dump(source)
+
     def made_of(self, basis: Basis | None) -> None:
         """Say what the answer is going to be made of, so that it can be kept."""
         made_of(self.request._request, basis, self.caller)  # noqa: SLF001  what the middleware sees
@@ -124,27 +126,6 @@ def tagged(request: Request, data: Any, *, tag: str | None = None, **response: A
 def content_tag(data: Any) -> str:
     """Return a tag that two answers share when they are equal."""
     return hashlib.sha256(canonical.dump(data).encode()).hexdigest()[:32]
-
-
-def record_tag(
-    resource: VersionedResource, caller: Caller, code: Registry, favorited: Favorited | None = None
-) -> str:
-    """Return the tag of a record, one for all selectors.
-
-    Who may not read drafts sees less of the same record, hence another tag: a reader who becomes
-    an editor must not be told that nothing changed. Of an override the code says the visibility,
-    and another release of it may say another one. A mark as a favorite changes the record too. What
-    is appended for all that does not count in `If-Match`, because it is no change of the resource.
-    """
-    tag = resource.tag
-    agent = code.overridden_by(resource.pk, resource.workspace_id) if isinstance(resource, Agent) else None
-    if agent is not None:
-        tag += f"-{agent.visibility}"
-    if not caller.may(Right.READ_DRAFTS, resource.workspace_id):
-        tag += _LESS
-    if favorited is not None and favorited.count:
-        tag += f"-{'own' if favorited.by_caller else 'others'}-{favorited.count}"
-    return tag
 
 
 def expected_tags(request: Request) -> frozenset[str] | None:

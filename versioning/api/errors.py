@@ -15,7 +15,7 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
-from versioning.api import wire
+from versioning.api.schemas.base import utc
 from versioning.domain import errors
 from versioning.runtime import errors as runtime
 from versioning.sources.files import OverrideChanged, OverrideNotWritten, OverrideUnreadable
@@ -30,6 +30,7 @@ STATUS: dict[type[errors.VersioningError], int] = {
     errors.NoInstructions: 422,
     errors.IdTaken: 409,
     errors.InUse: 409,
+    errors.CursorExpired: 410,
     errors.EditConflict: 412,
     OverrideNotWritten: 503,
     OverrideChanged: 503,
@@ -78,7 +79,7 @@ def body(fault: errors.VersioningError) -> dict[str, Any]:
     """Return the wire form of a domain error."""
     details = fault.details()
     if isinstance(fault, errors.EditConflict):
-        details["current"] = {**fault.current, "savedAt": wire.time(fault.current["savedAt"])}
+        details["current"] = {**fault.current, "savedAt": utc(fault.current["savedAt"])}
     return {"error": fault.message, "code": fault.code, **details}
 
 

@@ -1,11 +1,14 @@
-"""Which part of a list is asked for, and what is answered."""
+"""Which part of a list is asked for, and what is answered.
+
+Django REST framework's pagination counts pages from 1, has no empty page and pages one queryset. Here
+pages count from 0, `perPage=0` asks for the total alone, and a list can hold items that no row holds.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import attrgetter
 from typing import Any
 
 from django.db.models import QuerySet
@@ -13,8 +16,20 @@ from django.http import QueryDict
 
 from versioning.api.parameters import MAX_PER_PAGE
 from versioning.domain.errors import Invalid
+from versioning.models.merging import merged_slice
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageOfItems:
+    """A page of a list, with what the schema `PageOf` says about it."""
+
+    items: Sequence[Any]
+    total: int
+    page: int
+    per_page: int
+    has_more: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +42,7 @@ class Page:
 
     @classmethod
     def read(cls, given: QueryDict, *, size: int, fields: Mapping[str, str], then: str) -> Page:
-        """Return the page; `fields` maps wire names to columns, the first of them is the default.
+        """Return the page; `fields` maps the names of `orderBy` to columns, the first is the default.
 
         `then` is the column that decides between equals.
         """
@@ -49,46 +64,28 @@ class Page:
         sign = "-" if self.order[0].startswith("-") else ""
         return replace(self, order=tuple(f"{sign}{field}" for field in fields))
 
-    def answer(
+    def of(
         self,
-        key: str,
         rows: QuerySet[Any],
-        render: Callable[[list[Any]], list[dict[str, Any]]],
+        view: Callable[[list[Any]], Sequence[Any]],
         *,
-        beside: Sequence[Any] = (),
-    ) -> dict[str, Any]:
-        """Return the wire form of the page; two queries, and those of `render`.
+        unstored: Sequence[Any] = (),
+    ) -> PageOfItems:
+        """Return the page of a list; two queries, and those of `view`, which prepares the items.
 
-        `beside` are the few items of the list that no row holds; they take their place in the order.
+        `unstored` are the few items that no row holds; they take their places in the order.
         """
-        total = rows.count() + len(beside)
-        first = self.number * self.size
-        wanted = self.size and first < total
-        items = placed(rows, beside, self.order, first, first + self.size) if wanted else []
-        return {
-            key: render(items),
-            "total": total,
-            "page": self.number,
-            "perPage": self.size,
-            "hasMore": bool(items) and first + len(items) < total,
-        }
-
-
-def placed(
-    rows: QuerySet[Any], beside: Sequence[Any], order: Sequence[str], start: int, stop: int
-) -> list[Any]:
-    """Return a slice of the rows in this order, with the few items that no row holds in their places.
-
-    One query, of no more rows than the slice could hold.
-    """
-    # However many of those beside come before the slice, it begins at most so many rows earlier.
-    first = max(0, start - len(beside))
-    found = list(rows.order_by(*order)[first:stop])
-    if beside:
-        found += beside
-        for field in reversed(order):
-            found.sort(key=attrgetter(field.removeprefix("-")), reverse=field.startswith("-"))
-    return found[start - first : stop - first]
+        total = rows.count() + len(unstored)
+        start, stop = self.slice.start, self.slice.stop
+        wanted = self.size and start < total
+        items = merged_slice(rows, unstored, self.order, start, stop) if wanted else []
+        return PageOfItems(
+            items=view(items),
+            total=total,
+            page=self.number,
+            per_page=self.size,
+            has_more=bool(items) and start + len(items) < total,
+        )
 
 
 def _number(given: QueryDict, name: str, default: int) -> int:

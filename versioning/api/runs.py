@@ -15,8 +15,9 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from versioning.api import answers, bodies, parameters
+from versioning.api import parameters
 from versioning.api.base import EditorViewSet
+from versioning.api.schemas.runs import Run, RunAnswer
 from versioning.conf import get_framework
 from versioning.domain.selectors import PUBLISHED
 from versioning.runtime import EventStream, RequestContext
@@ -44,13 +45,12 @@ class RunViewSet(EditorViewSet):
     subject = "agent"
     content_negotiation_class = AnyAccept
     query = dict.fromkeys(("generate", "stream"), (*parameters.SELECTOR, parameters.CONTEXT))
-    bodies = {"generate": bodies.Run, "stream": bodies.Run}
-    answers = {"generate": answers.RunAnswer}
+    requests = {"generate": Run, "stream": Run}
+    responses = {"generate": RunAnswer}
 
     def generate(self, request: Request, id: str) -> Response:  # noqa: A002
         """Run the agent on the messages and return its answer."""
-        result = get_framework().generate(id, **self._call(request))
-        return Response(result.as_dict())
+        return Response(self.dump(get_framework().generate(id, **self._call(request))))
 
     def stream(self, request: Request, id: str) -> StreamingHttpResponse:  # noqa: A002
         """Run the agent and send what happens as it happens."""
@@ -67,7 +67,7 @@ class RunViewSet(EditorViewSet):
         return StreamingHttpResponse(content, content_type="text/event-stream", headers=headers)
 
     def _call(self, request: Request) -> dict[str, Any]:
-        body = bodies.read(request, bodies.Run)
+        body = Run.read(request)
         values = body.get("requestContext") or parameters.context(request.query_params)
         given = {name for name in parameters.SELECTOR_NAMES if name in request.query_params}
         return {

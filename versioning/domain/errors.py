@@ -14,6 +14,7 @@ from editor_client.shared.errors import MAX_ISSUES, Invalid, Issue, VersioningEr
 
 __all__ = [
     "MAX_ISSUES",
+    "CursorExpired",
     "EditConflict",
     "Forbidden",
     "IdTaken",
@@ -81,6 +82,20 @@ class InUse(VersioningError):
     def details(self) -> dict[str, Any]:
         """Return the dependents that the caller may read, and the count of the others."""
         return {"dependents": self.dependents, "hiddenCount": self.hidden_count}
+
+
+class CursorExpired(VersioningError):
+    """Entries of the log after this position are no longer there: whoever follows has missed something."""
+
+    code = "cursor_expired"
+
+    def __init__(self, oldest: int) -> None:
+        super().__init__(f"Events after this position were pruned; go on from {oldest}, the oldest position.")
+        self.oldest = oldest
+
+    def details(self) -> dict[str, Any]:
+        """Return the oldest position after which everything is still there."""
+        return {"oldest": self.oldest}
 
 
 class EditConflict(VersioningError):

@@ -33,6 +33,7 @@ from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.domain.selectors import Selector
 from versioning.editor.agents import Agents
 from versioning.editor.collection import Collection
+from versioning.editor.event_log import EventLog
 from versioning.editor.file_agents import FileAgents
 from versioning.editor.invitations import Invitations
 from versioning.editor.prompts import Prompts, UsedBlock
@@ -85,6 +86,7 @@ class Editor:
         self.prompt = Prompts(self.code, self.agent)
         self.workspace = Workspaces()
         self.invitation = Invitations(self.workspace)
+        self.event = EventLog(self.code)
         self.kept: BoundedCache[Hashable, Any] = BoundedCache(settings.EDITOR_KEPT_BYTES)
 
     # What the runtime asks of an editor: `versioning.runtime.store.AgentStore`

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection as AnyCollection
 from typing import Any
 
-from django.db import transaction
-
 from versioning.domain.access import APPLICATION
 from versioning.domain.errors import NotFound
 from versioning.domain.snapshots import Snapshot, reference_to
 from versioning.editor.collection import Collection
 from versioning.editor.reading import Who
-from versioning.models import VersionedResource
+from versioning.models import VersionedResource, events
 
 
 def discardable(resource: VersionedResource) -> list[Snapshot]:
@@ -44,7 +42,7 @@ def discard_draft(
     by: Who = APPLICATION,
 ) -> None:
     """Delete the versions that `discardable` named, all or none; raises what `delete_version` raises."""
-    with transaction.atomic():
+    with events.transaction():
         # The newest first, so that each is the draft when its turn comes.
         for version in versions:
             collection.delete_version(resource_id, version.version_id, by=by, expect=set(expect))

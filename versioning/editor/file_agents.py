@@ -14,8 +14,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import wraps
 from typing import Any, Final, TypeVar, cast
 
-from django.db import transaction
-
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import IdTaken
 from versioning.domain.registry import Registry
@@ -23,7 +21,7 @@ from versioning.domain.snapshots import Snapshot, Standing
 from versioning.editor.agents import Agents
 from versioning.editor.override_records import OverrideRecords
 from versioning.editor.reading import Who, caller_of
-from versioning.models import Agent, KnownOverride, Version, Workspace
+from versioning.models import Agent, KnownOverride, Version, Workspace, events
 from versioning.models.basis import Basis
 from versioning.models.versioned import VersionedQuerySet
 from versioning.serving.resolution import Resolved
@@ -117,7 +115,7 @@ class FileAgents(Agents):
         self, fields: Mapping[str, Any] | None = None, *, by: Who = APPLICATION, **more: Any
     ) -> Resolved[Agent]:
         """Make an agent, or an override, whose file is written when it is published at once."""
-        with ExitStack() as undo, transaction.atomic():
+        with ExitStack() as undo, events.transaction():
             content = self._content(more.get("id") or "")
             made = super().create(fields, by=by, **more)
             self._follow(undo, made.resource.pk, made.resource, None, content)
@@ -138,7 +136,7 @@ class FileAgents(Agents):
         expect: AnyCollection[str] | None = None,
         **how: bool,
     ) -> Iterator[Agent]:
-        with ExitStack() as undo, transaction.atomic():
+        with ExitStack() as undo, events.transaction():
             with super()._changing(resource_id, right, by, expect, **how) as resource:
                 before, content = resource.active_id, self._content(resource_id)
                 yield resource

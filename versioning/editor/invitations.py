@@ -21,7 +21,7 @@ from versioning.domain.access import APPLICATION, Role
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
 from versioning.editor.reading import Who, caller_of
 from versioning.editor.workspaces import Workspaces, withdraw
-from versioning.models import Invitation, Membership, Workspace, caller_for
+from versioning.models import Invitation, Membership, Workspace, caller_for, events
 from versioning.models.accounts import account, checked_new_name, new_account, normalized
 
 
@@ -144,7 +144,7 @@ class Invitations:
         Those of other workspaces for the same name, in whatever case, are locked with it: else two
         accounts that differ in case only could be made at the same moment. Raises `NotFound`.
         """
-        with transaction.atomic():
+        with events.transaction():
             opened = self.find(digest)
             Workspace.objects.select_for_update().get(pk=opened.workspace_id)
             alike = Invitation.objects.pending().filter(username__iexact=opened.username).order_by("pk")

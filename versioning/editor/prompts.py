@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import BlockReport, assemble, referenced_blocks
@@ -12,17 +12,19 @@ from editor_client.shared.instructions import BlockReport, assemble, referenced_
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.config import Config
 from versioning.domain.context_schema import SCHEMA_FIELD
+from versioning.domain.events import Target
 from versioning.domain.registry import Registry
 from versioning.domain.resolved_agent import Notice
 from versioning.domain.selectors import Status
 from versioning.editor.agents import Agents
 from versioning.editor.collection import Collection
 from versioning.editor.reading import Who, caller_of
-from versioning.models import PromptBlock, PromptBlockLabel, PromptBlockVersion
+from versioning.editor.recording import target_of
+from versioning.models import PromptBlock, PromptBlockLabel, PromptBlockVersion, VersionedResource
 from versioning.models.basis import Basis
 from versioning.models.versioned import VersionedQuerySet
 from versioning.serving.assembly import Blocks, context_notices, find_blocks
-from versioning.serving.dependents import Dependents, dependents_of
+from versioning.serving.dependents import Dependents, agents_that_show, dependents_of
 
 # To say where a block stands takes the numbers of its versions, and none of their text.
 _TEXTS: Final = [
@@ -61,6 +63,12 @@ class Prompts(Collection[PromptBlock]):
         by = caller_of(by)
         target = self.find(resource_id, by=by)
         return dependents_of(target, self.code, status=status, caller=by, beside=self._agents.beside())
+
+    def _shown_in(self, resource: VersionedResource) -> list[Target]:
+        """Return the live agents that show a block to people who may not read it."""
+        block = cast("PromptBlock", resource)
+        agents = agents_that_show(block, self.code, self._agents.beside())
+        return [target_of(agent, self.code) for agent in agents]
 
     def basis_of_dependents(self, resource_id: str) -> Basis | None:
         """Return what the agents that use a block depend on; None when files say it of some."""

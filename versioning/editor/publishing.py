@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar, cast
 
 from django.conf import settings
-from django.db import transaction
 from django.utils import timezone
 from editor_client.shared import ids
 
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import EditConflict, InUse, Invalid, NotFound
+from versioning.domain.events import Audience, Target
 from versioning.domain.resolved_agent import Notice
 from versioning.domain.selectors import State, Status
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.reading import Label, Reading, Who, caller_of, custom_label
+from versioning.editor.recording import target_of
 from versioning.models import (
-    Action,
     Agent,
     AgentVersion,
-    AuditEntry,
     Version,
     VersionedResource,
     Visibility,
+    events,
 )
 from versioning.serving.dependents import refuse_unpublished_blocks, warnings_for
 from versioning.serving.grants import grant, keep_targets
@@ -34,6 +33,8 @@ from versioning.serving.resolution import Resolved, find_version
 R = TypeVar("R", bound=VersionedResource)
 
 ANY_TAG: Final = "*"
+CHANGES_WHAT_IS_LIVE: Final = frozenset({"published", "unpublished", "deleted"})
+ENDS_READING: Final = frozenset({"deleted", "updated"})
 
 
 class Publishing(Reading[R]):
@@ -70,7 +71,7 @@ class Publishing(Reading[R]):
         by = caller_of(by)
         with self._changing(resource_id, Right.PUBLISH, by, expect) as resource:
             if resource.active_id is not None:
-                self._note(Action.UNPUBLISH, resource, by, from_version=resource.active_id)
+                self._record("unpublished", resource, by, previous=resource.active_id)
                 self._point(resource, None, by)
             return Resolved(resource=resource, version=resource.latest)
 
@@ -97,6 +98,7 @@ class Publishing(Reading[R]):
             version = self._own_version(resource, version_id)
             row = resource.labels.select_related("updated_by").filter(name=name).first()
             is_new, before = row is None, row.version_id if row else None
+            was_released = row is not None and row.released
             row = row or self.label_model(resource_id=resource.pk, name=name)
             released = row.released if released is None else released
             if is_new or row.version_id != version.pk or row.released != released:
@@ -106,7 +108,15 @@ class Publishing(Reading[R]):
                 row.updated_by_id, row.updated_at = by.user_id, timezone.now()
                 row.save()
                 resource.touch()
-                self._note_label(resource, row, by, from_version=before, to_version=version.pk)
+                self._record_label(
+                    "labelMoved",
+                    resource,
+                    row,
+                    by,
+                    was_released=was_released,
+                    version=version,
+                    previous=before,
+                )
             return resource, custom_label(row, version)
 
     def unlabel(
@@ -125,7 +135,9 @@ class Publishing(Reading[R]):
             row = resource.labels.filter(name=name).first()
             if row is None:
                 raise NotFound
-            self._note_label(resource, row, by, from_version=row.version_id)
+            self._record_label(
+                "labelRemoved", resource, row, by, was_released=row.released, previous=row.version_id
+            )
             row.delete()
             resource.touch()
             return resource
@@ -146,7 +158,7 @@ class Publishing(Reading[R]):
         with self._changing(resource_id, Right.PUBLISH, by, expect, for_deletion=True) as resource:
             if if_unused:
                 self._refuse_in_use(resource_id, by)
-            self._note(Action.DELETE, resource, by, from_version=resource.active_id)
+            self._record("deleted", resource, by, previous=resource.active_id)
             self._delete(resource)
 
     def delete_version(
@@ -169,7 +181,7 @@ class Publishing(Reading[R]):
             obstacle = self._obstacle_to_deleting(resource, version)
             if obstacle is not None:
                 raise Invalid.field("versionId", obstacle, code="version_in_use")
-            self._note(Action.DELETE_VERSION, resource, by, from_version=version.pk, number=version.number)
+            self._record("versionDeleted", resource, by, version=version)
             self._forget(resource, version)
             return resource
 
@@ -191,11 +203,12 @@ class Publishing(Reading[R]):
         kept.update(resource.labels.values_list("version_id", flat=True))
         kept.update(resource.versions.values_list("pk", flat=True)[:keep])
         doomed = resource.versions.exclude(pk__in=[pk for pk in kept if pk is not None])
-        numbers = sorted(doomed.values_list("number", flat=True))
-        if numbers:
+        pruned = list(doomed.only("pk", "number").order_by("number"))
+        for version in pruned:
+            self._record("versionDeleted", resource, by, version=version, pruned=True)
+        if pruned:
             doomed.delete()
-            self._note(Action.PRUNE, resource, by, numbers=numbers)
-        return len(numbers)
+        return len(pruned)
 
     @contextmanager
     def _changing(
@@ -212,7 +225,7 @@ class Publishing(Reading[R]):
 
         Raises `NotFound`, `Forbidden` without the right, `EditConflict` when no expected tag holds.
         """
-        with transaction.atomic():
+        with events.transaction():
             resource = self._locked(resource_id, by, for_deletion=for_deletion)
             if resource.gone and not even_gone:
                 raise NotFound
@@ -255,9 +268,7 @@ class Publishing(Reading[R]):
             self._check_can_go_live(resource, version, by)
         elif not self._grant_more(version, by):
             return
-        self._note(
-            Action.PUBLISH, resource, by, from_version=resource.active_id, to_version=version.version_id
-        )
+        self._record("published", resource, by, version=version, previous=resource.active_id)
         self._point(resource, version, by)
 
     def _check_can_go_live(self, resource: R, version: Snapshot, by: Caller) -> None:
@@ -298,7 +309,6 @@ class Publishing(Reading[R]):
             by.require(Right.PUBLISH, resource.workspace_id)
             resource.visibility = visibility
             resource.touch()
-            self._note(Action.VISIBILITY, resource, by, before=before, after=visibility)
 
     def _obstacle_to_deleting(self, resource: R, version: Version) -> str | None:
         if version.version_id == resource.active_id:
@@ -326,28 +336,58 @@ class Publishing(Reading[R]):
     def _count_dependents(self, resource_id: str) -> int:
         return len(self.dependents(resource_id, status=Status.PUBLISHED, by=APPLICATION).readable)
 
-    def _note(
+    def _record(
         self,
-        action: Action,
+        what: str,
         resource: VersionedResource,
         by: Caller,
         *,
-        from_version: uuid.UUID | str | None = None,
-        to_version: uuid.UUID | str | None = None,
-        **detail: Any,
+        target: Target | None = None,
+        version: Snapshot | None = None,
+        previous: object = None,
+        **more: Any,
     ) -> None:
-        AuditEntry.objects.record(
-            action,
+        """Tell the log what is done to a resource; `target` is what it was before, unless it still is."""
+        target = target or self._target(resource, what)
+        seen_in: Sequence[Target] = ()
+        if what in CHANGES_WHAT_IS_LIVE and previous != (version and version.version_id):
+            seen_in = self._shown_in(resource)
+        events.record(
+            f"{target.kind}.{what}",
             by=by,
             workspace_id=resource.workspace_id,
-            target=f"{resource.kind} {resource.pk}",
-            from_version=from_version,
-            to_version=to_version,
-            detail=detail,
+            resource=target,
+            version=version,
+            previous_version_id=previous,
+            seen_in=seen_in,
+            **more,
         )
 
-    def _note_label(self, resource: R, row: Any, by: Caller, **versions: uuid.UUID | None) -> None:
-        self._note(Action.LABEL, resource, by, **versions, label=row.name, released=row.released)
+    def _target(self, resource: VersionedResource, what: str) -> Target:
+        """Return what the log calls the resource, with whoever could read it by a released label, too."""
+        by_label = what in ENDS_READING and resource.active_id is None
+        released = by_label and resource.is_stored and resource.labels.filter(released=True).exists()
+        return target_of(resource, self.code, released=released)
+
+    def _shown_in(self, resource: VersionedResource) -> Sequence[Target]:
+        """Return the live agents that show the resource to people who cannot read it; blocks have some."""
+        return ()
+
+    def _record_label(
+        self, what: str, resource: R, row: Any, by: Caller, *, was_released: bool, **versions: Any
+    ) -> None:
+        target = target_of(resource, self.code, released=was_released)
+        audience = Audience.READERS if was_released or row.released else None
+        self._record(
+            what,
+            resource,
+            by,
+            target=target,
+            label=row.name,
+            released=row.released,
+            audience=audience,
+            **versions,
+        )
 
 
 def _current_state(resource: VersionedResource) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError
 from editor_client.shared import canonical, ids
 from pydantic.alias_generators import to_camel
 
@@ -17,7 +17,8 @@ from versioning.domain.selectors import DRAFT, PUBLISHED, Selector
 from versioning.domain.snapshots import Snapshot, reference_to
 from versioning.editor.publishing import Publishing
 from versioning.editor.reading import Who, caller_of
-from versioning.models import Action, Agent, Version, VersionedResource, Visibility, Workspace
+from versioning.editor.recording import change_of
+from versioning.models import Agent, Version, VersionedResource, Visibility, Workspace, events
 from versioning.models.versioned import EDIT_MESSAGE, INITIAL_MESSAGE
 from versioning.serving.resolution import Resolved, find_version
 
@@ -71,11 +72,12 @@ class Saving(Publishing[R]):
         publish = self._whether_to_publish(resource_id, workspace_id, by, asked=publish)
         initial_message = message_or(INITIAL_MESSAGE, message)
         try:
-            with transaction.atomic():
+            with events.transaction():
                 resource = self.model.begin(
                     id=resource_id, config=config, message=initial_message, author_id=by.user_id, **record
                 )
                 version = resource.latest_version
+                self._record("created", resource, by, version=version)
                 if publish:
                     self._activate(resource, version, by)
                     resource.save()
@@ -137,8 +139,7 @@ class Saving(Publishing[R]):
         by = caller_of(by)
         with self._changing(resource_id, Right.SAVE, by, expect, even_gone=True) as resource:
             source = find_version(resource, version_id)
-            version = self._copy(resource, source, message, by)
-            self._note(Action.RESTORE, resource, by, from_version=source.version_id, to_version=version.pk)
+            version = self._copy(resource, source, message, by, restoredFrom=source.version_id)
             return Resolved(resource=resource, version=version, selector=DRAFT)
 
     def snapshot(
@@ -215,22 +216,34 @@ class Saving(Publishing[R]):
 
     def _edit_record(self, resource: R, metadata: Fields | None, visibility: str | None, by: Caller) -> None:
         """Change what is not versioned."""
+        target, before = None, getattr(resource, "visibility", None)
+        fields, change = [], {}
         if visibility is not None:
+            target = self._target(resource, "updated")
             self._set_visibility(resource, visibility, by)
+            if visibility != before:
+                fields, change = ["visibility"], change_of(before, visibility)
         merged = _merged_metadata(resource.metadata, metadata)
         if not canonical.same(merged, resource.metadata):
             resource.metadata = merged
             resource.touch()
+            fields.insert(0, "metadata")
+        if fields:
+            self._record("updated", resource, by, target=target, fields=fields, **change)
 
-    def _copy(self, resource: R, source: Snapshot, message: str | None, by: Caller) -> Version:
+    def _copy(self, resource: R, source: Snapshot, message: str | None, by: Caller, **detail: Any) -> Version:
         changed = self.model.schema.changed(resource.latest.config, source.config)
         default = f"Restored from {reference_to(source)}"
-        return self._append(resource, source.config, changed, message_or(default, message), by)
+        return self._append(resource, source.config, changed, message_or(default, message), by, **detail)
 
-    def _append(self, resource: R, config: Config, changed: list[str], message: str, by: Caller) -> Version:
+    def _append(
+        self, resource: R, config: Config, changed: list[str], message: str, by: Caller, **detail: Any
+    ) -> Version:
         if not resource.last_number:
             changed = self.model.schema.changed({}, config)
-        return resource.append(config, message=message, author_id=by.user_id, changed_fields=changed)
+        version = resource.append(config, message=message, author_id=by.user_id, changed_fields=changed)
+        self._record("versionCreated", resource, by, version=version, changedFields=changed, **detail)
+        return version
 
 
 def merged_fields(fields: Fields | None, named: Fields) -> Fields:

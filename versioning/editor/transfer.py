@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 
-from versioning.domain.access import Caller, Role
+from versioning.domain.access import Caller, Role, Via
 from versioning.domain.errors import NotFound, VersioningError
 from versioning.domain.overrides import APPLIED_FIELDS, CodeAgent
 from versioning.domain.registry import Registry
@@ -68,7 +68,7 @@ class Transfer:
         Nothing is lost by it: what was published before stays in the history. Whoever can write a file
         is no member of other workspaces by that, so a prompt block of another one is refused.
         """
-        by = Caller(roles={self.code.workspace_id: Role.ADMIN})
+        by = Caller(roles={self.code.workspace_id: Role.ADMIN}, via=Via.COMMAND)
         publish = partial(self._taken_in, dry_run=dry_run, by=by)
         return (_unless_refused(publish, agent) for agent in self.code.agents.values())
 

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from typing import Final
 
 from django.contrib.auth.models import User
-from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 from editor_client.shared import ids
@@ -20,7 +19,7 @@ from editor_client.shared import ids
 from versioning.domain.access import APPLICATION, Caller, Right, Role
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
 from versioning.editor.reading import Who, caller_of
-from versioning.models import Action, ApiKey, AuditEntry, Invitation, Membership, Workspace
+from versioning.models import ApiKey, Event, Invitation, Membership, Workspace, events
 from versioning.models.accounts import account
 
 MAX_NAME: Final = 200
@@ -55,7 +54,7 @@ class Workspaces:
         fault = ids.fault(workspace_id) if workspace_id else "is required"
         if fault is not None:
             raise Invalid.field("id", fault)
-        with transaction.atomic():
+        with events.transaction():
             workspace, is_new = Workspace.objects.make(workspace_id, _checked_name(name), by=by)
             if not is_new:
                 raise IdTaken(f"The id {workspace_id!r} is taken.")
@@ -178,16 +177,19 @@ class Workspaces:
 
     # The audit log
 
-    def audit(self, *, by: Who = APPLICATION) -> QuerySet[AuditEntry]:
-        """Return what happened in the workspaces that the caller administers, newest first."""
+    def audit(self, *, by: Who = APPLICATION) -> QuerySet[Event]:
+        """Return what happened in the workspaces that the caller administers, newest first.
+
+        That somebody changed a block, which agents elsewhere show, is told where the block is.
+        """
         scope = caller_of(by).scope(Right.ADMINISTER)
-        entries = AuditEntry.objects.all()
+        entries = Event.objects.filter(ordinal=0).order_by("-position")
         return entries if scope is None else entries.filter(workspace_id__in=scope)
 
     @contextmanager
     def administering(self, workspace_id: str, by: Caller) -> Iterator[Workspace]:
         """Give out a workspace with its row locked, so that two admins cannot remove each other."""
-        with transaction.atomic():
+        with events.transaction():
             self.find(workspace_id, by=by)
             yield Workspace.objects.select_for_update().get(pk=workspace_id)
 
@@ -200,7 +202,7 @@ class Workspaces:
 
 def withdraw(invitation: Invitation, by: Caller) -> None:
     """Take an invitation back: its link is void, and the log says so."""
-    invitation.note(Action.INVITATION_WITHDRAWN, by)
+    invitation.record("withdrawn", by)
     invitation.delete()
 
 

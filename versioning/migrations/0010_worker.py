@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("versioning", "0007_log"),
+        ("versioning", "0008_audit_entries_in_log"),
     ]
 
     operations = [

@@ -8,7 +8,6 @@ from versioning.models.agents import (
     SubAgentReference,
     Visibility,
 )
-from versioning.models.audit import Action, AuditEntry
 from versioning.models.due_work import DueWork
 from versioning.models.events import Event, LogPosition
 from versioning.models.favorites import Favorite, Favorited
@@ -25,12 +24,10 @@ from versioning.models.worker_state import PeriodicJob, WorkerHeartbeat
 from versioning.models.workspaces import Membership, Workspace, caller_for
 
 __all__ = [
-    "Action",
     "Agent",
     "AgentLabel",
     "AgentVersion",
     "ApiKey",
-    "AuditEntry",
     "BlockReference",
     "DueWork",
     "Event",

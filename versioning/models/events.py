@@ -14,14 +14,17 @@ Inside a transaction of somebody else (a test, an application that calls the edi
 
 from __future__ import annotations
 
+import datetime
 import threading
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 from django.db import models
 from django.db import transaction as database
+from django.db.models import Min
 from django.utils import timezone
 
 from versioning.domain.access import Caller, Via
@@ -206,16 +209,48 @@ def record(
         _open.entries.append(shown)
 
 
+@dataclass(frozen=True)
+class Extent:
+    """From where to where the log reaches."""
+
+    newest: int
+    """The position of the newest entry; 0 while there is none."""
+    oldest: int
+    """The position after which all entries are still there."""
+
+
+def extent() -> Extent:
+    """Return from where to where the log reaches, in one statement."""
+    found = LogPosition.objects.values_list("position", "pruned_to").first()
+    return Extent(*(found or (0, 0)))
+
+
 def position() -> int:
     """Return the position of the newest entry; 0 while there is none."""
-    found = LogPosition.objects.values_list("position", flat=True).first()
-    return found or 0
+    return extent().newest
 
 
-def oldest() -> int:
-    """Return the position after which all entries are still there."""
-    found = LogPosition.objects.values_list("pruned_to", flat=True).first()
-    return found or 0
+def prune(before: datetime.datetime) -> int:
+    """Remove the entries that were written before a moment, and return how many went.
+
+    Nothing newer goes, whatever clocks did. Readers count the entries as gone before the first of them is,
+    so that nobody sees a part; a prune that was broken off is completed by the next one.
+    """
+    with database.atomic():
+        log = LogPosition.objects.select_for_update().first()
+        if log is None:
+            return 0
+        kept = Event.objects.filter(created_at__gte=before).aggregate(first=Min("position"))["first"]
+        pruned_to = max(log.pruned_to, log.position if kept is None else kept - 1)
+        LogPosition.objects.update(pruned_to=pruned_to)
+    gone = Event.objects.filter(position__lte=pruned_to).order_by("position")
+    removed, more = 0, True
+    while more:
+        last = gone.values_list("position", flat=True)[PRUNED_AT_ONCE - 1 : PRUNED_AT_ONCE].first()
+        more = last is not None
+        some = gone.filter(position__lte=last) if more else gone
+        removed += models.QuerySet.delete(some.order_by())[0]
+    return removed
 
 
 def entries(after: int, limit: int = 1000) -> list[Event]:

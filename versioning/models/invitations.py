@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import datetime
 import secrets
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
 from versioning.domain.access import Role
-from versioning.models.audit import Action, AuditEntry
+from versioning.models import events
 from versioning.models.keys import digest_of
 from versioning.models.workspaces import ROLE_CHOICES, Membership, Workspace
 
@@ -88,15 +88,10 @@ class Invitation(models.Model):
         self.invited_by_id = by.user_id
         self.expires_at = timezone.now() + VALID_FOR
         self.save()
-        self.note(Action.INVITATION_MADE, by)
+        self.record("created", by)
         return token
 
-    def note(self, action: Action, by: Caller) -> None:
-        """Leave an audit entry about the invitation."""
-        AuditEntry.objects.record(
-            action,
-            by=by,
-            workspace_id=self.workspace_id,
-            target=self.username,
-            detail={"role": self.role},
-        )
+    def record(self, what: str, by: Caller) -> None:
+        """Tell the log what is done to the invitation."""
+        detail: dict[str, Any] = {"username": self.username, "role": self.role}
+        events.record(f"invitation.{what}", by=by, workspace_id=self.workspace_id, **detail)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.db import models, transaction
+from django.db import models
 from django.utils import timezone
 
-from versioning.domain.access import APPLICATION, Caller, Role
+from versioning.domain.access import APPLICATION, Caller, Role, Via
 from versioning.domain.errors import Invalid
-from versioning.models.audit import Action, AuditEntry
+from versioning.models import events
 from versioning.models.prepared import prepared_cursor
 from versioning.models.workspaces import ROLE_CHOICES, Workspace, caller_for
 
@@ -33,7 +33,7 @@ _OPENS = "SELECT 1 FROM {key} k JOIN {user} u ON u.id = k.owner_id WHERE k.diges
 class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
     """How keys are made, found and revoked."""
 
-    @transaction.atomic
+    @events.transaction()
     def issue(
         self,
         owner: User,
@@ -64,7 +64,7 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
             role=role,
             expires_at=expires_at,
         )
-        key.note(Action.KEY_ISSUED, by=by)
+        key.record("created", by=by)
         return key, text
 
     def holding(self, text: str) -> ApiKey | None:
@@ -135,7 +135,7 @@ class ApiKey(models.Model):
         """Return the caller that the key is: its owner, cut down to the key's workspace and role."""
         role = Role(self.role) if self.role else None
         return limited(
-            caller_for(self.owner), workspace_id=self.workspace_id, role=role, key_prefix=self.prefix
+            caller_for(self.owner, Via.API), workspace_id=self.workspace_id, role=role, key_prefix=self.prefix
         )
 
     def mark_used(self) -> None:
@@ -144,22 +144,24 @@ class ApiKey(models.Model):
         if self.last_used_at is None or now - self.last_used_at >= LAST_USED_STEP:
             ApiKey.objects.filter(pk=self.pk).update(last_used_at=now)
 
-    @transaction.atomic
+    @events.transaction()
     def revoke(self, *, by: Caller = APPLICATION) -> None:
         """Make the key useless from the next request on, in every process."""
         if self.revoked_at is None:
             self.revoked_at = timezone.now()
             self.save(update_fields=["revoked_at"])
-            self.note(Action.KEY_REVOKED, by=by)
+            self.record("revoked", by=by)
 
-    def note(self, action: Action, *, by: Caller) -> None:
-        """Leave an audit entry about this key."""
-        AuditEntry.objects.record(
-            action,
+    def record(self, what: str, *, by: Caller) -> None:
+        """Tell the log what is done to this key."""
+        events.record(
+            f"key.{what}",
             by=by,
-            workspace_id=self.workspace_id or "",
-            target=f"API key {self.prefix} of {self.owner.get_username()}",
-            detail={"name": self.name, "role": self.role},
+            workspace_id=self.workspace_id,
+            prefix=self.prefix,
+            owner=self.owner.get_username(),
+            name=self.name,
+            role=self.role,
         )
 
 

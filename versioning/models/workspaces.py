@@ -7,27 +7,27 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import models, transaction
+from django.db import models
 from django.utils import timezone
 
-from versioning.domain.access import APPLICATION, Caller, Role
-from versioning.models.audit import Action, AuditEntry
+from versioning.domain.access import APPLICATION, Caller, Role, Via
+from versioning.models import events
 
 ROLE_CHOICES = [(role.value, role.value) for role in Role]
 
 
 class WorkspaceManager(models.Manager["Workspace"]):
-    """How workspaces are made and renamed; each change leaves an audit entry."""
+    """How workspaces are made and renamed; each change is in the log."""
 
-    @transaction.atomic
+    @events.transaction()
     def make(self, workspace_id: str, name: str, *, by: Caller = APPLICATION) -> tuple[Workspace, bool]:
         """Return the workspace with this id, and whether it was missing and has been made."""
         workspace, is_new = self.get_or_create(id=workspace_id, defaults={"name": name})
         if is_new:
-            workspace.note(Action.WORKSPACE_CREATED, by, {"name": name})
+            workspace.record("created", by, name=name)
         return workspace, is_new
 
-    @transaction.atomic
+    @events.transaction()
     def rename(self, workspace: Workspace, name: str, *, by: Caller = APPLICATION) -> None:
         """Give a workspace another name."""
         before = workspace.name
@@ -35,7 +35,7 @@ class WorkspaceManager(models.Manager["Workspace"]):
             return
         workspace.name = name
         workspace.save(update_fields=["name"])
-        workspace.note(Action.WORKSPACE_RENAMED, by, {"from": before, "to": name})
+        workspace.record("updated", by, fields=["name"], **{"from": before, "to": name})
 
 
 class Workspace(models.Model):
@@ -56,17 +56,15 @@ class Workspace(models.Model):
     def __str__(self) -> str:
         return self.name
 
-    def note(self, action: Action, by: Caller, detail: dict[str, Any]) -> None:
-        """Leave an audit entry about the workspace itself."""
-        AuditEntry.objects.record(
-            action, by=by, workspace_id=self.pk, target=f"workspace {self.pk}", detail=detail
-        )
+    def record(self, what: str, by: Caller, **detail: Any) -> None:
+        """Tell the log what is done to the workspace itself."""
+        events.record(f"workspace.{what}", by=by, workspace_id=self.pk, **detail)
 
 
 class MembershipManager(models.Manager["Membership"]):
-    """Changes to who is a member of what; each leaves an audit entry."""
+    """Changes to who is a member of what; each is in the log."""
 
-    @transaction.atomic
+    @events.transaction()
     def grant(
         self,
         user: User,
@@ -78,19 +76,19 @@ class MembershipManager(models.Manager["Membership"]):
     ) -> Membership:
         """Give the user the role in the workspace, whatever it was before.
 
-        `detail` is added to what the audit entry says.
+        `detail` is added to what the log says.
         """
         held = self.select_for_update().filter(user=user, workspace=workspace).first()
         if held is not None and held.role == role:
             return held
         membership, _ = self.update_or_create(user=user, workspace=workspace, defaults={"role": role})
-        membership.note(by, before=held.role if held else None, after=role.value, detail=detail)
+        membership.record(by, before=held.role if held else None, after=role.value, detail=detail)
         return membership
 
-    @transaction.atomic
+    @events.transaction()
     def end(self, membership: Membership, *, by: Caller = APPLICATION) -> None:
         """Make the user a stranger to the workspace."""
-        membership.note(by, before=membership.role, after=None)
+        membership.record(by, before=membership.role, after=None)
         membership.delete()
 
     def roles_of(self, user: User) -> dict[str, Role]:
@@ -119,7 +117,7 @@ class Membership(models.Model):
     def __str__(self) -> str:
         return f"{self.user} is {self.role} of {self.workspace_id}"
 
-    def note(
+    def record(
         self,
         by: Caller,
         *,
@@ -127,20 +125,18 @@ class Membership(models.Model):
         after: str | None,
         detail: Mapping[str, str] | None = None,
     ) -> None:
-        """Leave an audit entry about a change of the role; None is no membership."""
-        AuditEntry.objects.record(
-            Action.ROLE,
-            by=by,
-            workspace_id=self.workspace_id,
-            target=self.user.get_username(),
-            detail={"from": before, "to": after, **(detail or {})},
-        )
+        """Tell the log of a change of the role; None is no membership."""
+        what = "added" if before is None else "roleChanged" if after is not None else "removed"
+        change: dict[str, Any] = {"from": before, "to": after, **(detail or {})}
+        username = self.user.get_username()
+        events.record(f"member.{what}", by=by, workspace_id=self.workspace_id, username=username, **change)
 
 
-def caller_for(user: User) -> Caller:
-    """Return the caller that a signed-in person is, with the roles of this moment."""
+def caller_for(user: User, via: Via = Via.PYTHON) -> Caller:
+    """Return the caller that a person is, with the roles of this moment."""
     roles = Membership.objects.roles_of(user)
-    return caller_with(roles, is_superuser=user.is_superuser, username=user.get_username(), user_id=user.pk)
+    who = {"username": user.get_username(), "user_id": user.pk, "via": via}
+    return caller_with(roles, is_superuser=user.is_superuser, **who)
 
 
 def caller_with(roles: Mapping[str, Role], *, is_superuser: bool, **who: Any) -> Caller:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, When
 from editor_client.shared.instructions import referenced_blocks
 
-from versioning.domain.access import Caller, Right
+from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.config import Config, referenced_agents, referenced_tools
 from versioning.domain.errors import Invalid, Issue
 from versioning.domain.overrides import code_config, not_applied
@@ -25,6 +25,7 @@ from versioning.models import (
     SubAgentReference,
     Visibility,
 )
+from versioning.models.agents import is_visible
 from versioning.models.versioned import within
 
 MAX_WARNINGS: Final = 1000
@@ -73,6 +74,32 @@ def dependents_of(
     if isinstance(target, Agent) and target.visibility_by(code) == Visibility.PUBLIC:
         hidden = agents.count() + len(in_code) - len(named)
     return Dependents(readable=sorted(named.items()), hidden_count=hidden)
+
+
+def agents_that_show(block: PromptBlock, code: Registry, beside: Sequence[Agent] = ()) -> list[Agent]:
+    """Return the live agents that show a block to people who may not read it.
+
+    That is public ones of its workspace, and those of other workspaces that were granted it. Live are the
+    published version and those under released labels. `beside` are overrides that a file decides.
+    """
+    references = BlockReference.objects.filter(target_id=block.pk)
+    at_home = Q(version__resource__workspace_id=block.workspace_id)
+    versions = references.filter(at_home | Q(target_uuid=block.uuid)).values("version_id")
+    condition, _ = _reference_that_counts(versions, Status.PUBLISHED, APPLICATION)
+    strangers = is_visible(Visibility.PUBLIC, code) | ~Q(workspace_id=block.workspace_id)
+    found = {agent.pk: agent for agent in Agent.objects.filter(strangers & condition)}
+    if block.workspace_id == code.workspace_id:
+        overrides = {override.pk: override for override in beside}
+        for agent in code.agents.values():
+            override = overrides.get(agent.id)
+            active = override.active if override else None
+            config = active.config if active else code_config(agent)
+            shows = agent.visibility == Visibility.PUBLIC and any(
+                target == block.pk for _, target in referenced_blocks(config)
+            )
+            if shows and agent.id not in found:
+                found[agent.id] = Agent(id=agent.id, workspace_id=code.workspace_id)
+    return [found[agent_id] for agent_id in sorted(found)]
 
 
 def _reference_that_counts(versions: QuerySet[Any], status: Status, caller: Caller) -> tuple[Q, Case]:

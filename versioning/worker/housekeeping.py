@@ -8,8 +8,9 @@ from typing import Final
 
 from django.apps import apps
 from django.conf import settings
+from django.utils import timezone
 
-from versioning.models import SignInAttempts, ThrottleWindow, WorkerHeartbeat
+from versioning.models import SignInAttempts, ThrottleWindow, WorkerHeartbeat, events
 
 SECONDS: Final = 3600.0
 HEARTBEATS: Final = datetime.timedelta(days=7)
@@ -23,3 +24,9 @@ def remove_waste() -> None:
     WorkerHeartbeat.objects.forget(HEARTBEATS)
     if apps.is_installed("django.contrib.sessions"):
         import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
+
+
+def prune_log() -> None:
+    """Remove the entries of the log that are older than `EDITOR_KEEP_EVENTS` days; 0 keeps all of them."""
+    if settings.EDITOR_KEEP_EVENTS:
+        events.prune(timezone.now() - datetime.timedelta(days=settings.EDITOR_KEEP_EVENTS))

@@ -14,3 +14,4 @@ def register() -> None:
         )
     )
     jobs.register(jobs.Periodic(name="waste", run=housekeeping.remove_waste, every=housekeeping.SECONDS))
+    jobs.register(jobs.Periodic(name="old events", run=housekeeping.prune_log, every=housekeeping.SECONDS))

@@ -8,11 +8,10 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand
-from django.db import transaction
 
 from editor_project.demo import load
 from versioning.domain.access import Role
-from versioning.models import ApiKey, Membership, Workspace
+from versioning.models import ApiKey, Membership, Workspace, events
 
 USERNAME = "demo"
 PASSWORD = "demo"  # noqa: S105  it is printed at every start
@@ -28,7 +27,7 @@ class Command(BaseCommand):
         """Declare the options."""
         parser.add_argument("--address", default="http://127.0.0.1:8000", help="where the service will be")
 
-    @transaction.atomic
+    @events.transaction()
     def handle(self, *_args: Any, address: str, **_options: Any) -> None:
         """Print the studio's address, the sign-in and the key."""
         workspace = Workspace.objects.get(id=settings.EDITOR_CODE_WORKSPACE)

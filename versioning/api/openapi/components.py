@@ -58,7 +58,7 @@ class PlainJsonSchema(GenerateJsonSchema):
 
 
 class ShapeExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
-    """Describes the classes of `bodies` and `answers`, in place of the library's own way."""
+    """Describes the classes of `versioning.api.schemas`, in place of the library's own way."""
 
     target_class = BaseModel
     match_subclasses = True

@@ -11,9 +11,8 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from editor_client.shared import ids
 from pydantic import BaseModel
 
-from versioning.api.answers import ErrorAnswer
 from versioning.api.openapi import components, security  # noqa: F401  registers their extensions
-from versioning.domain.fields import Shape
+from versioning.api.schemas.common import ErrorAnswer
 
 _FAULTS = {
     400: "The request is invalid; `issues` names every fault.",
@@ -24,6 +23,7 @@ _FAULTS = {
     406: "Only JSON is served.",
     408: "The body took too long to arrive.",
     409: "The id is taken, or the resource is in use.",
+    410: "Events after this position were pruned; `oldest` is where to go on.",
     412: "`If-Match` does not hold.",
     413: "The body is too large.",
     422: "The agent cannot run: no model, or a provider that is unknown or lacks its credentials.",
@@ -69,8 +69,8 @@ class DeclaringView(Protocol):
 
     action: str
     subject: ClassVar[str]
-    bodies: ClassVar[Mapping[str, type[Shape]]]
-    answers: ClassVar[Mapping[str, type[BaseModel]]]
+    requests: ClassVar[Mapping[str, type[BaseModel]]]
+    responses: ClassVar[Mapping[str, type[BaseModel]]]
     created: ClassVar[frozenset[str]]
     guarded: ClassVar[frozenset[str]]
 
@@ -125,16 +125,16 @@ class EditorSchema(AutoSchema):
 
     def get_request_serializer(self) -> Any:
         """Return the shape of the body; None where there is none."""
-        return self.declared.bodies.get(self.action)
+        return self.declared.requests.get(self.action)
 
     def get_response_serializers(self) -> Any:
         """Return the shapes of the success and of every fault."""
         success = 201 if self.action in self.declared.created else 200
         if self.action == "stream":
             return {(200, "text/event-stream"): str} | self._described_faults()
-        answer = self.declared.answers[self.action]
+        answer = self.declared.responses[self.action]
         described: dict[Any, Any] = {success: OpenApiResponse(answer, str(answer.__doc__).strip())}
-        if self.action in _TAGGED_READS:
+        if self.action in _TAGGED_READS or self.declared.subject == "event":
             described[304] = OpenApiResponse(description="Not changed.")
         return described | self._described_faults()
 
@@ -148,6 +148,8 @@ class EditorSchema(AutoSchema):
             faults.add(404)
         if self.action in self.declared.guarded:
             faults.add(412)
+        if self.declared.subject == "event":
+            faults.add(410)
         if self.action in _RUNS:
             faults |= {422, 424, 502}
         return faults

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import datetime
 from argparse import ArgumentParser
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
-from django.db import transaction
-from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 from editor_client.shared import ids
 
-from versioning.domain.access import Role
+from versioning.domain.access import COMMAND, Role
 from versioning.domain.errors import Invalid
-from versioning.models import ApiKey, Membership, Workspace
+from versioning.management.moments import moment
+from versioning.models import ApiKey, Membership, Workspace, events
 from versioning.models.accounts import account, new_account
 
 
@@ -37,7 +34,7 @@ class Command(BaseCommand):
         parser.add_argument("--name", default="", help="what the key is for")
         parser.add_argument("--expires", help="ISO 8601, such as 2030-01-31 or 2030-01-31T12:00:00Z")
 
-    @transaction.atomic
+    @events.transaction()
     def handle(
         self,
         *_args: Any,
@@ -49,7 +46,7 @@ class Command(BaseCommand):
         **_options: Any,
     ) -> None:
         """Make the user, the workspace and the membership where they are missing, then the key."""
-        expires_at = _moment(expires) if expires else None
+        expires_at = moment(expires, "--expires") if expires else None
         try:
             user = account(username) or new_account(username)
         except Invalid as fault:
@@ -57,7 +54,9 @@ class Command(BaseCommand):
         limit = Role(role) if role else None
         room = _joined(user, workspace, limit) if workspace else None
         try:
-            _, text = ApiKey.objects.issue(user, name=name, workspace=room, role=limit, expires_at=expires_at)
+            _, text = ApiKey.objects.issue(
+                user, name=name, workspace=room, role=limit, expires_at=expires_at, by=COMMAND
+            )
         except Invalid as fault:
             raise CommandError(str(fault)) from None
         self.stdout.write(text)
@@ -68,22 +67,9 @@ def _joined(user: User, workspace_id: str, role: Role | None) -> Workspace:
     fault = ids.fault(workspace_id)
     if fault is not None:
         raise CommandError(f"--workspace {fault}")
-    room, _ = Workspace.objects.make(workspace_id, workspace_id)
+    room, _ = Workspace.objects.make(workspace_id, workspace_id, by=COMMAND)
     held = Membership.objects.roles_of(user).get(workspace_id)
     wanted = role or Role.VIEWER
     if held is None or held.rank < wanted.rank:
-        Membership.objects.grant(user, room, wanted)
+        Membership.objects.grant(user, room, wanted, by=COMMAND)
     return room
-
-
-def _moment(text: str) -> datetime.datetime:
-    try:
-        moment = parse_datetime(text) or parse_datetime(f"{text}T00:00:00")
-        if moment is not None:
-            # In UTC, as the database keeps it: a moment can be too early or too late for that.
-            return (moment if timezone.is_aware(moment) else moment.replace(tzinfo=datetime.UTC)).astimezone(
-                datetime.UTC
-            )
-    except (ValueError, OverflowError):
-        pass
-    raise CommandError(f"--expires must be ISO 8601, not {text!r}")

@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Count
 
 from versioning.conf import get_editor
+from versioning.domain.access import COMMAND
 from versioning.editor import Collection
 
 
@@ -37,6 +38,6 @@ class Command(BaseCommand):
     def _prune(self, collection: Collection[Any], keep: int) -> int:
         long_ones = collection.all.alias(length=Count("versions")).filter(length__gt=keep)
         return sum(
-            collection.prune(resource_id, keep)
+            collection.prune(resource_id, keep, by=COMMAND)
             for resource_id in long_ones.order_by("pk").values_list("pk", flat=True)
         )

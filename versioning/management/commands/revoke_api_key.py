@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from versioning.domain.access import COMMAND
 from versioning.models import ApiKey
 from versioning.models.keys import PREFIX_LENGTH
 
@@ -26,5 +27,5 @@ class Command(BaseCommand):
         found = ApiKey.objects.named(key)
         if found is None:
             raise CommandError(f"There is no API key {key[:PREFIX_LENGTH]}…")
-        found.revoke()
+        found.revoke(by=COMMAND)
         self.stdout.write(f"The API key {found.prefix}… is revoked.")

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from django.core.management.base import BaseCommand, CommandError
 
-from versioning.domain.access import Role
+from versioning.domain.access import COMMAND, Role
 from versioning.domain.errors import Invalid, NotFound
 from versioning.editor import Workspaces
 from versioning.models.accounts import account
@@ -35,7 +35,7 @@ class Command(BaseCommand):
             )
         wanted = None if role == NO_ROLE else Role(role)
         try:
-            before = Workspaces().set_role(workspace, username, wanted)
+            before = Workspaces().set_role(workspace, username, wanted, by=COMMAND)
         except NotFound:
             raise CommandError(f"There is no workspace {workspace!r}.") from None
         except Invalid as fault:

@@ -1,0 +1,310 @@
+"""Who sees which event: a table of deeds, and everybody who looks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
+from tests.support.people import give_role, key_of, person
+from versioning.conf import get_editor
+from versioning.domain.access import Role
+from versioning.models import ApiKey, caller_for, events
+
+DRAFTS = {"alice", "paula", "edgar", "root"}
+MEMBERS = DRAFTS | {"vera", "ci"}
+ALL = MEMBERS | {"charlie"}
+ADMINS = {"alice", "root"}
+
+Deed = Callable[[Api, Kind], Any]
+
+
+def viewers(cast: Cast) -> dict[str, Api]:
+    """Return who looks; `ci` is a key of alice's that may do what a viewer may."""
+    names = ("alice", "paula", "edgar", "vera", "charlie", "root")
+    ci = key_of("alice", workspace="acme", role="viewer")
+    return {"ci": ci, **{name: getattr(cast, name) for name in names}}
+
+
+def seen(api: Api, **query: Any) -> list[dict[str, Any]]:
+    answer = api.get("/events", limit=1000, **query)
+    assert answer.status == 200, answer.body
+    return list(answer.body["events"])
+
+
+def who_sees(cast: Cast, position: int) -> set[str]:
+    """Return who sees the event at a position, in a list and by a filter of its type."""
+    found = set()
+    for name, api in viewers(cast).items():
+        event = next((one for one in seen(api) if one["position"] == position), None)
+        if event:
+            found.add(name)
+            assert event in seen(api, type=event["type"])
+    return found
+
+
+def make(**more: Any) -> Deed:
+    return lambda api, kind: kind.make(api, **more)
+
+
+def save(**more: Any) -> Deed:
+    return lambda api, kind: api.patch(kind.url("writer"), more)
+
+
+def publish(api: Api, kind: Kind) -> None:
+    kind.publish(api, "writer", kind.versions(api)[0]["id"])
+
+
+def unpublish(api: Api, kind: Kind) -> None:
+    api.post(kind.url("writer", "unpublish"))
+
+
+def label(*, released: bool) -> Deed:
+    def put(api: Api, kind: Kind) -> None:
+        body = {"versionId": kind.versions(api)[-1]["id"], "released": released}
+        assert api.put(kind.url("writer", "labels", "canary"), body).status == 200
+
+    return put
+
+
+def unlabel(api: Api, kind: Kind) -> None:
+    assert api.delete(kind.url("writer", "labels", "canary")).status == 200
+
+
+def delete_draft(api: Api, kind: Kind) -> None:
+    newest = kind.versions(api)[0]["id"]
+    assert api.delete(kind.url("writer", "versions", newest)).status == 200
+
+
+def delete(api: Api, kind: Kind) -> None:
+    assert api.delete(kind.url("writer")).status == 200
+
+
+LIVE = make(autoPublish=True)
+OPEN = make(autoPublish=True, visibility="public")
+DRAFTED = save(name="new", autoPublish=False)
+CLOSED = save(visibility="private")
+
+OF_BOTH: dict[str, tuple[list[Deed], str, set[str]]] = {
+    "made": ([make()], "created", DRAFTS),
+    "saved": ([LIVE, DRAFTED], "versionCreated", DRAFTS),
+    "published": ([make(), publish], "published", MEMBERS),
+    "published before it was unpublished": ([LIVE, unpublish], "published", DRAFTS),
+    "unpublished": ([LIVE, unpublish], "unpublished", MEMBERS),
+    "published again": ([LIVE, save(name="new", autoPublish=True), unpublish], "published", MEMBERS),
+    "metadata of what is live": ([LIVE, save(metadata={"a": 1})], "updated", MEMBERS),
+    "metadata of a draft": ([make(), save(metadata={"a": 1})], "updated", DRAFTS),
+    "a label": ([LIVE, label(released=False)], "labelMoved", DRAFTS),
+    "a label removed": ([LIVE, label(released=False), unlabel], "labelRemoved", DRAFTS),
+    "a released label": ([LIVE, label(released=True)], "labelMoved", MEMBERS),
+    "a released label of a draft": ([make(), label(released=True)], "labelMoved", MEMBERS),
+    "a label withdrawn": ([make(), label(released=True), label(released=False)], "labelMoved", MEMBERS),
+    "a released label removed": ([make(), label(released=True), unlabel], "labelRemoved", MEMBERS),
+    "a version deleted": (
+        [LIVE, save(name="new", autoPublish=False), delete_draft],
+        "versionDeleted",
+        DRAFTS,
+    ),
+    "deleted while live": ([LIVE, delete], "deleted", MEMBERS),
+    "deleted as a draft": ([make(), delete], "deleted", DRAFTS),
+    "deleted while it was released": ([make(), label(released=True), delete], "deleted", MEMBERS),
+    "all of what is deleted": ([LIVE, delete], "published", DRAFTS),
+}
+
+OF_AGENTS: dict[str, tuple[list[Deed], str, set[str]]] = {
+    "made public": ([OPEN], "created", DRAFTS),
+    "published to everybody": ([OPEN], "published", ALL),
+    "unpublished for everybody": ([OPEN, unpublish], "unpublished", ALL),
+    "released to everybody": ([make(visibility="public"), label(released=True)], "labelMoved", ALL),
+    "opened": ([LIVE, save(visibility="public")], "updated", ALL),
+    "closed": ([OPEN, CLOSED], "updated", ALL),
+    "closed while it is a draft": (
+        [make(visibility="public"), CLOSED],
+        "updated",
+        DRAFTS,
+    ),
+    "closed while it is released": (
+        [make(visibility="public"), label(released=True), CLOSED],
+        "updated",
+        ALL,
+    ),
+    "published before it was closed": ([OPEN, CLOSED], "published", MEMBERS),
+    "deleted for everybody": ([OPEN, delete], "deleted", ALL),
+    "saved of what is public": ([OPEN, DRAFTED], "versionCreated", DRAFTS),
+}
+
+
+def last_position(what: str) -> int:
+    return max(event.position for event in events.entries(0) if event.type.endswith(f".{what}"))
+
+
+@pytest.mark.parametrize(("deeds", "what", "expected"), OF_BOTH.values(), ids=OF_BOTH)
+def test_who_sees_what_happens_to_a_resource(
+    cast: Cast, kind: Kind, deeds: list[Deed], what: str, expected: set[str]
+) -> None:
+    for deed in deeds:
+        deed(cast.alice, kind)
+    assert who_sees(cast, last_position(what)) == expected
+
+
+@pytest.mark.parametrize(("deeds", "what", "expected"), OF_AGENTS.values(), ids=OF_AGENTS)
+def test_who_sees_what_happens_to_a_public_agent(
+    cast: Cast, deeds: list[Deed], what: str, expected: set[str]
+) -> None:
+    for deed in deeds:
+        deed(cast.alice, AGENTS)
+    assert who_sees(cast, last_position(what)) == expected
+
+
+def test_admins_see_what_is_about_the_workspace(cast: Cast) -> None:
+    alice = caller_for(User.objects.get(username="alice"))
+    start = events.position()
+    workspaces = get_editor().workspace
+    get_editor().invitation.invite("acme", "nora", Role.VIEWER, by=alice)
+    give_role("vera", "acme", "editor")
+    give_role("vera", "acme", "viewer")
+    key, _ = workspaces.issue_key("acme", name="CI", role=Role.VIEWER, by=alice)
+    workspaces.revoke_key("acme", key.prefix, by=alice)
+    workspaces.rename("acme", "ACME", by=alice)
+    workspaces.remove("acme", "paula", by=alice)
+    made = range(start + 1, events.position() + 1)
+    assert len(made) == 7
+    for position in made:
+        assert who_sees(cast, position) == ADMINS
+    secret = str([vars(event) for event in events.entries(0)])
+    assert cast.alice.key not in secret and "ei_" not in secret
+
+
+def test_a_key_that_reaches_all_workspaces_is_told_of_to_superusers(cast: Cast) -> None:
+    ApiKey.objects.issue(person("lena"))
+    assert who_sees(cast, events.position()) == {"root"}
+    event = seen(cast.root, type="key.created")[0]
+    assert event["workspaceId"] is None
+
+
+def test_a_key_of_a_superuser_that_is_limited_sees_as_little(cast: Cast) -> None:
+    AGENTS.make(cast.alice, autoPublish=True)
+    limited = key_of("root", workspace="elsewhere", role="admin")
+    viewer = key_of("root", role="viewer")
+    assert [event["resource"] for event in seen(limited)] == [None]  # the key itself
+    assert {event["type"] for event in seen(viewer)} == {"agent.published"}
+
+
+def test_who_is_no_member_any_more_sees_nothing_of_it(cast: Cast) -> None:
+    AGENTS.make(cast.alice, autoPublish=True)
+    assert seen(cast.edgar) != []
+    get_editor().workspace.remove("acme", "edgar")
+    assert seen(cast.edgar) == []
+
+
+# Earlier lives
+
+
+def test_an_earlier_life_of_an_id_is_told_to_members_of_its_workspace_only(cast: Cast, kind: Kind) -> None:
+    public = {"visibility": "public"} if kind is AGENTS else {}
+    kind.make(cast.alice, autoPublish=True, **public)
+    kind.save(cast.alice, autoPublish=True)
+    delete(cast.alice, kind)
+    before = [event["type"].partition(".")[2] for event in seen(cast.charlie)]
+    assert before == (["published", "deleted"] if public else [])
+    vera = seen(cast.vera)
+    kind.make(cast.charlie, workspaceId="elsewhere", autoPublish=True)
+    assert {event["workspaceId"] for event in seen(cast.charlie)} == {"elsewhere"}
+    assert seen(cast.vera) == vera
+    assert {event["workspaceId"] for event in seen(cast.alice)} == {"acme"}
+
+
+# Blocks that agents show
+
+
+def shows(*ids: str) -> list[dict[str, str]]:
+    return [{"type": "prompt_block_ref", "id": one} for one in ids]
+
+
+CHANGES: dict[str, Callable[[Api], Any]] = {
+    "published": lambda api: PROMPT_BLOCKS.save(api, "tone", autoPublish=True),
+    "unpublished": lambda api: api.post(PROMPT_BLOCKS.url("tone", "unpublish")),
+    "deleted": lambda api: api.delete(PROMPT_BLOCKS.url("tone")),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_change_of_a_block_reaches_the_readers_of_an_agent_that_shows_it(cast: Cast, what: str) -> None:
+    PROMPT_BLOCKS.make(cast.alice, "tone", autoPublish=True)
+    PROMPT_BLOCKS.make(cast.alice, "other", autoPublish=True)
+    AGENTS.make(cast.alice, "open", shows("tone"), visibility="public", autoPublish=True)
+    AGENTS.make(cast.alice, "closed", shows("tone"), autoPublish=True)
+    AGENTS.make(cast.alice, "draft", shows("tone"), visibility="public")
+    AGENTS.make(cast.alice, "unlike", shows("other"), visibility="public", autoPublish=True)
+    start = events.position()
+    assert CHANGES[what](cast.alice)
+    [told] = seen(cast.charlie, after=start)
+    assert (told["type"], told["resource"]) == ("agent.updated", {"kind": "agent", "id": "open"})
+    assert told["detail"] == {"fields": ["instructions"]}
+    assert told["actor"] == {"id": None, "via": "api", "keyPrefix": None}
+    assert "tone" not in str(told)
+    for reader in (cast.vera, cast.root):
+        [own] = [event for event in seen(reader, after=start) if event["position"] == told["position"]]
+        assert (own["type"], own["resource"]["id"]) == (f"promptBlock.{what}", "tone")
+
+
+def test_a_change_that_does_not_show_is_told_to_nobody_else(cast: Cast) -> None:
+    PROMPT_BLOCKS.make(cast.alice, "tone", autoPublish=True)
+    AGENTS.make(cast.alice, "open", shows("tone"), visibility="public", autoPublish=True)
+    start = events.position()
+    PROMPT_BLOCKS.save(cast.alice, "tone", text="a draft")
+    cast.alice.patch(PROMPT_BLOCKS.url("tone"), {"metadata": {"a": 1}})
+    assert seen(cast.charlie, after=start) == []
+
+
+def test_a_block_that_another_workspace_was_granted_is_told_of_there(cast: Cast) -> None:
+    person("dual", acme="publisher", elsewhere="publisher")
+    dual, reader = key_of("dual"), person("reader", elsewhere="viewer")
+    PROMPT_BLOCKS.make(cast.alice, "tone", autoPublish=True)
+    AGENTS.make(dual, "theirs", shows("tone"), workspaceId="elsewhere", autoPublish=True)
+    start = events.position()
+    PROMPT_BLOCKS.save(cast.alice, "tone", autoPublish=True)
+    for stranger in (cast.charlie, key_of(reader.username)):
+        [told] = seen(stranger, after=start, kind="agent")
+        assert (told["resource"]["id"], told["workspaceId"]) == ("theirs", "elsewhere")
+    assert {event["type"].partition(".")[0] for event in seen(dual, after=start)} == {"promptBlock"}
+    assert seen(cast.alice, after=start, kind="agent") == []
+
+
+# Agents that code defines
+
+
+def test_events_about_an_override_go_to_whoever_may_read_the_agent(cast: Cast, settings: Any) -> None:
+    settings.EDITOR_FRAMEWORK = "tests.support.code.framework"
+    for agent_id in ("answers", "hidden") * 2:
+        body = {"instructions": "over the code", "autoPublish": True}
+        assert cast.root.patch(AGENTS.url(agent_id), body).status == 200
+        assert cast.root.delete(AGENTS.url(agent_id)).status == 200
+    told = [(event["type"], event["resource"]["id"]) for event in seen(cast.charlie)]
+    assert told == [("agent.published", "answers"), ("agent.deleted", "answers")] * 2
+
+
+# How much is asked
+
+
+def test_a_page_costs_as_many_statements_whoever_looks_and_however_much_there_is(cast: Cast) -> None:
+    def cost(api: Api) -> int:
+        with CaptureQueriesContext(connection) as statements:
+            seen(api)
+        return len(statements)
+
+    everybody = [cast.alice, cast.vera, cast.charlie, cast.root]
+    AGENTS.make(cast.alice, "a", visibility="public", autoPublish=True)
+    for api in everybody:
+        seen(api)  # notes the use of the key
+    few = [cost(api) for api in everybody]
+    for number in range(8):
+        AGENTS.make(cast.alice, f"b{number}", visibility="public", autoPublish=True)
+    assert [cost(api) for api in everybody] == few
+    assert max(few) <= 6

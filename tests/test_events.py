@@ -1,0 +1,225 @@
+"""`GET /events`: positions, pages, filters, and what happens at the ends of the log."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
+from tests.support.calls import make_history
+from tests.support.people import command, give_role
+from versioning.domain.access import APPLICATION
+from versioning.models import Event, events
+
+
+def read(api: Api, **query: Any) -> dict[str, Any]:
+    answer = api.get("/events", **query)
+    assert answer.status == 200, answer.body
+    return dict(answer.body)
+
+
+def types(api: Api, **query: Any) -> list[str]:
+    return [event["type"].partition(".")[2] for event in read(api, **query)["events"]]
+
+
+def test_an_event_says_who_did_what_to_which_version(cast: Cast, kind: Kind) -> None:
+    history = make_history(kind, cast.alice)
+    kind.publish(cast.paula, "writer", history.draft)
+    event = read(cast.vera)["events"][-1]
+    assert event.pop("id") and event.pop("createdAt").endswith("Z")
+    word = "agent" if kind is AGENTS else "promptBlock"
+    assert event == {
+        "position": events.position(),
+        "type": f"{word}.published",
+        "workspaceId": "acme",
+        "resource": {"kind": word, "id": "writer"},
+        "versionId": history.draft,
+        "versionNumber": 4,
+        "previousVersionId": history.published,
+        "label": None,
+        "actor": {"id": "paula", "via": "api", "keyPrefix": cast.paula.key[:11]},
+        "detail": {},
+    }
+
+
+def test_what_does_not_apply_is_null(cast: Cast) -> None:
+    give_role("vera", "acme", "editor")
+    [event] = read(cast.alice)["events"]
+    nothing = ("resource", "versionId", "versionNumber", "previousVersionId", "label")
+    assert [event[name] for name in nothing] == [None] * 5
+    assert event["actor"] == {"id": None, "via": "python", "keyPrefix": None}
+    assert event["detail"] == {"username": "vera", "from": "viewer", "to": "editor"}
+
+
+# Pages
+
+
+def test_whoever_follows_next_misses_nothing_and_sees_nothing_twice(cast: Cast) -> None:
+    make_history(AGENTS, cast.alice)
+    whole = read(cast.alice)["events"]
+    found, cursor, more = [], 0, True
+    while more:
+        page = read(cast.alice, after=cursor, limit=2)
+        found += page["events"]
+        cursor, more = page["next"], page["hasMore"]
+    assert found == whole and len(whole) == 7
+    assert cursor == events.position()
+    assert read(cast.alice, after=cursor) == {"events": [], "next": cursor, "hasMore": False}
+
+
+def test_before_leads_back_from_the_newest(cast: Cast) -> None:
+    make_history(AGENTS, cast.alice)
+    whole = read(cast.alice)["events"]
+    found, cursor, more = [], events.position() + 1, True
+    while more:
+        page = read(cast.alice, before=cursor, limit=3)
+        found += page["events"]
+        cursor, more = page["next"], page["hasMore"]
+    assert found == whole[::-1]
+    assert read(cast.alice, before=cursor)["events"] == []
+
+
+def test_next_goes_on_where_nothing_matched_or_can_be_read(cast: Cast) -> None:
+    AGENTS.make(cast.alice)
+    end = events.position()
+    nothing = {"events": [], "next": end, "hasMore": False}
+    assert read(cast.charlie) == read(cast.alice, type="webhook.*") == nothing
+    assert read(cast.alice, after="now") == nothing
+    assert read(cast.alice, after=end + 100) == nothing
+
+
+def test_has_more_counts_what_can_be_read(cast: Cast) -> None:
+    AGENTS.make(cast.alice, autoPublish=True)
+    AGENTS.save(cast.alice, text="two", autoPublish=False)
+    page = read(cast.vera, limit=1)
+    assert [event["type"] for event in page["events"]] == ["agent.published"]
+    assert page["hasMore"] is False and page["next"] == events.position()
+
+
+def test_what_shares_a_position_is_never_parted(cast: Cast) -> None:
+    PROMPT_BLOCKS.make(cast.alice, "tone", autoPublish=True)
+    shows = [{"type": "prompt_block_ref", "id": "tone"}]
+    for number in range(3):
+        AGENTS.make(cast.alice, f"a{number}", shows, visibility="public", autoPublish=True)
+    start = events.position()
+    PROMPT_BLOCKS.save(cast.alice, "tone", autoPublish=True)
+    AGENTS.save(cast.alice, "a1", autoPublish=True)
+    first = read(cast.charlie, after=start, limit=1)
+    assert [event["resource"]["id"] for event in first["events"]] == ["a0", "a1", "a2"]
+    assert first["hasMore"] is True
+    assert len({event["position"] for event in first["events"]}) == 1
+    second = read(cast.charlie, after=first["next"], limit=1)
+    assert [event["type"] for event in second["events"]] == ["agent.published"]
+    back = read(cast.charlie, before=second["events"][0]["position"], limit=2)
+    assert len(back["events"]) == 3
+
+
+# Filters
+
+
+def test_the_filters_narrow_what_is_read(cast: Cast) -> None:
+    make_history(AGENTS, cast.alice)
+    PROMPT_BLOCKS.make(cast.paula, "writer")
+    give_role("vera", "acme", "editor")
+    assert types(cast.alice, type="agent.published,promptBlock.*") == ["published", "created"]
+    assert types(cast.alice, type="member.*") == ["roleChanged"]
+    assert types(cast.alice, kind="promptBlock") == types(cast.alice, actor="paula") == ["created"]
+    assert len(types(cast.alice, kind="agent", id="writer")) == 7
+    assert len(types(cast.alice, id="writer")) == 8
+    assert len(types(cast.alice, workspaceId="acme")) == 9
+    assert types(cast.root, workspaceId="elsewhere") == []
+
+
+def test_what_may_not_be_read_answers_as_what_is_unknown(cast: Cast) -> None:
+    AGENTS.make(cast.alice, autoPublish=True)
+    AGENTS.make(cast.alice, "open", visibility="public", autoPublish=True)
+    for query in ({"id": "writer"}, {"workspaceId": "acme"}):
+        unknown = cast.charlie.get("/events", **dict.fromkeys(query, "unknown"))
+        known = cast.charlie.get("/events", **query)
+        assert known.body == unknown.body and known.tag == unknown.tag
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ({"after": "1", "before": "2"}, "before"),
+        ({"after": "soon"}, "after"),
+        ({"after": "-1"}, "after"),
+        ({"before": "now"}, "before"),
+        ({"before": "1.5"}, "before"),
+        ({"limit": "0"}, "limit"),
+        ({"limit": "1001"}, "limit"),
+        ({"limit": "٣"}, "limit"),
+        ({"type": "agent.painted"}, "type"),
+        ({"type": "agent.published,"}, "type"),
+        ({"type": "*"}, "type"),
+        ({"type": "agent"}, "type"),
+        ({"kind": "prompt block"}, "kind"),
+        ({"page": "1"}, "page"),
+        ({"id": "a\0b"}, "id"),
+    ],
+)
+def test_what_cannot_be_understood_is_refused(cast: Cast, query: dict[str, str], field: str) -> None:
+    answer = cast.alice.get("/events", **query)
+    assert (answer.status, answer.fields) == (400, [field])
+
+
+def test_positions_beyond_every_number_are_none(cast: Cast) -> None:
+    AGENTS.make(cast.alice)
+    assert types(cast.alice, after="9" * 30) == []
+    assert types(cast.alice, before="9" * 30) == ["created"]
+    assert types(cast.alice, before="0") == []
+
+
+def test_nobody_reads_nothing(cast: Cast) -> None:
+    assert cast.nobody.get("/events").status == 401
+
+
+def test_an_unchanged_page_is_not_sent_again(cast: Cast) -> None:
+    AGENTS.make(cast.alice)
+    first = cast.alice.get("/events")
+    again = cast.alice.request("GET", "/events", if_none_match=first.tag)
+    assert (again.status, again.body, again.tag) == (304, None, first.tag)
+    AGENTS.save(cast.alice)
+    assert cast.alice.request("GET", "/events", if_none_match=first.tag).status == 200
+
+
+# Pruning
+
+
+def test_a_cursor_from_before_what_is_left_has_expired(cast: Cast) -> None:
+    AGENTS.make(cast.alice)
+    old = events.position()
+    border = timezone.now()
+    AGENTS.save(cast.alice)
+    assert events.prune(border) == old
+    expired = cast.alice.get("/events", after=old - 1)
+    assert (expired.status, expired.code, expired.body["oldest"]) == (410, "cursor_expired", old)
+    assert types(cast.alice) == types(cast.alice, after=expired.body["oldest"]) == ["versionCreated"]
+    assert types(cast.alice, before=events.position()) == []
+
+
+def test_the_oldest_position_outlives_every_entry(cast: Cast) -> None:
+    AGENTS.make(cast.alice)
+    AGENTS.save(cast.alice)
+    end = events.position()
+    tomorrow = timezone.now() + datetime.timedelta(days=1)
+    assert "Removed 2 events" in command("prune_events", "--before", tomorrow.isoformat())
+    assert events.prune(tomorrow) == 0
+    assert cast.alice.get("/events", after=end - 1).body["oldest"] == end
+    assert read(cast.alice) == {"events": [], "next": end, "hasMore": False}
+    AGENTS.save(cast.alice, text="three")
+    assert [event["position"] for event in read(cast.alice)["events"]] == [end + 1]
+
+
+def test_more_entries_than_go_at_once_are_pruned(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "PRUNED_AT_ONCE", 3)
+    with events.transaction():
+        for _ in range(10):
+            events.record("workspace.updated", by=APPLICATION, workspace_id="acme", fields=["name"])
+    assert events.prune(timezone.now() + datetime.timedelta(days=1)) == 10
+    assert not Event.objects.exists()

@@ -1,0 +1,87 @@
+"""The log over HTTP: what changed since a position."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from django.http import QueryDict
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from versioning.api.base import EditorViewSet, tagged
+from versioning.api.parameters import query
+from versioning.api.schemas.events import EventPage
+from versioning.conf import get_editor
+from versioning.domain.errors import Invalid
+from versioning.domain.events import matching
+from versioning.editor.event_log import MAX_EVENTS
+
+DEFAULT_LIMIT: Final = 100
+_POSITION: Final = re.compile(r"[0-9]{1,30}")
+_TYPES: Final = r"^[a-zA-Z]+\.([a-zA-Z]+|\*)(,[a-zA-Z]+\.([a-zA-Z]+|\*))*$"
+NUMBER: Final = {"type": "integer", "minimum": 0}
+
+
+class EventViewSet(EditorViewSet):
+    """What happened."""
+
+    subject = "event"
+    query = {
+        "list": (
+            query(
+                "after",
+                "The events after this position, in order; `now` for none. Without it from the oldest on.",
+                type={"type": "string", "pattern": "^([0-9]{1,30}|now)$"},
+            ),
+            query("before", "The events before this position, the newest first.", type=NUMBER),
+            query(
+                "limit",
+                f"Up to {MAX_EVENTS}, {DEFAULT_LIMIT} when absent.",
+                type={"type": "integer", "minimum": 1, "maximum": MAX_EVENTS},
+            ),
+            query(
+                "type",
+                "Types, separated by commas; `agent.*` for all of agents.",
+                type={"type": "string", "pattern": _TYPES},
+            ),
+            query("kind", "Only about resources of this kind.", enum=["agent", "promptBlock"]),
+            query("id", "Only about the resource of this id."),
+            query("workspaceId", "Only of this workspace."),
+            query("actor", "Only what this person did, or a key of theirs."),
+        )
+    }
+    responses = {"list": EventPage}
+
+    def list(self, request: Request) -> Response:
+        """Return events that the caller may see, and where the next page begins."""
+        given = request.query_params
+        types = given.get("type")
+        page = get_editor().event.page(
+            after="now" if given.get("after") == "now" else _number(given, "after"),
+            before=_number(given, "before"),
+            limit=_limit(given),
+            types=None if types is None else matching(types.split(",")),
+            resource_kind=given.get("kind"),
+            resource_id=given.get("id"),
+            workspace_id=given.get("workspaceId"),
+            actor=given.get("actor"),
+            by=self.caller,
+        )
+        return tagged(request, EventPage.dump(page))
+
+
+def _number(given: QueryDict, name: str) -> int | None:
+    text = given.get(name)
+    if text is None:
+        return None
+    if not _POSITION.fullmatch(text):
+        raise Invalid.field(name, "must be a position, a whole number from 0 on")
+    return int(text)
+
+
+def _limit(given: QueryDict) -> int:
+    text = given.get("limit", str(DEFAULT_LIMIT))
+    if not _POSITION.fullmatch(text) or not 1 <= int(text) <= MAX_EVENTS:
+        raise Invalid.field("limit", f"must be a whole number from 1 to {MAX_EVENTS}")
+    return int(text)

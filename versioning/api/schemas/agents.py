@@ -1,0 +1,93 @@
+"""Agents as applications use them, and the preview of instructions."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from editor_client.shared.instructions import BlockReport
+from pydantic import Field, RootModel
+
+from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source
+from versioning.api.schemas.common import NoticeAnswer, RecordStatus
+from versioning.domain import fields
+from versioning.domain.fields import UNCHANGED, JsonObject
+from versioning.domain.resolved_agent import ResolvedAgent
+
+
+class Preview(RequestSchema):
+    """The body of the preview of instructions."""
+
+    blocks: list[fields.InstructionBlock]
+    context: JsonObject = UNCHANGED
+
+
+class BlockShown(ResponseSchema):
+    """What became of one block of a preview."""
+
+    type: str
+    shown: bool
+    id: str = UNCHANGED
+    reason: str = UNCHANGED
+
+
+class PreviewAnswer(ResponseSchema):
+    """Assembled instructions."""
+
+    result: str
+    blocks: list[BlockShown]
+    warnings: Annotated[
+        list[NoticeAnswer],
+        Field(description="What the `requestContextSchema` of a block has against the context."),
+    ] = []
+
+
+class BlockUsed(ResponseSchema):
+    """A prompt block that an agent's instructions refer to."""
+
+    id: str
+    version_id: str | None
+    shown: bool
+    reason: Annotated[str | None, Field(description="missing, unpublished, rules or blank")]
+
+
+def _model_member(name: str) -> Source:
+    def of(agent: ResolvedAgent) -> Any:
+        return agent.model.get(name) if agent.model else None
+
+    return Source(of)
+
+
+def _selector(agent: ResolvedAgent) -> dict[str, str]:
+    return agent.selector.as_dict()
+
+
+def _stored_blocks(agent: ResolvedAgent) -> list[BlockReport]:
+    return [report for report in agent.blocks if report.id is not None]
+
+
+class ResolvedAgentAnswer(ResponseSchema):
+    """An agent as applications use it."""
+
+    id: str
+    name: str
+    description: str | None
+    instructions: str = UNCHANGED
+    tools: dict[str, JsonObject]
+    agents: dict[str, JsonObject]
+    model: JsonObject | None
+    provider: Annotated[str | None, _model_member("provider")]
+    model_id: Annotated[str | None, _model_member("name")]
+    default_options: JsonObject
+    source: Literal["code", "stored"]
+    status: Annotated[RecordStatus, Source("status.value")]
+    metadata: JsonObject
+    resolved_version_id: str | None
+    active_version_id: str | None
+    selector: Annotated[JsonObject, Source(_selector)]
+    fallback: NoticeAnswer | None
+    warnings: list[NoticeAnswer]
+    blocks: Annotated[list[BlockUsed], Source(_stored_blocks)] = []
+
+
+class AgentsById(RootModel[dict[str, ResolvedAgentAnswer]]):
+    """Agents, by id."""

@@ -1,0 +1,166 @@
+"""What a schema is: one class for one JSON object of the API, which checks or makes it, and documents it.
+
+`versioning.api.openapi` describes the same classes to generators of clients. Names are snake_case here
+and camelCase in JSON.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from functools import cache
+from operator import attrgetter
+from typing import Annotated, Any, ClassVar, NamedTuple, get_args, get_origin
+
+from pydantic import Field, GetJsonSchemaHandler
+from pydantic.fields import FieldInfo
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+from rest_framework.request import Request
+
+from versioning.domain.config import raise_for_faults
+from versioning.domain.errors import Invalid
+from versioning.domain.fields import Shape
+
+Json = dict[str, Any]
+Function = Callable[[Any], Any]
+
+
+class RequestSchema(Shape):
+    """The body of a request."""
+
+    @classmethod
+    def read(cls, request: Request) -> Json:
+        """Return the members of the body as they were sent; raises `Invalid` naming every error."""
+        body = body_of(request)
+        raise_for_faults(cls, body)
+        return body
+
+
+def body_of(request: Request) -> Json:
+    """Return the body, which must be a JSON object; no body at all is an empty one."""
+    body = request.data
+    if not isinstance(body, dict):
+        raise Invalid.field("body", "must be a JSON object")
+    return body
+
+
+class Source:
+    """Where a field of a response comes from, like `source` in DRF: an attribute (`a.b`) or a function.
+
+    A field without it comes from the attribute of its own name.
+    """
+
+    def __init__(self, source: str | Function) -> None:
+        self.get: Function = attrgetter(source) if isinstance(source, str) else source
+
+
+class SerializedBy:
+    """The function that turns a value of a type into JSON."""
+
+    def __init__(self, serialize: Function) -> None:
+        self.serialize = serialize
+
+
+def utc(moment: datetime.datetime) -> str:
+    """Return ISO 8601 in UTC with milliseconds and `Z`."""
+    return f"{moment.astimezone(datetime.UTC).isoformat(timespec='milliseconds')[:-6]}Z"
+
+
+Time = Annotated[str, SerializedBy(utc), Field(json_schema_extra={"format": "date-time"})]
+
+
+class ResponseSchema(Shape):
+    """What a response holds. A field with a default may be missing, and is never null."""
+
+    snapshot_source: ClassVar[str | None] = None
+    """The attribute with the configuration whose fields stand beside those of the schema itself."""
+
+    @classmethod
+    def dump(cls, source: Any) -> Json:
+        """Return the JSON object of whatever has the attributes; nothing is validated.
+
+        Every first read comes this way, so it is plain dict building.
+        """
+        members, snapshot = _plan(cls)
+        dumped: Json = {}
+        for name, get, serialize, is_optional in members:
+            value = get(source)
+            if value is not None:
+                dumped[name] = value if serialize is None else serialize(value)
+            elif not is_optional:
+                dumped[name] = None
+        if snapshot is not None:
+            dumped |= snapshot(source)
+        return dumped
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Describe the fields; snapshot fields can be null in an edit, which clears them, but not here."""
+        described = handler(schema)
+        members = handler.resolve_ref_schema(described)
+        required = members.get("required", [])
+        for name, member in members["properties"].items():
+            if name not in required:
+                members["properties"][name] = _without_null(member)
+        return described
+
+
+class _Member(NamedTuple):
+    name: str
+    get: Function
+    serialize: Function | None
+    is_optional: bool
+
+
+@cache
+def _plan(schema: type[ResponseSchema]) -> tuple[list[_Member], Function | None]:
+    """Return what `dump` has to do for a class, found out once: its members, and its snapshot."""
+    snapshot_fields = {
+        name
+        for base in schema.__mro__
+        if issubclass(base, Shape) and not issubclass(base, ResponseSchema)
+        for name in base.model_fields
+    }
+    members = [
+        _Member(str(field.alias), _getter(name, field), _serializer(field), not field.is_required())
+        for name, field in schema.model_fields.items()
+        if name not in snapshot_fields
+    ]
+    return members, attrgetter(schema.snapshot_source) if schema.snapshot_source else None
+
+
+def _getter(name: str, field: FieldInfo) -> Function:
+    sources = [found.get for found in field.metadata if isinstance(found, Source)]
+    return sources[0] if sources else attrgetter(name)
+
+
+def _serializer(field: FieldInfo) -> Function | None:
+    """Return what turns a value that is not None into JSON; None where the value is JSON already."""
+    for found in field.metadata:
+        if isinstance(found, SerializedBy):
+            return found.serialize
+    return _serializer_of(field.annotation)
+
+
+def _serializer_of(annotation: Any) -> Function | None:
+    if isinstance(annotation, type) and issubclass(annotation, ResponseSchema):
+        return annotation.dump
+    inner = [found for found in map(_serializer_of, get_args(annotation)) if found is not None]
+    if not inner:
+        return None
+    [serialize] = inner
+    if get_origin(annotation) is list:
+        return lambda values: [serialize(value) for value in values]
+    return serialize
+
+
+def _without_null(member: JsonSchemaValue) -> JsonSchemaValue:
+    match member:
+        case {"type": [kind, "null"]}:
+            return {**member, "type": kind}
+        case {"anyOf": [only, {"type": "null"}], **more}:
+            return {**only, **more}
+    return member

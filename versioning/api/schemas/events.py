@@ -1,0 +1,58 @@
+"""What an event of the log looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from versioning.api.schemas.base import ResponseSchema, Source, Time
+from versioning.domain.fields import JsonObject
+
+
+def _or_null(attribute: str) -> Callable[[Any], Any]:
+    """Return how to get a text of a row, in which an empty one stands for null."""
+    get = attrgetter(attribute)
+    return lambda event: get(event) or None
+
+
+class ResourceReference(ResponseSchema):
+    """A resource, named."""
+
+    kind: Annotated[Literal["agent", "promptBlock"], Source("resource_kind")]
+    id: Annotated[str, Source("resource_id")]
+
+
+class Actor(ResponseSchema):
+    """Who did it, and by which way; nobody is named where the application itself did."""
+
+    id: Annotated[str | None, Source(_or_null("actor"))]
+    via: Literal["studio", "api", "python", "schedule", "command", "file"]
+    key_prefix: Annotated[str | None, Source(_or_null("key_prefix"))]
+
+
+class EventAnswer(ResponseSchema):
+    """One change. What does not apply is null."""
+
+    position: int
+    id: Annotated[str, Source(lambda event: str(event.uuid)), Field(json_schema_extra={"format": "uuid"})]
+    type: str
+    created_at: Time
+    workspace_id: Annotated[str | None, Source(_or_null("workspace_id"))]
+    resource: Annotated[ResourceReference | None, Source(lambda event: event if event.resource_id else None)]
+    version_id: Annotated[str | None, Source(_or_null("version_id"))]
+    version_number: int | None
+    previous_version_id: Annotated[str | None, Source(_or_null("previous_version_id"))]
+    label: Annotated[str | None, Source(_or_null("label"))]
+    actor: Annotated[Actor, Source(lambda event: event)]
+    detail: JsonObject
+
+
+class EventPage(ResponseSchema):
+    """Events, and where the next page begins."""
+
+    events: list[EventAnswer]
+    next: int
+    has_more: bool

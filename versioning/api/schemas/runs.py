@@ -1,0 +1,174 @@
+"""Running agents: the body of generate and stream, and what a run answers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema
+from pydantic_core.core_schema import json_or_python_schema
+from typing_extensions import TypeAliasType
+
+from versioning.api.schemas.base import Json, RequestSchema, ResponseSchema
+from versioning.api.schemas.common import NotEmpty, NoticeAnswer
+from versioning.domain import fields
+from versioning.domain.fields import UNCHANGED, JsonObject
+from versioning.runtime import Result
+
+
+class ChatText(RequestSchema):
+    """A part of what a message says."""
+
+    type: Literal["text"]
+    text: str
+
+
+class ChatMessage(RequestSchema):
+    """A message of a conversation; a user's is not blank."""
+
+    role: Literal["user", "assistant", "system"]
+    content: str | Annotated[list[ChatText], Field(min_length=1)]
+
+
+class StatusSelector(RequestSchema):
+    """The version that has this status."""
+
+    status: Literal["published", "draft"]
+
+
+class VersionIdSelector(RequestSchema):
+    """Exactly this version."""
+
+    version_id: NotEmpty
+
+
+class LabelSelector(RequestSchema):
+    """The version that carries this label."""
+
+    label: NotEmpty
+
+
+VersionSelector = TypeAliasType("VersionSelector", StatusSelector | VersionIdSelector | LabelSelector)
+
+
+class Versions(RequestSchema):
+    """Which versions run: of agents by id, of the called agent itself, of all that nothing names."""
+
+    agents: dict[str, VersionSelector] = UNCHANGED
+    self_: Annotated[VersionSelector, Field(alias="self")] = UNCHANGED
+    default_status: Literal["published", "draft"] = UNCHANGED
+    strict: Annotated[
+        bool, Field(description="Whether a version that cannot be resolved is an error, not a warning.")
+    ] = UNCHANGED
+
+
+class RunSettings(RequestSchema):
+    """Settings of the model; what is absent or null is left to the agent."""
+
+    temperature: float | None = None
+    max_tokens: int | None = None
+    max_output_tokens: int | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    seed: int | None = None
+    stop_sequences: list[str] | None = None
+    timeout: float | None = None
+    max_retries: int | None = None
+
+
+class Described:
+    """Describes a member in the document whose value the runtime itself reads and checks."""
+
+    def __init__(self, shape: Any) -> None:
+        self.shape = shape
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Return a schema that takes what the annotation says and is described as the shape."""
+        return json_or_python_schema(handler.generate_schema(self.shape), handler(source))
+
+
+Messages = TypeAliasType(
+    "Messages",
+    Annotated[str, fields.NOT_BLANK] | ChatMessage | Annotated[list[ChatMessage], Field(min_length=1)],
+)
+
+
+class Run(RequestSchema):
+    """The body of generate and stream."""
+
+    messages: Annotated[
+        Any,
+        Described(Messages),
+        Field(description="Text, a message, or a list of messages that ends with the user's."),
+    ]
+    versions: Annotated[JsonObject, Described(Versions)] | None = None
+    request_context: JsonObject | None = None
+    max_steps: Annotated[int, Field(json_schema_extra={"minimum": 1})] | None = None
+    model_settings: Annotated[JsonObject, Described(RunSettings)] | None = None
+    instructions: Annotated[str, fields.NOT_BLANK] | None = None
+
+
+class Tokens(ResponseSchema):
+    """The tokens of a run, sub-agents included."""
+
+    input_tokens: int
+    output_tokens: int
+    total_tokens: int
+
+
+class ToolCall(ResponseSchema):
+    """What the model asked of a tool; a delegation to a sub-agent is one too."""
+
+    tool_call_id: str
+    tool_name: str
+    args: JsonObject
+
+
+class ToolResult(ResponseSchema):
+    """What a tool gave."""
+
+    tool_call_id: str
+    tool_name: str
+    result: Any
+
+
+class RunStep(ResponseSchema):
+    """One answer of the model."""
+
+    text: str
+    finish_reason: str
+    tool_calls: list[ToolCall]
+    tool_results: list[ToolResult]
+    usage: Tokens
+
+
+class Turn(ResponseSchema):
+    """A message of the conversation, in the form that the next call takes."""
+
+    role: Literal["user", "assistant", "system"]
+    content: str
+
+
+class RunAnswer(ResponseSchema):
+    """What an agent answered, and how it came to it."""
+
+    text: str
+    finish_reason: str
+    usage: Tokens
+    steps: list[RunStep]
+    tool_calls: list[ToolCall]
+    tool_results: list[ToolResult]
+    messages: list[Turn]
+    run_id: str
+    resolved_versions: Annotated[
+        dict[str, str | None],
+        Field(description="By agent that took part; null is the code's."),
+    ]
+    warnings: list[NoticeAnswer]
+
+    @classmethod
+    def dump(cls, source: Result) -> Json:
+        """Return what the run itself says: an application that runs agents gets the same from Python."""
+        return source.as_dict()

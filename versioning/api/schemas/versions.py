@@ -1,0 +1,150 @@
+"""Versions and labels of a resource: what makes, moves and compares them, and what they look like."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+from typing_extensions import TypeAliasType
+
+from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time
+from versioning.api.schemas.common import ChangeMessage, NotEmpty, NoticeAnswer, PageOf, Success
+from versioning.domain import fields
+from versioning.domain.fields import UNCHANGED
+from versioning.domain.snapshots import title_of
+from versioning.editor.reading import Label
+from versioning.serving.resolution import Resolved
+
+VersionState = TypeAliasType("VersionState", Literal["published", "draft", "historical"])
+VersionSource = TypeAliasType("VersionSource", Literal["database", "git", "file"])
+
+
+class VersionCreate(RequestSchema):
+    """The body of a verb that makes a version."""
+
+    change_message: ChangeMessage | None = None
+
+
+class SetLabel(RequestSchema):
+    """The body of setting a label."""
+
+    version_id: NotEmpty
+    released: Annotated[
+        bool,
+        Field(
+            description="Whether the version is served under this name to whoever may read what is "
+            "published. As it is when absent; false for a new label."
+        ),
+    ] = UNCHANGED
+
+
+class VersionRecord(ResponseSchema):
+    """A version, with its configuration at top level."""
+
+    snapshot_source: ClassVar[str | None] = "version.config"
+
+    id: Annotated[str, Source("version.version_id")]
+    version_number: Annotated[
+        int,
+        Source("version.number"),
+        Field(ge=0, description="0 for an override file that is not committed."),
+    ]
+    changed_fields: Annotated[list[str], Source("version.changed_fields")]
+    change_message: Annotated[str, Source("version.change_message")]
+    author_id: str | None
+    created_at: Annotated[Time, Source("version.created_at")]
+    source: Annotated[VersionSource, Source("version.source")]
+    author_name: Annotated[str, Field(description="Of versions that Git holds.")] = ""
+    commit: Annotated[str, Source("version.commit"), Field(description="Of versions that Git holds.")] = ""
+    read_only: Annotated[bool, Source("version.read_only")]
+    state: VersionState
+    labels: list[str]
+
+
+class AgentVersionRecord(VersionRecord, fields.AgentFields):
+    """A version of an agent."""
+
+    agent_id: Annotated[str, Source("resource.pk")]
+
+
+class PromptBlockVersionRecord(VersionRecord, fields.PromptBlockConfig):
+    """A version of a prompt block."""
+
+    block_id: Annotated[str, Source("resource.pk")]
+
+
+class AgentVersionPage(PageOf):
+    """A page of versions of an agent."""
+
+    versions: Annotated[list[AgentVersionRecord], Source("items")]
+
+
+class PromptBlockVersionPage(PageOf):
+    """A page of versions of a prompt block."""
+
+    versions: Annotated[list[PromptBlockVersionRecord], Source("items")]
+
+
+class Diff(ResponseSchema):
+    """A field in which two versions differ; null where it is not set."""
+
+    field: str
+    previous_value: Annotated[Any, Source("previous")]
+    current_value: Annotated[Any, Source("current")]
+
+
+class Comparison(ResponseSchema):
+    """The fields in which two versions differ."""
+
+    diffs: list[Diff]
+
+
+class AgentComparison(Comparison):
+    """Two versions of an agent."""
+
+    from_version: AgentVersionRecord
+    to_version: AgentVersionRecord
+
+
+class PromptBlockComparison(Comparison):
+    """Two versions of a prompt block."""
+
+    from_version: PromptBlockVersionRecord
+    to_version: PromptBlockVersionRecord
+
+
+def _is_published(published: Resolved[Any]) -> str:
+    return f"{title_of(published.version)} is published."
+
+
+class Activated(Success):
+    """A version is published."""
+
+    message: Annotated[str, Source(_is_published)]
+    active_version_id: Annotated[str, Source("version.version_id")]
+    warnings: list[NoticeAnswer] = []
+
+
+def _label_kind(label: Label) -> str:
+    return "computed" if label.computed else "custom"
+
+
+class LabelAnswer(ResponseSchema):
+    """A name for a version."""
+
+    name: str
+    version_id: str
+    version_number: int
+    kind: Annotated[Literal["computed", "custom"], Source(_label_kind)]
+    released: Annotated[
+        bool,
+        Field(description="Whether whoever may read what is published may read the version by this name."),
+    ]
+    updated_at: Time
+    updated_by: str | None
+
+
+class LabelList(ResponseSchema):
+    """The labels of a resource."""
+
+    labels: Annotated[list[LabelAnswer], Source(list)]

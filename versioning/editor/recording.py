@@ -1,0 +1,39 @@
+"""What the log is told about a resource: which one, and who could read it before the change."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from versioning.domain.events import Reach, Target
+from versioning.domain.overrides import IN_CODE
+from versioning.domain.registry import Registry
+from versioning.models import Agent, PromptBlock, VersionedResource, Visibility
+
+REFERENCE_KINDS: Final[dict[type[VersionedResource], str]] = {Agent: "agent", PromptBlock: "promptBlock"}
+"""What a reference to a resource calls its kind."""
+
+
+def target_of(resource: VersionedResource, code: Registry, *, released: bool = False) -> Target:
+    """Return a resource as the log refers to it; to be asked before the change.
+
+    `released` says that a released label, which the change is about, was readable until then. The identity
+    of an override is that of the code's agent, which stays when the override goes.
+    """
+    is_agent = isinstance(resource, Agent)
+    override = code.overridden_by(resource.pk, resource.workspace_id) if is_agent else None
+    is_live = override is not None or resource.active_id is not None or released
+    reach = Reach.MEMBERS if is_live else Reach.EDITORS
+    if is_live and isinstance(resource, Agent) and resource.visibility_by(code) == Visibility.PUBLIC:
+        reach = Reach.EVERYBODY
+    return Target(
+        kind=REFERENCE_KINDS[type(resource)],
+        id=resource.pk,
+        identity=IN_CODE if override is not None else resource.uuid,
+        workspace_id=resource.workspace_id,
+        reach=reach,
+    )
+
+
+def change_of(before: Any, after: Any) -> dict[str, Any]:
+    """Return the detail of an entry that says from what to what something changed."""
+    return {"from": before, "to": after}

@@ -1,0 +1,172 @@
+"""Resources and versions as one caller sees them: what the records of the API say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from editor_client.shared import canonical, ids
+
+from versioning.domain.access import Caller, Right
+from versioning.domain.config import Config
+from versioning.domain.registry import Registry
+from versioning.domain.resolved_agent import Notice
+from versioning.domain.selectors import Status
+from versioning.domain.snapshots import Snapshot
+from versioning.editor.collection import Collection
+from versioning.models import Agent, Favorited, VersionedResource
+from versioning.serving.resolution import Resolved
+
+_WITHOUT_DRAFTS = "-published"
+
+
+@dataclass(kw_only=True, slots=True)
+class RecordView:
+    """A resource as one caller sees it, with one of its versions."""
+
+    resource: VersionedResource
+    version: Snapshot
+    caller: Caller
+    code: Registry
+    """The agents that code defines, which say who may read an override of theirs."""
+    favorited: Favorited | None
+    """None for a kind that nobody can mark as a favorite."""
+    warnings: Sequence[Notice] | None = None
+    """What the caller should know about a save; None of a record that is only read."""
+    reads_drafts: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.reads_drafts = self.caller.may(Right.READ_DRAFTS, self.resource.workspace_id)
+
+    @property
+    def status(self) -> str:
+        """Whether anything of it is published."""
+        return (Status.PUBLISHED if self.resource.active_id else Status.DRAFT).value
+
+    @property
+    def latest_version_id(self) -> str | None:
+        """The version that was saved last; None for a caller who may not read drafts."""
+        return self.resource.latest_id if self.reads_drafts else None
+
+    @property
+    def has_draft(self) -> bool | None:
+        """Whether a newer version than the published one exists; None for who may not read drafts."""
+        return self.resource.has_draft if self.reads_drafts else None
+
+    @property
+    def author_id(self) -> str | None:
+        """The name of the user who made the resource; None for the application."""
+        return self.resource.author.get_username() if self.resource.author else None
+
+    @property
+    def visibility(self) -> str | None:
+        """Who beyond the workspace may read it; None for a kind that cannot be public."""
+        return self.resource.visibility_by(self.code) if isinstance(self.resource, Agent) else None
+
+    @property
+    def tag(self) -> str:
+        """The entity tag of the record, one for all selectors.
+
+        Who may not read drafts sees less of the same record, hence another tag: a reader who becomes
+        an editor must not be told that nothing changed. Of an override the code says the visibility,
+        and its next release may say another. Being marked as a favorite changes the record too. All
+        this is appended after the first `-`, and ignored in `If-Match`: it is no change of the resource.
+        """
+        tag = self.resource.tag
+        is_agent = isinstance(self.resource, Agent)
+        agent = self.code.overridden_by(self.resource.pk, self.resource.workspace_id) if is_agent else None
+        if agent is not None:
+            tag += f"-{agent.visibility}"
+        if not self.reads_drafts:
+            tag += _WITHOUT_DRAFTS
+        if self.favorited is not None and self.favorited.count:
+            tag += f"-{'own' if self.favorited.by_caller else 'others'}-{self.favorited.count}"
+        return tag
+
+
+@dataclass(kw_only=True, slots=True)
+class VersionView:
+    """A version of a resource, with the labels that it carries."""
+
+    resource: VersionedResource
+    version: Snapshot
+    labels: Sequence[str]
+
+    @property
+    def author_id(self) -> str | None:
+        """The name of the user who saved it; None for the application, and for a commit."""
+        return self.version.author_name if self.version.commit is None else None
+
+    @property
+    def author_name(self) -> str | None:
+        """The author of a commit; None of a version that was saved here."""
+        return None if self.version.commit is None else self.version.author_name
+
+    @property
+    def state(self) -> str:
+        """What it is at the moment: published, draft or historical."""
+        return self.resource.state_of(self.version).value
+
+
+@dataclass(kw_only=True, frozen=True)
+class ConfigFile:
+    """A configuration as the file that would hold it."""
+
+    resource_id: str
+    folder: str
+    config: Config
+
+    @property
+    def file_name(self) -> str:
+        """The path of the file, below the folder of the override files."""
+        return f"{self.folder}/{ids.encode(self.resource_id)}.json"
+
+    @property
+    def content(self) -> str:
+        """The text of the file: the same for equal configurations."""
+        return canonical.file_text(self.config)
+
+
+def record_of(collection: Collection[Any], found: Resolved[Any], by: Caller) -> RecordView:
+    """Return the record of a resource with the version that was selected; one query for favorites."""
+    resource = found.resource
+    return RecordView(
+        resource=resource,
+        version=found.version,
+        caller=by,
+        code=collection.code,
+        favorited=collection.favorites_about([resource.pk], by=by).get(resource.pk),
+    )
+
+
+def records_of(
+    collection: Collection[Any], resources: Sequence[VersionedResource], by: Caller
+) -> list[RecordView]:
+    """Return the records of resources, each with its published version, else the latest; one query."""
+    favorites = collection.favorites_about([resource.pk for resource in resources], by=by)
+    return [
+        RecordView(
+            resource=resource,
+            version=resource.active or resource.latest,
+            caller=by,
+            code=collection.code,
+            favorited=favorites.get(resource.pk),
+        )
+        for resource in resources
+    ]
+
+
+def versions_of(resource: VersionedResource | None, versions: Iterable[Snapshot]) -> list[VersionView]:
+    """Return versions of a resource with their labels; one query, however many there are."""
+    found = list(versions)
+    if resource is None or not found:
+        return []
+    labels: dict[str, list[str]] = {version.version_id: [] for version in found}
+    in_rows = [version.version_id for version in found if not version.read_only]
+    for label in resource.labels.filter(version_id__in=in_rows):
+        labels[str(label.version_id)].append(label.name)
+    return [
+        VersionView(resource=resource, version=version, labels=labels[version.version_id])
+        for version in found
+    ]

@@ -1,0 +1,29 @@
+"""Remove old entries of the log."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from versioning.management.moments import moment
+from versioning.models import events
+
+
+class Command(BaseCommand):
+    """`manage.py prune_events --before 2030-01-31`."""
+
+    help = "Remove the entries of the log that are older than a moment."
+    requires_system_checks = ()  # they would load the framework, which no entry needs
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the option."""
+        parser.add_argument(
+            "--before", required=True, help="ISO 8601, such as 2030-01-31 or 2030-01-31T12:00:00Z"
+        )
+
+    def handle(self, *_args: Any, before: str, **_options: Any) -> None:
+        """Remove them; whoever has not read them yet is told so by the next request."""
+        removed = events.prune(moment(before, "--before"))
+        self.stdout.write(f"Removed {removed} events.")

@@ -1,0 +1,64 @@
+"""Which events somebody sees: the one condition, in one statement."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from versioning.domain.access import Caller, Right
+from versioning.domain.events import Audience, Reach
+from versioning.domain.overrides import IN_CODE
+from versioning.domain.registry import Registry
+from versioning.models import Agent, Event, PromptBlock
+from versioning.models.versioned import within
+
+KINDS: Final[dict[str, Any]] = {"agent": Agent, "promptBlock": PromptBlock}
+"""Which rows the events about a kind of resource are about."""
+
+
+def visible_to(caller: Caller, code: Registry, events: QuerySet[Event]) -> QuerySet[Event]:
+    """Keep the events that the caller may see.
+
+    About published state: whoever may read the resource now, or could until the event. About drafts:
+    whoever may read those of the workspace. About members, keys and policies: its admins. When the id
+    belongs to another resource by now: members of the workspace only. A change of a block is told once,
+    to its readers as the block's own event, to the others as one of the agent that they read.
+    """
+    home = {right: caller.scope(right) for right in Right}
+    if home[Right.ADMINISTER] is None:
+        return events.filter(hidden_from="")
+    members, editors = (within("workspace_id", home[right]) for right in (Right.READ, Right.READ_DRAFTS))
+    everybody = Q(reach=Reach.EVERYBODY) | _readable_now(caller, code)
+    readable = editors | (members & Q(reach=Reach.MEMBERS)) | everybody
+    seen = (
+        Q(audience=Audience.ADMINS) & within("workspace_id", home[Right.ADMINISTER])
+        | Q(audience=Audience.EDITORS) & editors
+        | Q(audience=Audience.READERS) & readable & (members | _is_of_this_life(code))
+    )
+    read_the_block = Q(hidden_from="") if home[Right.READ] is None else ~Q(hidden_from__in=home[Right.READ])
+    return events.filter(seen, read_the_block)
+
+
+def _readable_now(caller: Caller, code: Registry) -> Q:
+    """Return the condition that the caller may read what an event is about: itself, no namesake.
+
+    An event about a released label is about what can be read by that label.
+    """
+    label: Any = OuterRef(OuterRef("label"))  # from within the condition about labels of a resource
+    agents = Agent.objects.readable_by(caller, code, label=label)
+    blocks = PromptBlock.objects.readable_by(caller, label=label)
+    readable = Q(resource_uuid=IN_CODE, resource_id__in=list(code.readable_by(caller)))
+    for kind, rows in (("agent", agents), ("promptBlock", blocks)):
+        itself = rows.filter(uuid=OuterRef("resource_uuid")).order_by()
+        readable |= Q(resource_kind=kind) & Q(Exists(itself))
+    return readable
+
+
+def _is_of_this_life(code: Registry) -> Q:
+    """Return the condition that the id of the resource has not been given to another one since."""
+    still = Q(resource_uuid=IN_CODE, resource_id__in=list(code.agents))
+    for kind, model in KINDS.items():
+        others = model.objects.filter(pk=OuterRef("resource_id")).exclude(uuid=OuterRef("resource_uuid"))
+        still |= Q(resource_kind=kind) & ~Q(resource_uuid=IN_CODE) & ~Q(Exists(others.order_by()))
+    return still
