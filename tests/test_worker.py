@@ -10,12 +10,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.db import OperationalError
+from django.db.models import QuerySet
 from django.utils import timezone
 
-from versioning.models import PeriodicJob, WorkerHeartbeat
+from versioning.domain.access import APPLICATION
+from versioning.models import Event, PeriodicJob, SignInAttempts, ThrottleWindow, WorkerHeartbeat, events
 from versioning.models.due_work import LEASE_SECONDS, LeaseLost
-from versioning.worker import jobs, running, turns
+from versioning.models.sign_in_attempts import FORGOTTEN_AFTER
+from versioning.models.worker_state import Silence
+from versioning.worker import housekeeping, jobs, running, turns
 from versioning.worker.jobs import Job, Periodic, Queue
 from versioning.worker.running import Worker
 
@@ -313,14 +318,49 @@ def test_it_ends_when_nobody_wants_it(running_worker: Callable[..., Worker]) -> 
 
 @pytest.mark.django_db
 def test_it_is_known_since_when_no_worker_runs() -> None:
-    never = WorkerHeartbeat.objects.silent_since()
-    assert never is not None and never.year == 1
+    assert WorkerHeartbeat.objects.silence() == Silence(since=None)
     WorkerHeartbeat.objects.beat("one")
     WorkerHeartbeat.objects.beat("one")
-    assert WorkerHeartbeat.objects.silent_since() is None
+    assert WorkerHeartbeat.objects.silence() is None
     ended = timezone.now() - datetime.timedelta(minutes=5)
     WorkerHeartbeat.objects.update(seen_at=ended)
-    assert WorkerHeartbeat.objects.silent_since() == ended
+    assert WorkerHeartbeat.objects.silence() == Silence(since=ended)
     WorkerHeartbeat.objects.create(worker="older", seen_at=timezone.now() - datetime.timedelta(days=30))
     WorkerHeartbeat.objects.forget(datetime.timedelta(minutes=1))
     assert [row.worker for row in WorkerHeartbeat.objects.all()] == ["one"]
+
+
+# What the editor's own jobs remove
+
+
+@pytest.mark.django_db
+def test_waste_is_removed_and_nothing_that_counts(settings: Any) -> None:
+    settings.EDITOR_THROTTLE = "10/min"
+    now = timezone.now()
+    this_minute = int(time.time() // 60)
+    for name, at in {"old": now - FORGOTTEN_AFTER - datetime.timedelta(minutes=1), "new": now}.items():
+        SignInAttempts.objects.create(subject=f"account:{name}", last_at=at)
+        ThrottleWindow.objects.create(caller=name, window=this_minute - (name == "old"), requests=5)
+        Session.objects.create(session_key=name, expire_date=at + datetime.timedelta(minutes=30))
+    housekeeping.remove_waste()
+    assert [row.subject for row in SignInAttempts.objects.all()] == ["account:new"]
+    assert [row.caller for row in ThrottleWindow.objects.all()] == ["new"]
+    assert [row.session_key for row in Session.objects.all()] == ["new"]
+    settings.EDITOR_THROTTLE = ""
+    housekeeping.remove_waste()
+    assert not ThrottleWindow.objects.exists()
+
+
+@pytest.mark.django_db
+def test_old_entries_of_the_log_go_where_the_setting_says_so(settings: Any) -> None:
+    for days in (40, 20, 0):
+        with events.transaction():
+            events.record("workspace.updated", by=APPLICATION, workspace_id="acme", days=days)
+        written = timezone.now() - datetime.timedelta(days=days)
+        newest = Event.objects.filter(position=events.position())
+        QuerySet.update(newest, created_at=written)
+    housekeeping.prune_log()
+    assert len(events.entries(0)) == 3
+    settings.EDITOR_KEEP_EVENTS = 30
+    housekeeping.prune_log()
+    assert [event.detail["days"] for event in events.entries(0)] == [20, 0]

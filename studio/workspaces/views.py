@@ -19,7 +19,7 @@ from versioning.domain.errors import IdTaken, Invalid
 from versioning.editor import Workspaces
 from versioning.editor.invitations import PendingInvitation
 from versioning.editor.memberships import memberships_beyond, with_member_counts
-from versioning.models import Invitation, Membership
+from versioning.models import Invitation, Membership, WorkerHeartbeat
 from versioning.models.accounts import account
 
 PER_PAGE: Final = 50
@@ -80,6 +80,7 @@ class WorkspacesPage(AdministrationPage):
             title="Workspaces",
             workspaces=[(workspace, address("members", workspace.pk)) for workspace in found],
             others=memberships_beyond(Right.ADMINISTER, by=self.caller),
+            silence=WorkerHeartbeat.objects.silence() if found else None,
             may_create=self.caller.everywhere is Role.ADMIN,
             add_address=reverse(f"{ROUTE}add"),
             audit_address=reverse(f"{ROUTE}audit_of_all"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import dataclass
 from typing import Final
 
 from django.db import models
@@ -24,6 +25,14 @@ class PeriodicJob(DueWork):
         return self.name
 
 
+@dataclass(frozen=True, kw_only=True)
+class Silence:
+    """No worker runs."""
+
+    since: datetime.datetime | None
+    """None when none ever has."""
+
+
 class HeartbeatQuerySet(models.QuerySet["WorkerHeartbeat"]):
     """The signs of life."""
 
@@ -37,12 +46,11 @@ class HeartbeatQuerySet(models.QuerySet["WorkerHeartbeat"]):
         newest = self.order_by("-seen_at").values_list("pk", flat=True).first()
         self.filter(seen_at__lt=timezone.now() - age).exclude(pk=newest).delete()
 
-    def silent_since(self) -> datetime.datetime | None:
-        """Return since when no worker runs; None while one does, and the year 1 when none ever has."""
+    def silence(self) -> Silence | None:
+        """Return since when no worker runs; None while one does."""
         newest = self.aggregate(newest=models.Max("seen_at"))["newest"]
-        if newest is None:
-            return datetime.datetime.min.replace(tzinfo=datetime.UTC)
-        return newest if timezone.now() - newest > SILENT_AFTER else None
+        runs = newest is not None and timezone.now() - newest <= SILENT_AFTER
+        return None if runs else Silence(since=newest)
 
 
 class WorkerHeartbeat(models.Model):
