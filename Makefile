@@ -3,12 +3,13 @@
 
 PYTHON ?= python3
 PORT ?= 8000
-WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
+# One more than there are processors, because some tests wait.
+WORKERS ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))
 ARGS ?=
 SECONDS ?= 5
 
 PY := .venv/bin/python
-PYTEST = $(PY) -m pytest -n $(WORKERS) $(ARGS)
+PYTEST = $(PY) -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 # A browser and Django's database layer do not go together in one process.
 NO_BROWSER := --ignore=tests/browser
 MANAGE := $(PY) manage.py

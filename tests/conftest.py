@@ -35,24 +35,43 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out on PostgreSQL what asks no database: SQLite's run has said it already."""
+    """Leave out on PostgreSQL what SQLite's run has said already, and PostgreSQL cannot say otherwise.
+
+    Whatever asks a database is run there once, with the first of its parameters; what is marked `database`
+    with all of them.
+    """
     if "sqlite" in settings.DATABASES["default"]["ENGINE"]:
         return
-    left_out = [item for item in items if not asks_a_database(item)]
+    begun: set[str] = set()
+    chosen, left_out = [], []
+    for item in items:
+        function = item.nodeid.partition("[")[0]
+        is_needed = asks_a_database(item) and (
+            function not in begun or item.get_closest_marker("database") is not None
+        )
+        begun.add(function)
+        (chosen if is_needed else left_out).append(item)
     config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if asks_a_database(item)]
+    items[:] = chosen
+
+
+ABOUT_HTTP = {
+    "test_connections",
+    "test_examples",
+    "test_generated_clients",
+    "test_hostile_http",
+    "test_npm_client",
+    "test_pages",
+    "test_proxy",
+    "test_serving",
+    "test_slow_bodies",
+}
+"""Modules that have a server, but what they know is HTTP: it is the same before every database."""
 
 
 def asks_a_database(item: pytest.Item) -> bool:
-    """Say whether a test has a database, in this process or behind a server of its own.
-
-    The tests of the clients and of the pages have a server, but what they know is HTTP.
-    """
-    if "client" in item.path.parts or item.path.stem in {
-        "test_pages",
-        "test_examples",
-        "test_generated_clients",
-    }:
+    """Say whether a test has a database, in this process or behind a server of its own, and is about it."""
+    if item.path.parent.name == "client" or item.path.stem in ABOUT_HTTP:
         return False
     fixtures: list[str] = getattr(item, "fixturenames", [])
     return item.get_closest_marker("django_db") is not None or any(

@@ -17,9 +17,11 @@ from tests.support.browsing import SIGN_IN, sign_in, visiting
 from tests.support.service import Service, running_service
 from tests.support.studio_cast import PASSWORD, make_cast
 
+pytestmark = pytest.mark.database
+
 WELCOME = "/studio/versioning/workspace/welcome/"
-ROUNDS = 4
-AT_ONCE = 6
+ROUNDS = 2
+AT_ONCE = 4
 ATTEMPTS = 24
 
 Act = Callable[[httpx.Client], int]

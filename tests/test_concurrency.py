@@ -13,6 +13,8 @@ from tests.support.api import AGENTS, Answer, Kind
 from tests.support.remote import RemoteApi, at_once, connected
 from tests.support.service import Service, running_service
 
+pytestmark = pytest.mark.database
+
 EDITORS = 16
 SAVES_EACH = 20
 CREATORS = 20

@@ -34,6 +34,8 @@ from versioning.models import (
     Workspace,
 )
 
+pytestmark = pytest.mark.database
+
 Resource = type[Agent] | type[PromptBlock]
 Breach = Callable[[], object]
 

@@ -10,6 +10,8 @@ import pytest
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api, Kind
 
+pytestmark = pytest.mark.database
+
 NEVER = {"operator": "AND", "conditions": [{"field": "plan", "operator": "equals", "value": "gold"}]}
 
 

@@ -20,6 +20,8 @@ from versioning.domain.access import APPLICATION
 from versioning.domain.errors import Forbidden
 from versioning.models import Favorite
 
+pytestmark = pytest.mark.database
+
 URL = AGENTS.url("writer")
 
 

@@ -153,7 +153,7 @@ def nothing_changes(version_id: str) -> Iterator[None]:
     assert everything_stored() == before
 
 
-pytestmark = pytest.mark.usefixtures("nothing_changes")
+pytestmark = [pytest.mark.database, pytest.mark.usefixtures("nothing_changes")]
 
 
 def everything_one_can_do(api: Api, address: str, version_id: str) -> list[Answer]:

@@ -12,6 +12,8 @@ from pytest_django import Settings
 from tests.support.api import Answer, Api, Kind
 from tests.support.unchanged import everything_stored, is_refusal
 
+pytestmark = pytest.mark.database
+
 DEEPEST = 64
 HOPELESS = 100_000
 

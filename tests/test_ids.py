@@ -17,6 +17,8 @@ from tests.conftest import Cast
 from tests.support.api import Api, Kind
 from tests.support.configurations import unhurried
 
+pytestmark = pytest.mark.database
+
 ALLOWED = [
     "writer",
     "W",

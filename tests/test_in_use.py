@@ -14,6 +14,8 @@ from versioning.domain.selectors import Status
 from versioning.editor import Collection, Editor
 from versioning.models import Agent, Workspace
 
+pytestmark = pytest.mark.database
+
 PATIENCE = 20
 """Seconds after which a thread that waits for another one has hung."""
 

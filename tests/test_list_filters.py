@@ -12,6 +12,8 @@ from django.test.utils import CaptureQueriesContext
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Api, Kind
 
+pytestmark = pytest.mark.database
+
 
 def found(api: Api, kind: Kind, **query: Any) -> list[str]:
     """Return the sorted ids of a list of everything that matches, whatever its status."""

@@ -11,6 +11,8 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, Answer, Api, Kind
 from versioning.models import Agent, PromptBlock
 
+pytestmark = pytest.mark.database
+
 
 def listed(api: Api, kind: Kind, **query: Any) -> list[str]:
     """Return the ids of a list of everything, whatever its status."""

@@ -9,6 +9,8 @@ from django.test.utils import CaptureQueriesContext
 from versioning.domain.access import APPLICATION, Caller, Via
 from versioning.models import Event, Workspace, events
 
+pytestmark = pytest.mark.database
+
 
 class Failure(Exception):
     """Something goes wrong."""

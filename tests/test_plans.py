@@ -16,6 +16,8 @@ from versioning.editor import Collection
 from versioning.models import AgentVersion, BlockReference, Favorite, SubAgentReference
 from versioning.models.basis import Basis
 
+pytestmark = pytest.mark.database
+
 ROWS = 3_000
 OF_STATEMENTS = {"d", "items"}  # the names of statements within statements, which are read whole
 

@@ -21,6 +21,8 @@ from tests.support.factories import (
 )
 from versioning.models import BlockReference, SubAgentReference
 
+pytestmark = pytest.mark.database
+
 FEW, MANY = 10, 1_200
 # What a read may take once it is known who is calling.
 MOST = 4

@@ -12,6 +12,8 @@ from tests.support.calls import make_history
 from tests.support.changes import CHANGES, Change, add_version, publish, restore, save_metadata
 from tests.support.people import give_role
 
+pytestmark = pytest.mark.database
+
 STRONG_TAG = re.compile(r'"[!#-~]+"')
 
 READS = ["", "?status=published", "?status=draft", "?versionId={historical}", "?label=first"]

@@ -17,6 +17,8 @@ from tests.support.people import key_of
 from tests.support.service import running_service
 from versioning.models import ThrottleWindow
 
+pytestmark = pytest.mark.database
+
 REQUESTS = 24
 LIMIT = 5
 

@@ -19,6 +19,8 @@ from versioning.domain.errors import EditConflict, Forbidden, Invalid
 from versioning.editor import Editor
 from versioning.models import Agent, AgentVersion, Event, Workspace
 
+pytestmark = pytest.mark.database
+
 
 @pytest.fixture
 def editor(db: None) -> Editor:

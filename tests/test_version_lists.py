@@ -11,6 +11,8 @@ from pytest_django import Settings
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api, Kind
 from tests.support.calls import make_history
 
+pytestmark = pytest.mark.database
+
 
 def history(kind: Kind, api: Api, **query: Any) -> dict[str, Any]:
     """Return a page of versions."""

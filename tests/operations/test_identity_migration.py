@@ -13,6 +13,8 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.state import StateApps
 from django.utils import timezone
 
+pytestmark = pytest.mark.database
+
 BEFORE = [("versioning", "0001_initial")]
 AFTER = [("versioning", "0002_identity")]
 NOW = timezone.now()

@@ -12,6 +12,8 @@ from tests.support.installation import SQLITE
 from tests.support.remote import connected
 from tests.support.service import Service
 
+pytestmark = pytest.mark.database
+
 CALLERS = 12
 TURNS = 10
 CUT_ALL = """

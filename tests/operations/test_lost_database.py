@@ -17,7 +17,7 @@ from tests.support.installation import SQLITE, Installation, installation
 from tests.support.relay import Relay, relay_to
 from tests.support.remote import RemoteApi, connected
 
-pytestmark = pytest.mark.skipif(SQLITE, reason="SQLite is never away")
+pytestmark = [pytest.mark.database, pytest.mark.skipif(SQLITE, reason="SQLite is never away")]
 
 SECONDS_UNTIL_READYZ = 3
 SECONDS_UNTIL_AN_ANSWER = 5

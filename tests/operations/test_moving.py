@@ -16,7 +16,10 @@ from tests.support.pages import ADMINISTRATION, commands
 from tests.support.remote import RemoteApi, connected
 from tests.support.writing import DELICATE
 
-pytestmark = pytest.mark.skipif(SQLITE, reason="it needs a PostgreSQL: make test-postgres")
+pytestmark = [
+    pytest.mark.database,
+    pytest.mark.skipif(SQLITE, reason="it needs a PostgreSQL: make test-postgres"),
+]
 
 DUMP, LOAD = commands(ADMINISTRATION, "From SQLite to PostgreSQL")
 KINDS = (AGENTS, PROMPT_BLOCKS)

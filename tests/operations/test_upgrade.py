@@ -22,6 +22,8 @@ from tests.support.installation import SET_UP, SQLITE, Installation, installatio
 from tests.support.remote import connected
 from tests.support.service import Service
 
+pytestmark = pytest.mark.database
+
 APP = "versioning"
 FRAMEWORK = "tests.operations.first_release.framework"
 FIRST_RELEASE = """

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from tests.support import fork_server
 from tests.support.override_files import Folder
-from tests.support.service import ROOT
 
 # Publishes a text; with a second argument COMMIT fails, and the program waits when the database has
 # forgotten all of it, and has let go of the row.
@@ -41,21 +43,19 @@ get_editor().agent.update("answers", instructions=sys.argv[1])
 class Publisher:
     """A process that publishes a text."""
 
-    def __init__(self, environment: dict[str, str], *arguments: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, *arguments],
-            cwd=ROOT,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+    def __init__(self, environment: dict[str, str], program: Path, *arguments: str) -> None:
+        its_input, self.input = (os.fdopen(end, mode) for end, mode in zip(os.pipe(), "rw", strict=True))
+        self.output, its_output = (os.fdopen(end, mode) for end, mode in zip(os.pipe(), "rw", strict=True))
+        with its_input, its_output:
+            self.process = fork_server.start(
+                str(program), *arguments, env=environment, stdin=its_input, stdout=its_output
+            )
 
     def end(self) -> int:
         """Let it go on, wait for its end and return its status."""
-        self.process.communicate("go on\n", timeout=60)
-        return self.process.returncode
+        with self.output, self.input, suppress(BrokenPipeError):
+            self.input.write("go on\n")
+        return self.process.wait(60)
 
 
 @pytest.fixture
@@ -76,25 +76,31 @@ def environment(tmp_path: Path, folder: Folder) -> dict[str, str]:
         "EDITOR_CODE_PATH": str(folder.root),
         "EDITOR_FRAMEWORK": "tests.support.code.framework",
     }
-    command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
-    subprocess.run(command, cwd=ROOT, env=environment, check=True)
-    assert Publisher(environment, "one").end() == 0
+    assert fork_server.run("manage.py", "migrate", "--verbosity", "0", env=environment).returncode == 0
     return environment
 
 
-def failing(environment: dict[str, str]) -> Publisher:
+@pytest.fixture
+def start(tmp_path: Path, environment: dict[str, str]) -> Callable[..., Publisher]:
+    """Start such a process; one has published `one`."""
+    program = tmp_path / "publish.py"
+    program.write_text(PROGRAM)
+    assert Publisher(environment, program, "one").end() == 0
+    return partial(Publisher, environment, program)
+
+
+def failing(start: Callable[..., Publisher]) -> Publisher:
     """Publish `two` so far that the file says so and the database has refused it."""
-    publisher = Publisher(environment, "two", "fail")
-    assert publisher.process.stdout is not None
-    assert publisher.process.stdout.readline() == "rolled back\n"
+    publisher = start("two", "fail")
+    assert publisher.output.readline() == "rolled back\n"
     return publisher
 
 
 def test_a_commit_that_fails_puts_no_older_file_over_what_another_process_publishes(
-    environment: dict[str, str], folder: Folder
+    start: Callable[..., Publisher], folder: Folder
 ) -> None:
-    first = failing(environment)
-    second = Publisher(environment, "three")
+    first = failing(start)
+    second = start("three")
     try:
         second.process.wait(2)  # or it waits for the first one to end
     except subprocess.TimeoutExpired:
@@ -106,14 +112,16 @@ def test_a_commit_that_fails_puts_no_older_file_over_what_another_process_publis
 
 
 def test_a_commit_that_fails_puts_no_older_file_over_what_was_written_by_hand(
-    environment: dict[str, str], folder: Folder
+    start: Callable[..., Publisher], folder: Folder
 ) -> None:
-    publisher = failing(environment)
+    publisher = failing(start)
     folder.put({"instructions": "by hand"})
     assert publisher.end() != 0
     assert folder.config() == {"instructions": "by hand"}
 
 
-def test_a_commit_that_fails_leaves_the_file_as_it_was(environment: dict[str, str], folder: Folder) -> None:
-    assert failing(environment).end() != 0
+def test_a_commit_that_fails_leaves_the_file_as_it_was(
+    start: Callable[..., Publisher], folder: Folder
+) -> None:
+    assert failing(start).end() != 0
     assert folder.config() == {"instructions": "one"}

@@ -13,6 +13,8 @@ from tests.support.calls import make_history
 from tests.support.people import HOMES, give_role
 from tests.support.window import KINDS, Window
 
+pytestmark = pytest.mark.database
+
 
 def named(rows: list[str]) -> list[str]:
     """Return the ids of rows, sorted; every id in these tests is a word of its own after the name."""

@@ -159,6 +159,7 @@ def _serve(requests: socket.socket) -> None:
     gc.freeze()
     while True:
         request, files, _, _ = socket.recv_fds(requests, _MAX_REQUEST, 4)
+        _reap()
         if not request:
             return
         # Whoever waits for the program is no parent of it, so somebody between has to.
@@ -168,7 +169,6 @@ def _serve(requests: socket.socket) -> None:
             return
         for file in files:
             os.close(file)
-        _reap()
 
 
 def _reap() -> None:
@@ -208,6 +208,7 @@ def _become(request: dict[str, Any], files: list[int]) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, tuple(request["limits"]))
     os.environ.clear()
     os.environ.update(request["env"])
+    sys.path[1:1] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     first, *rest = request["args"]
     if first == "-m":
         sys.argv = rest

@@ -6,6 +6,7 @@ from io import StringIO
 from secrets import token_urlsafe
 from typing import Any
 
+from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from django.core.management import call_command
 
@@ -35,9 +36,12 @@ def make_cast(*more: str, password: str | None = None) -> dict[str, str]:
         for made in Workspace.objects.bulk_create(WorkspaceFactory.build(id=one) for one in sorted(ids))
     }
     names = [*HOMES, "root", *more]
-    users = User.objects.bulk_create(
-        UserFactory.build(username=name, is_superuser=name == "root", password=password) for name in names
-    )
+    users = [UserFactory.build(username=name, is_superuser=name == "root", password=None) for name in names]
+    if password is not None:
+        hashed = make_password(password)  # once: a good hash takes its time
+        for user in users:
+            user.password = hashed
+    User.objects.bulk_create(users)
     Membership.objects.bulk_create(
         MembershipFactory.build(user=user, workspace=spaces[home], role=role)
         for user, (home, role) in zip(users, HOMES.values(), strict=False)
