@@ -1,4 +1,4 @@
-"""The page that every page of the studio is made from: sign-in, frame, and answers to errors."""
+"""The base class of the studio's pages: signed-in members only, one frame, error pages."""
 
 from __future__ import annotations
 
@@ -12,49 +12,49 @@ from django.template.response import TemplateResponse
 from django.views import View
 
 from studio.auth import caller_of
-from studio.error_pages import fault_page, framed
+from studio.error_pages import error_page, framed
 from versioning.conf import get_editor
 from versioning.domain.errors import EditConflict, Forbidden, NotFound, VersioningError
 from versioning.editor import Editor
 
 
 class StudioPage(View):
-    """A page that is about no single resource. Whoever gets here is signed in and may enter."""
+    """A page of the studio; `as_view` lets only members of a workspace in."""
 
     @classmethod
     def as_view(cls, **initkwargs: Any) -> Callable[..., HttpResponseBase]:
-        """Return the view behind the sign-in of the studio."""
+        """Return the view; whoever is not signed in is asked to do so first."""
         return admin.site.admin_view(super().as_view(**initkwargs))
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
-        """Find out who is looking."""
+        """Set the caller."""
         super().setup(request, *args, **kwargs)
         self.caller = caller_of(request)
 
     @property
     def editor(self) -> Editor:
-        """The use cases."""
+        """The editor of this installation."""
         return get_editor()
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Answer, and explain the faults that the page itself does not know how to show."""
+        """Answer; errors of the editor that the page does not handle become error pages."""
         try:
             return super().dispatch(request, *args, **kwargs)
         except NotFound as fault:
-            return fault_page(request, 404, "There is nothing here", fault.message)
+            return error_page(request, 404, "There is nothing here", fault.message)
         except Forbidden as fault:
-            return fault_page(request, 403, "You may not do this", fault.message)
+            return error_page(request, 403, "You may not do this", fault.message)
         except EditConflict as fault:
-            return fault_page(request, 409, "Somebody was here in the meantime", fault.message)
+            return error_page(request, 409, "Somebody was here in the meantime", fault.message)
         except VersioningError as fault:
-            return fault_page(request, 400, "This cannot be done", fault.message)
+            return error_page(request, 400, "This cannot be done", fault.message)
 
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
         """Return a page in the frame of the studio."""
         return framed(self.request, template, title=title, status=status, caller=self.caller, **context)
 
     def go(self, address: str, message: str = "", *, level: int = messages.SUCCESS) -> HttpResponseRedirect:
-        """Go to another page, which shows the message."""
+        """Redirect to another page, which shows the message."""
         if message:
             messages.add_message(self.request, level, message)
         return HttpResponseRedirect(address)

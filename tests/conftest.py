@@ -71,7 +71,7 @@ ABOUT_HTTP = {
 
 def asks_a_database(item: pytest.Item) -> bool:
     """Say whether a test has a database, in this process or behind a server of its own, and is about it."""
-    if "client" in item.path.parts or item.path.stem in ABOUT_HTTP:
+    if item.path.parent.name == "client" or item.path.stem in ABOUT_HTTP:
         return False
     fixtures: list[str] = getattr(item, "fixturenames", [])
     return item.get_closest_marker("django_db") is not None or any(

@@ -64,6 +64,8 @@ CONFIG = SchemathesisConfig.from_dict(
 NOT_TO_BE_SAID = {
     r"requestContext|metadata": "is not base64|is not valid JSON|is not valid UTF-8|must be a JSON object",
     r"metadata\..*": "must begin with a letter",
+    r"type": "is no type of event",
+    r"before": "cannot be combined with after",
     r"status|versionId|label": "give only one of status, versionId and label",
     r"versions\.(self|agents\..*)|status|versionId|label": "selected more than once",
     r"id|newId|(?:instructions|blocks)\.\d+\.id|agents\..*": "cannot be seen|normal form C|percent-encoded",

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core import checks
 from django.db.models.signals import post_migrate
 
-from versioning.conf import apply_defaults, check_api_prefix
+from versioning.conf import apply_defaults, check_api_prefix, check_sqlite
 
 
 class VersioningConfig(AppConfig):
@@ -29,6 +29,7 @@ class VersioningConfig(AppConfig):
     def ready(self) -> None:
         """Check the settings; make the workspace of the code-defined agents with the tables."""
         checks.register(check_api_prefix, checks.Tags.urls)
+        checks.register(check_sqlite)
         post_migrate.connect(make_code_workspace, sender=self)
 
 

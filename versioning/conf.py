@@ -11,8 +11,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error
+from django.core.checks import CheckMessage, Error, Warning  # noqa: A004  Django calls it that
 from django.core.exceptions import ImproperlyConfigured
+from django.db import connection
 from django.urls import NoReverseMatch, get_script_prefix, reverse
 from django.utils.module_loading import import_string
 
@@ -63,9 +64,21 @@ def check_api_prefix(**_options: Any) -> list[CheckMessage]:
         return []
     found = served_at.removesuffix("/schema")
     message = f"EDITOR_API_PREFIX is {settings.EDITOR_API_PREFIX!r}, but versioning.api.urls is at {found!r}."
-    return [
-        Error(message, hint="Make the two the same, without a slash at either end.", id="versioning.E001")
-    ]
+    hint = "Make the two the same, without a slash at either end."
+    return [Error(message, hint=hint, id="versioning.E001")]
+
+
+def check_sqlite(**_options: Any) -> list[CheckMessage]:
+    """Check that on SQLite a transaction takes the write lock when it begins.
+
+    Otherwise two that read first and write later end in "database is locked", whatever the timeout.
+    """
+    options = settings.DATABASES["default"].get("OPTIONS", {})
+    if connection.vendor != "sqlite" or options.get("transaction_mode") == "IMMEDIATE":
+        return []
+    message = "On SQLite, concurrent changes of agents will fail: database is locked."
+    hint = "Set OPTIONS['transaction_mode'] of the database to 'IMMEDIATE'."
+    return [Warning(message, hint=hint, id="versioning.W001")]
 
 
 def get_framework() -> Framework:

@@ -1,22 +1,22 @@
 """Which items two sequences have in common, in order. Pure.
 
-Items, or short series of items, that occur once in either are taken as anchors first ("patience"),
-which finds what people would find and costs next to nothing; what is left between them goes to Myers'
-greedy search for the shortest edit. That search is cut off after `MOST_EDITS`, and all the work together
-when there is no more room for it: what is so different is shown as replaced altogether.
+Items, or short series of items, that occur once in each sequence are taken as anchors first ("patience
+diff"), which costs next to nothing and finds what people would find. What is left between the anchors goes
+to Myers' search for the shortest edit, which gives up after `MAX_EDITS`; all the work together ends with the
+budget of the page. What is still different then counts as replaced.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from studio.limits import Room
+from studio.limits import PageBudget
 
-MOST_EDITS: Final = 200
+MAX_EDITS: Final = 200
 SERIES: Final = (1, 3, 8)
 """How many items in a row may make an anchor; where words repeat, it takes several to be unique."""
 SMALL: Final = 100
@@ -49,10 +49,10 @@ class _Region:
         return self.before == self.before_end or self.after == self.after_end
 
 
-def common_runs(before: Sequence[str], after: Sequence[str], room: Room) -> list[Run]:
-    """Return the runs of items that both sequences keep, in order and without overlap.
+def common_runs(before: Sequence[str], after: Sequence[str], budget: PageBudget) -> list[Run]:
+    """Return the runs of items that both sequences have, in order and without overlap.
 
-    The work is taken from the room; where there is none left, only what both begin and end with is found.
+    The work is charged to the budget; once it is spent, only what both begin and end with is found.
     """
     runs: list[Run] = []
     pending = [_Region(0, len(before), 0, len(after))]
@@ -60,13 +60,21 @@ def common_runs(before: Sequence[str], after: Sequence[str], room: Room) -> list
         region = _without_common_ends(before, after, pending.pop(), runs)
         if region.empty:
             continue
-        anchors = _anchors(before, after, region, room)
+        anchors = _anchors(before, after, region, budget)
         if anchors:
             runs.extend(Run(i, j, 1) for i, j in anchors)
             pending.extend(_between(anchors, region))
         else:
-            runs.extend(Run(i, j, 1) for i, j in _shortest_edit(before, after, region, room))
+            runs.extend(Run(i, j, 1) for i, j in _shortest_edit(before, after, region, budget))
     return _joined(sorted(runs))
+
+
+def gaps(runs: Sequence[Run], before: int, after: int) -> Iterator[tuple[range, range]]:
+    """Yield the places between the runs, in both sequences; these are their lengths."""
+    i = j = 0
+    for run in [*runs, Run(before, after, 0)]:
+        yield range(i, run.before), range(j, run.after)
+        i, j = run.before + run.length, run.after + run.length
 
 
 def _without_common_ends(
@@ -84,17 +92,17 @@ def _without_common_ends(
 
 
 def _anchors(
-    before: Sequence[str], after: Sequence[str], region: _Region, room: Room
+    before: Sequence[str], after: Sequence[str], region: _Region, budget: PageBudget
 ) -> list[tuple[int, int]]:
     """Return the longest sequence of places at which the same occurs once in either part."""
-    if not room.works(region.size):
+    if not budget.spend(region.size):
         return []
     old = before[region.before : region.before_end]
     new = after[region.after : region.after_end]
     if set(old).isdisjoint(new):
         return []
     for length in SERIES if len(old) > SMALL or len(new) > SMALL else SERIES[:1]:
-        if not room.works(region.size):
+        if not budget.spend(region.size):
             return []
         old_places, new_places = _once(old, length), _once(new, length)
         found = _longest_rising(
@@ -137,10 +145,10 @@ def _between(anchors: list[tuple[int, int]], region: _Region) -> list[_Region]:
 
 
 def _shortest_edit(
-    before: Sequence[str], after: Sequence[str], region: _Region, room: Room
+    before: Sequence[str], after: Sequence[str], region: _Region, budget: PageBudget
 ) -> list[tuple[int, int]]:
-    """Return the pairs that the shortest edit keeps; none when it takes more than `MOST_EDITS`."""
-    if not room.works(region.size):
+    """Return the pairs that the shortest edit leaves alone; none when it takes more than `MAX_EDITS`."""
+    if not budget.spend(region.size):
         return []
     old = before[region.before : region.before_end]
     new = after[region.after : region.after_end]
@@ -148,7 +156,7 @@ def _shortest_edit(
         return []
     furthest = {1: 0}
     trail: list[dict[int, int]] = []
-    for edits in range(min(len(old) + len(new), MOST_EDITS) + 1):
+    for edits in range(min(len(old) + len(new), MAX_EDITS) + 1):
         trail.append(furthest.copy())
         for diagonal in range(-edits, edits + 1, 2):
             x = _start_on(diagonal, edits, furthest)
@@ -156,12 +164,12 @@ def _shortest_edit(
             start = x
             while x < len(old) and y < len(new) and old[x] == new[y]:
                 x, y = x + 1, y + 1
-            if not room.works(x - start + 1):
+            if not budget.spend(x - start + 1):
                 return []
             furthest[diagonal] = x
             if x >= len(old) and y >= len(new):
-                kept = _walked_back(trail, x, y)
-                return [(region.before + i, region.after + j) for i, j in kept]
+                common = _walked_back(trail, x, y)
+                return [(region.before + i, region.after + j) for i, j in common]
     return []
 
 
@@ -177,7 +185,7 @@ def _is_insertion(diagonal: int, edits: int, furthest: dict[int, int]) -> bool:
 
 
 def _walked_back(trail: list[dict[int, int]], x: int, y: int) -> list[tuple[int, int]]:
-    kept = []
+    common = []
     for edits in range(len(trail) - 1, -1, -1):
         furthest, diagonal = trail[edits], x - y
         came_from = diagonal + 1 if _is_insertion(diagonal, edits, furthest) else diagonal - 1
@@ -185,9 +193,9 @@ def _walked_back(trail: list[dict[int, int]], x: int, y: int) -> list[tuple[int,
         start_y = start_x - came_from
         while x > max(start_x, 0) and y > max(start_y, 0):
             x, y = x - 1, y - 1
-            kept.append((x, y))
+            common.append((x, y))
         x, y = start_x, start_y
-    return kept
+    return common
 
 
 def _joined(runs: list[Run]) -> list[Run]:

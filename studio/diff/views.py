@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 
 from studio.diff.fields import FieldDifference, differences, field_difference, unchanged_titles
 from studio.history.timeline import Timeline, entry_of, labels_of, previous_of
-from studio.limits import Room
+from studio.limits import PageBudget
 from studio.resources.base import ResourcePage
 from versioning.domain.access import Right
 from versioning.domain.config import Config
@@ -35,7 +35,7 @@ class Side:
     state: State | None = None
 
 
-class Comparing(ResourcePage):
+class DifferencesPage(ResourcePage):
     """A page that shows what is different."""
 
     def effects(self, before: Snapshot | None, after: Snapshot | None) -> list[FieldDifference]:
@@ -44,7 +44,7 @@ class Comparing(ResourcePage):
         return differences(self.effective(before), self.effective(after), schema)
 
 
-class ComparePage(Comparing):
+class ComparePage(DifferencesPage):
     """Any two versions."""
 
     tab = "compare"
@@ -79,8 +79,8 @@ class ComparePage(Comparing):
             both = self.effective(before.version), self.effective(after.version)
             return self.effects(before.version, after.version), both
         old, new, found = self.collection.compare(self.resource_id, before.id, after.id, by=self.caller)
-        room = Room()
-        fields = [field_difference(one.field, one.previous, one.current, room) for one in found]
+        budget = PageBudget()
+        fields = [field_difference(one.field, one.previous, one.current, budget) for one in found]
         return fields, (old.version.config, new.version.config)
 
     def _sides(self, resource: VersionedResource) -> tuple[Side | None, Side]:

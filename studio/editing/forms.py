@@ -1,4 +1,4 @@
-"""The form of a resource: its fields with their controls, those that code keeps, and empty rows."""
+"""The form of a resource: its fields with their controls, locked fields, and empty rows."""
 
 from __future__ import annotations
 
@@ -67,27 +67,27 @@ class EditForm:
     first: Sequence[FieldView]
     more: Sequence[FieldView]
     locked: Sequence[FieldView] = ()
-    """What code keeps."""
-    kept: Sequence[FieldView] = ()
+    """What only the code may set."""
+    unapplied: Sequence[FieldView] = ()
     """What an override holds and never applies."""
     large: Sequence[FieldView] = ()
-    """What the page has no room for; saving leaves it as it is."""
+    """What is too long for the page; saving leaves it as it is."""
 
     @property
     def set_in_more(self) -> list[str]:
-        """What of the rest holds anything, as it is called on the page."""
+        """The titles of the other fields that have a value."""
         return [view.words.title for view in self.more if view.saved]
 
     @property
     def has_faults_in_more(self) -> bool:
-        """Whether something in the rest must be looked at."""
+        """Whether one of the other fields has an error."""
         return any(view.control.faults for view in self.more)
 
     @classmethod
     def of(cls, names: Sequence[str], controls: Input, config: Config, code: CodeAgent | None) -> EditForm:
         """Return the form with these controls; `config` is what they began with."""
         views = [_field(name, controls, config) for name in names]
-        kept = []
+        unapplied = []
         if code is not None:
             base, free = code_config(code), changeable(code)
             views = [
@@ -95,14 +95,16 @@ class EditForm:
                 for name in names
                 if name in APPLIED_FIELDS or name in base
             ]
-            kept = [_field(name, controls, config, locked=IN_CODE) for name in not_applied(config)]
+            unapplied = [_field(name, controls, config, locked=IN_CODE) for name in not_applied(config)]
         beyond = {name for name in too_large(config, list(names)) if name not in controls}
         large = [view for view in views if view.name in beyond and not view.locked]
         views = [view for view in views if view not in large]
         free_views = {view.name: view for view in views if not view.locked}
         first = [free_views.pop(name) for name in _FIRST if name in free_views]
         locked = [view for view in views if view.locked]
-        return cls(first=first, more=list(free_views.values()), locked=locked, kept=kept, large=large)
+        return cls(
+            first=first, more=list(free_views.values()), locked=locked, unapplied=unapplied, large=large
+        )
 
 
 def _field(name: str, controls: Input, config: Config, *, in_code: Any = None, locked: str = "") -> FieldView:
@@ -127,7 +129,7 @@ def _why_locked(name: str, free: Sequence[str]) -> str:
 
 
 def empty_rows() -> dict[str, Input]:
-    """Return what each sort of row holds before anything is typed into it."""
+    """Return the controls of each sort of row, empty."""
     rule: Shown = {"kind": "rule", "field": "", "operator": "equals", "type": "text", "value": ""}
     group: Shown = {"kind": "group", "operator": "AND", "conditions": []}
     rows: dict[str, Shown] = {
@@ -147,7 +149,7 @@ def empty_rows() -> dict[str, Input]:
 
 @dataclass(kw_only=True)
 class Submission:
-    """What was posted, read against the configuration that the form began with."""
+    """A posted form, compared with the configuration that it started from."""
 
     controls: Input
     began_with: Config | None
@@ -162,9 +164,9 @@ class Submission:
     def read(
         cls, controls: Input, began_with: Config | None, latest: Config, names: Sequence[str]
     ) -> Submission:
-        """Read the form; its faults are in `reading`.
+        """Read the form; `reading` has its errors.
 
-        When the version that it began with is gone, all that differs from the latest counts as typed.
+        If the version that it started from is gone, everything that differs from the latest counts as typed.
         """
         reading = Reading()
         base = latest if began_with is None else began_with
@@ -181,7 +183,7 @@ class Submission:
         )
 
     def check(self, schema: ConfigSchema) -> None:
-        """Raise `Invalid` if something was typed that cannot be read, with the faults of the rest."""
+        """Raise `Invalid` if something cannot be read, together with the errors of all other fields."""
         issues = list(self.reading.issues)
         if not issues:
             return
@@ -194,7 +196,7 @@ class Submission:
         raise Invalid(issues)
 
     def on_top_of(self, latest: Config) -> Input:
-        """Return the form of the latest configuration with what was typed here put over it."""
+        """Return the form of the latest configuration, with what was typed here put over it."""
         # What cannot be read yet was typed, too.
         unread = [name for name in self.names if name in {_field_of(issue) for issue in self.reading.issues}]
         form = rebased(latest, list(self.names), self.controls, [*self.changed, *unread])
@@ -204,7 +206,7 @@ class Submission:
 
 
 def form_controls(config: Config, names: Sequence[str], metadata: dict[str, Any]) -> Input:
-    """Return the controls that show a configuration, and what is kept with the record."""
+    """Return the controls that show a configuration, and the metadata of the record."""
     form = shown(config, list(names))
     text = json_text(metadata or None)
     form.parts.update({name: Input(name, text) for name in ("metadata", "metadataBefore")})

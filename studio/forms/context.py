@@ -1,4 +1,4 @@
-"""The context of a preview: controls made from its schema, and the JSON object that they amount to."""
+"""The context of a preview: controls made from its schema, and the JSON object that their values make."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from editor_client.shared import canonical
 
 from studio.forms.inputs import MAX_SEGMENTS, Input, Reading
 from studio.forms.values import read_json
-from studio.limits import MOST_NAMED, shortened
+from studio.limits import MAX_NAME, shortened
 from versioning.domain.errors import Invalid
 
 MAX_CONTROLS = 40
@@ -70,7 +70,7 @@ def _controls(schema: Any, prefix: str, depth: int) -> Iterator[ContextControl]:
         return
     for name, declared in properties.items():
         # A name with a dot is out of reach of templates and conditions.
-        if not isinstance(declared, Mapping) or not name or "." in name or len(name) > MOST_NAMED:
+        if not isinstance(declared, Mapping) or not name or "." in name or len(name) > MAX_NAME:
             continue
         path = f"{prefix}{name}"
         # Compared one by one: what stands there may be a list, which no dictionary can look up.

@@ -1,4 +1,4 @@
-"""The fields of both kinds as forms: how each is shown, and how it is read back."""
+"""The fields of a configuration as controls: how each is shown, and how it is read back."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from studio.forms.rules import read_rules, show_rules
 from studio.forms.values import json_text, read_json
 from versioning.domain.config import Config
 
-MOST_CHARACTERS: Final = 300_000
+MAX_CHARACTERS: Final = 300_000
 """How much a form shows in its controls; a larger one could not be sent back either."""
-MOST_ROWS: Final = 250
+MAX_ROWS: Final = 250
 """How many rows a field has; one of more is shown as JSON."""
 
 
@@ -97,13 +97,13 @@ def shows(name: str, value: Any) -> bool:
 
 
 def field_for(name: str) -> FormField:
-    """Return how a field is shown and read; JSON unless it has controls of its own."""
+    """Return how a field is shown and read: as JSON unless it has controls of its own."""
     return _OWN_CONTROLS.get(name, JSON)
 
 
 def rows_fit(value: Any) -> bool:
-    """Say whether a form has room for a row for every block, tool, sub-agent and condition of a value."""
-    return sum(1 for _ in islice(_objects(value), MOST_ROWS + 1)) <= MOST_ROWS
+    """Say whether a form can show a row for every block, tool, sub-agent and condition of a value."""
+    return sum(1 for _ in islice(_objects(value), MAX_ROWS + 1)) <= MAX_ROWS
 
 
 def _objects(value: Any) -> Iterator[Any]:
@@ -115,24 +115,24 @@ def _objects(value: Any) -> Iterator[Any]:
 
 
 def too_large(config: Config, names: list[str]) -> list[str]:
-    """Return the fields of a configuration for which a form has no room; the first ones come first."""
-    room = MOST_CHARACTERS
+    """Return the fields that are too large for a form together with those before them."""
+    left = MAX_CHARACTERS
     found = []
     for name in names:
         size = len(canonical.dump(config[name])) if name in config else 0
         # Everything else that has rows can be JSON instead.
-        if size > room or (name == "rules" and not rows_fit(config.get(name))):
+        if size > left or (name == "rules" and not rows_fit(config.get(name))):
             found.append(name)
         else:
-            room -= size
+            left -= size
     return found
 
 
 def shown(config: Config, names: list[str]) -> Input:
-    """Return the form of a configuration, as far as it has room for the fields."""
+    """Return the form of a configuration, without the fields that are too large."""
     large = too_large(config, names)
-    fitting = [name for name in names if name not in large]
-    return Input.showing({name: field_for(name).show(config.get(name)) for name in fitting})
+    small = [name for name in names if name not in large]
+    return Input.showing({name: field_for(name).show(config.get(name)) for name in small})
 
 
 def changes(base: Config, names: list[str], posted: Input, reading: Reading) -> dict[str, Any]:

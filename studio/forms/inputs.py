@@ -1,4 +1,4 @@
-"""What stands in the controls of a form, as a tree; and where a fault of the configuration belongs in it."""
+"""The controls of a form as a tree, and which control an error of the configuration belongs to."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Input:
 
 @dataclass
 class Reading:
-    """What is found out while a form is read: the faults, and which control holds which value."""
+    """The result of reading a form: its errors, and which control holds which value."""
 
     issues: list[Issue] = field(default_factory=list)
     places: dict[str, Input] = field(default_factory=dict)
@@ -112,21 +112,21 @@ class Reading:
         """Note which control holds the value at this path of the configuration."""
         self.places[path] = control
 
-    def land(self, issues: Iterable[Issue]) -> list[Issue]:
-        """Put every fault beside the nearest control, and return those that belong to none."""
-        homeless = []
+    def attach(self, issues: Iterable[Issue]) -> list[Issue]:
+        """Attach every issue to the control nearest to it, and return those without a control."""
+        unplaced = []
         for issue in issues:
             path = issue.field
             while path and path not in self.places:
                 path = path.rpartition(".")[0]
             if path:
-                self.places[path].faults.append(_told(issue, path))
+                self.places[path].faults.append(_message(issue, path))
             else:
-                homeless.append(issue)
-        return homeless
+                unplaced.append(issue)
+        return unplaced
 
 
-def _told(issue: Issue, path: str) -> str:
+def _message(issue: Issue, path: str) -> str:
     rest = issue.field.removeprefix(path).strip(".")
     return f"{rest}: {issue.message}" if rest else issue.message
 

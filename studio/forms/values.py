@@ -10,10 +10,10 @@ from studio.forms.inputs import Input, Reading, Shown
 from versioning.domain.errors import Invalid
 
 ABSENT: Any = object()
-"""What a control that holds nothing amounts to."""
+"""The value of an empty control."""
 
 
-MOST_INDENTED: Final = 50_000
+MAX_INDENTED: Final = 50_000
 """How much JSON is put on lines of their own: deep inside, the indent of an item is sixty times as long."""
 
 
@@ -22,10 +22,10 @@ def json_text(value: Any) -> str:
     if value is None:
         return ""
     compact = canonical.dump(value)
-    if len(compact) > MOST_INDENTED:
+    if len(compact) > MAX_INDENTED:
         return compact
     indented = canonical.dump(value, indent=2)
-    return indented if len(indented) <= 4 * MOST_INDENTED else compact
+    return indented if len(indented) <= 4 * MAX_INDENTED else compact
 
 
 def read_json(control: Input, path: str, reading: Reading) -> Any:

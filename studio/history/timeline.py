@@ -1,4 +1,4 @@
-"""All versions of a resource in one order of time, a page at a time, wherever they are kept."""
+"""All versions of a resource in one order of time, a page at a time: rows and commits."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Entry:
 
 @dataclass
 class Timeline:
-    """The versions of a resource, newest first: rows and those that are kept outside of the database.
+    """The versions of a resource, newest first: those in rows and those in Git.
 
     Sliced like a list, for a paginator. The number of queries does not depend on how many there are.
     """
@@ -51,8 +51,8 @@ class Timeline:
     order: Sequence[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        standing = self.resource.standing
-        self.outside = standing.outside if standing else ()
+        pointers = self.resource.pointers
+        self.outside = pointers.from_git if pointers else ()
         self.stored = self.stored.defer("config_json", "search_text")
         # Numbers are in the order of time, and an index has them; commits have none of that count.
         self.order = ("-created_at", "-number") if self.outside else ("-number",)
@@ -92,12 +92,12 @@ def labels_of(resource: VersionedResource, versions: Sequence[Snapshot]) -> dict
 
 
 def previous_of(resource: VersionedResource, version: Snapshot) -> Snapshot | None:
-    """Return the version before this one in time, wherever it is kept."""
+    """Return the version before this one in time, whether a row or a commit."""
     older = Q(created_at__lt=version.created_at)
     if not version.read_only:
         older = Q(number__lt=version.number)
     row: Snapshot | None = resource.versions.select_related("author").filter(older).first()
-    outside = resource.standing.outside if resource.standing else ()
+    outside = resource.pointers.from_git if resource.pointers else ()
     candidates = [one for one in outside if one.created_at < version.created_at]
     candidates += [row] if row else []
     return max(candidates, key=lambda one: one.created_at, default=None)

@@ -1,4 +1,4 @@
-"""The history of a resource: the timeline, one version, and what can be done with one."""
+"""The history of a resource: the timeline, single versions, and what can be done with them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from editor_client.shared import ids
 from studio.diff.fields import shown
 from studio.forms.words import in_reading_order, titles, words_of
 from studio.history.timeline import PER_PAGE, Entry, Timeline, entry_of, labels_of, previous_of
-from studio.limits import Room
+from studio.limits import PageBudget
 from studio.resources.base import ResourcePage
 from studio.resources.blocks import blocks_on_page
 from versioning.domain.access import Right
@@ -43,7 +43,7 @@ class Item:
     is_to: bool
 
 
-class AboutVersions(ResourcePage):
+class VersionLinksPage(ResourcePage):
     """A page that links to what can be done with versions."""
 
     tab = "history"
@@ -67,7 +67,7 @@ class AboutVersions(ResourcePage):
         }
 
 
-class HistoryPage(AboutVersions):
+class HistoryPage(VersionLinksPage):
     """All versions, newest first, and at the head of them what is live and what would change."""
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
@@ -115,7 +115,7 @@ class HistoryPage(AboutVersions):
         ]
 
 
-class VersionBase(AboutVersions):
+class OneVersionPage(VersionLinksPage):
     """A page about one version, which the address names."""
 
     def version(self) -> Snapshot:
@@ -147,7 +147,7 @@ class VersionBase(AboutVersions):
         return self.back("history", SEEN_TOO_LATE, level=messages.ERROR)
 
 
-class VersionPage(VersionBase):
+class VersionPage(OneVersionPage):
     """One version: what it holds, and what can be done with it."""
 
     def get(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
@@ -158,7 +158,7 @@ class VersionPage(VersionBase):
         """Return the page, with faults of what was typed into it."""
         version = self.version()
         entry, resource = self.entry(version), self.found()
-        room = Room()
+        budget = PageBudget()
         return self.page(
             "studio/history/version.html",
             title=entry.title,
@@ -169,7 +169,7 @@ class VersionPage(VersionBase):
             is_latest=entry.version.version_id == resource.latest_id,
             previous_title=title_of(entry.previous) if entry.previous else "",
             fields=[
-                (words_of(name).title, shown(name, value, room), name == self.kind.text_field)
+                (words_of(name).title, shown(name, value, budget), name == self.kind.text_field)
                 for name in in_reading_order(version.config)
                 if (value := version.config[name]) is not None
             ],
@@ -187,7 +187,7 @@ class VersionPage(VersionBase):
         return self.may(Right.SAVE if entry.state is State.DRAFT else Right.PUBLISH)
 
 
-class RestorePage(VersionBase):
+class RestorePage(OneVersionPage):
     """Makes a draft of an older version."""
 
     def post(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
@@ -244,7 +244,7 @@ class LabelsPage(VersionPage):
         return f"The label {name} is removed."
 
 
-class DeleteVersionPage(VersionBase):
+class DeleteVersionPage(OneVersionPage):
     """Asks before a version is deleted for good."""
 
     def get(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:

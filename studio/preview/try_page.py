@@ -1,4 +1,4 @@
-"""Trying an agent out: a chat that runs the draft beside what is published, on the same messages.
+"""Trying an agent out: a chat that runs the draft next to what is published, on the same messages.
 
 The draft runs as if it were published now: with the published texts of its prompt blocks, and with
 the sub-agents that it would have. `?blocks=drafts` runs it with the drafts of its prompt blocks.
@@ -15,7 +15,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from rest_framework.request import Request
 
 from studio.kinds import AGENT
-from studio.preview.views import Statuses
+from studio.preview.views import SavedInstructionsPage
 from studio.resources.blocks import BlockOnPage
 from versioning.api.runs import RunViewSet
 from versioning.domain.access import Right
@@ -39,7 +39,7 @@ class Column:
     blocks: list[BlockOnPage]
 
 
-class TryPage(Statuses):
+class TryPage(SavedInstructionsPage):
     """A column for each version that can be run, and one message for all of them."""
 
     tab = "try"

@@ -1,6 +1,6 @@
-"""The preview: what the instructions come to in a context, and what became of each block.
+"""The preview: the text that instructions make in a context, and which blocks are shown.
 
-On its own page for what is saved; beside the edit page for what is typed there at this moment.
+On its own page for what is saved; next to the edit page for what is typed there at this moment.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from django.template.response import TemplateResponse
 from editor_client.shared.instructions import BlockReport
 
 from studio.editing.forms import Submission
-from studio.editing.views import Editable, controls_of
+from studio.editing.views import EditablePage, controls_of
 from studio.forms.context import context_controls, read_context
 from studio.forms.inputs import Reading
 from studio.forms.words import REASONS
 from studio.kinds import AGENT
-from studio.limits import Room
+from studio.limits import PageBudget
 from studio.resources.blocks import BlockOnPage, blocks_on_page
 from versioning.domain.access import Right
 from versioning.domain.config import Config
@@ -28,8 +28,8 @@ from versioning.domain.errors import Invalid
 from versioning.domain.overrides import laid_over
 from versioning.domain.selectors import Selector, Status
 
-MOST_BLOCKS: Final = 300
-"""Of how many blocks a preview says what became of them."""
+MAX_BLOCKS: Final = 300
+"""For how many blocks a preview says whether they are shown."""
 
 _SORTS = {"text": "Text", "prompt_block": "Text with conditions", "prompt_block_ref": "Prompt block"}
 
@@ -49,26 +49,26 @@ class PreviewedBlock:
 
 @dataclass(frozen=True, kw_only=True)
 class Preview:
-    """What is told of a preview."""
+    """What a page shows of a preview."""
 
     text: str
     blocks: Sequence[PreviewedBlock]
     more_characters: int
-    """How many the page has no room for."""
+    """How many are too many for the page."""
     more_blocks: int
 
     @classmethod
     def of(cls, text: str, reports: Sequence[BlockReport], used: Sequence[BlockOnPage] = ()) -> Preview:
-        """Return the preview that an assembly amounts to, as far as a page has room for it.
+        """Return the preview of assembled instructions, as much of it as a page shows.
 
         `used` are the prompt blocks that it refers to.
         """
         known = {block.id: block for block in used}
-        shown = Room().fitting(text)
+        shown = PageBudget().take(text)
         return cls(
             text=shown,
             more_characters=len(text) - len(shown),
-            more_blocks=len(reports[MOST_BLOCKS:]),
+            more_blocks=len(reports[MAX_BLOCKS:]),
             blocks=[
                 PreviewedBlock(
                     position=report.position + 1,
@@ -77,13 +77,13 @@ class Preview:
                     why_not=REASONS[report.reason] if report.reason else "",
                     used=known.get(report.id or ""),
                 )
-                for report in reports[:MOST_BLOCKS]
+                for report in reports[:MAX_BLOCKS]
             ],
         )
 
 
-class Assembled(Editable):
-    """A page that shows what instructions come to: as if published now, or with drafts of blocks."""
+class InstructionsPage(EditablePage):
+    """A page that shows assembled instructions: as if published now, or with drafts of blocks."""
 
     @cached_property
     def with_drafts(self) -> bool:
@@ -96,7 +96,7 @@ class Assembled(Editable):
         return blocks_on_page(config, self.caller)
 
 
-class Statuses(Assembled):
+class SavedInstructionsPage(InstructionsPage):
     """A page that shows what is saved: the draft, or what is published."""
 
     @cached_property
@@ -117,8 +117,8 @@ class Statuses(Assembled):
         return self.effective(self.resource.latest if status is Status.DRAFT else self.resource.active)
 
 
-class PreviewPage(Statuses):
-    """A context to fill in, and what the instructions come to in it."""
+class PreviewPage(SavedInstructionsPage):
+    """A context to fill in, and the text that the instructions make in it."""
 
     tab = "preview"
 
@@ -132,7 +132,7 @@ class PreviewPage(Statuses):
         try:
             preview = self._of_saved(wanted, read_context(asked, declared, reading))
         except Invalid as fault:
-            faults = reading.land(fault.issues)
+            faults = reading.attach(fault.issues)
         return self.page(
             "studio/preview/preview.html",
             title="Preview",

@@ -1,4 +1,4 @@
-"""Making an agent or a prompt block: as little as it takes to be one, and the rest on its edit page."""
+"""Creating an agent or a prompt block with the required fields; the edit page has the rest."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class CreatePage(StudioPage):
         except Forbidden as fault:
             return self._form(given, {"workspace": fault.message}, self._workspaces(), status=403)
         resource_id = made.resource.pk
-        told = f"“{given['name'].strip()}” is saved as a draft. Nothing is live until it is published."
-        return unsaved.saved(request, self.go(self.kind.address("change", resource_id), told))
+        message = f"“{given['name'].strip()}” is saved as a draft. Nothing is live until it is published."
+        return unsaved.saved(request, self.go(self.kind.address("change", resource_id), message))
 
     def _workspaces(self) -> list[tuple[str, str]]:
         return workspace_choices(Right.SAVE, self.caller)

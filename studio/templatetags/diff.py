@@ -7,14 +7,15 @@ from html import escape
 from django import template
 from django.utils.safestring import SafeString
 
-from studio.diff.text import Fate, Row, Section, Span
+from studio.diff.lines import Row, Section
+from studio.diff.spans import Op, Span
 
 register = template.Library()
 
-_ELEMENTS = {Fate.REMOVED: "del", Fate.ADDED: "ins"}
+_ELEMENTS = {Op.REMOVED: "del", Op.ADDED: "ins"}
 _BREAKS = {
-    Fate.REMOVED: '<del title="This line break is gone">↵</del>',
-    Fate.ADDED: '<ins title="This line break is new">↵</ins>',
+    Op.REMOVED: '<del title="This line break is gone">↵</del>',
+    Op.ADDED: '<ins title="This line break is new">↵</ins>',
 }
 
 
@@ -29,13 +30,13 @@ def _row(row: Row) -> str:
     mark = _BREAKS[row.ends] if row.shows_break and row.ends else ""
     number = "" if row.after is None else row.after
     return (
-        f'<div class="diff-row diff-{row.fate.value}">'
+        f'<div class="diff-row diff-{row.op.value}">'
         f'<span class="diff-no" aria-hidden="true">{number}</span>'
         f'<span class="diff-text">{pieces}{mark}</span></div>'
     )
 
 
 def _piece(span: Span) -> str:
-    element = _ELEMENTS.get(span.fate)
+    element = _ELEMENTS.get(span.op)
     text = escape(span.text)
     return f"<{element}>{text}</{element}>" if element else text

@@ -1,4 +1,4 @@
-"""What the templates of the edit page need beside Django's own filters."""
+"""Filters for the templates of the edit page."""
 
 from __future__ import annotations
 

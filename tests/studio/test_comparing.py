@@ -20,7 +20,7 @@ COMPARE = page_of(AGENTS, "compare")
 def fields_on(answer: Any) -> dict[str, list[tuple[str, str]]]:
     """Return what the page tells: the parts of each changed field, as (where, what became of it)."""
     return {
-        field.title: [(part.title, part.fate.value) for part in field.parts]
+        field.title: [(part.title, part.op.value) for part in field.parts]
         for field in answer.context["fields"]
     }
 

@@ -13,8 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from studio.diff.alignment import common_runs
-from studio.diff.text import Change, Fate, Row, Section, changes, rows, sections, spans
-from studio.limits import Room
+from studio.diff.json_changes import JsonChange, json_changes
+from studio.diff.lines import Row, Section, rows, sections
+from studio.diff.spans import Op, spans
+from studio.limits import PageBudget
 from tests.support.configurations import json_values, texts, unhurried
 
 few_words = st.lists(st.sampled_from(["be", "kind", " ", "\n", ".", "你", "ß"]), max_size=40).map("".join)
@@ -23,21 +25,21 @@ prose = few_words | texts
 
 def put_together(before: str, after: str) -> tuple[str, str]:
     """Return both versions as the spans of their comparison tell them."""
-    pieces = spans(before, after, Room())
+    pieces = spans(before, after, PageBudget())
     return (
-        "".join(piece.text for piece in pieces if piece.fate is not Fate.ADDED),
-        "".join(piece.text for piece in pieces if piece.fate is not Fate.REMOVED),
+        "".join(piece.text for piece in pieces if piece.op is not Op.ADDED),
+        "".join(piece.text for piece in pieces if piece.op is not Op.REMOVED),
     )
 
 
 def told(before: str, after: str) -> str:
     """Return the comparison as text: [-removed-] and {+added+}."""
-    marks = {Fate.KEPT: "{}", Fate.REMOVED: "[-{}-]", Fate.ADDED: "{{+{}+}}"}
-    return "".join(marks[piece.fate].format(piece.text) for piece in spans(before, after, Room()))
+    marks = {Op.SAME: "{}", Op.REMOVED: "[-{}-]", Op.ADDED: "{{+{}+}}"}
+    return "".join(marks[piece.op].format(piece.text) for piece in spans(before, after, PageBudget()))
 
 
 def lines_of(before: str, after: str) -> list[Row]:
-    return list(rows(spans(before, after, Room())))
+    return list(rows(spans(before, after, PageBudget())))
 
 
 def written(row: Row) -> str:
@@ -59,15 +61,15 @@ def test_a_comparison_holds_both_texts_completely(before: str, after: str) -> No
 
 @unhurried
 @given(prose, prose)
-def test_neighbouring_pieces_never_have_the_same_fate(before: str, after: str) -> None:
-    fates = [piece.fate for piece in spans(before, after, Room())]
-    assert all(one is not other for one, other in pairwise(fates))
+def test_neighbouring_pieces_never_have_the_same_op(before: str, after: str) -> None:
+    ops = [piece.op for piece in spans(before, after, PageBudget())]
+    assert all(one is not other for one, other in pairwise(ops))
 
 
 @unhurried
 @given(prose)
 def test_a_text_does_not_differ_from_itself(text: str) -> None:
-    assert {piece.fate for piece in spans(text, text, Room())} <= {Fate.KEPT}
+    assert {piece.op for piece in spans(text, text, PageBudget())} <= {Op.SAME}
 
 
 @unhurried
@@ -75,21 +77,21 @@ def test_a_text_does_not_differ_from_itself(text: str) -> None:
 def test_the_lines_hold_every_piece_and_number_both_versions(before: str, after: str) -> None:
     found = lines_of(before, after)
     pieces = [piece for row in found for piece in row.spans]
-    assert "".join(p.text for p in pieces if p.fate is not Fate.ADDED) == before.replace("\n", "")
-    assert "".join(p.text for p in pieces if p.fate is not Fate.REMOVED) == after.replace("\n", "")
-    assert sum(row.ends in {Fate.KEPT, Fate.REMOVED} for row in found) == before.count("\n")
-    assert sum(row.ends in {Fate.KEPT, Fate.ADDED} for row in found) == after.count("\n")
+    assert "".join(p.text for p in pieces if p.op is not Op.ADDED) == before.replace("\n", "")
+    assert "".join(p.text for p in pieces if p.op is not Op.REMOVED) == after.replace("\n", "")
+    assert sum(row.ends in {Op.SAME, Op.REMOVED} for row in found) == before.count("\n")
+    assert sum(row.ends in {Op.SAME, Op.ADDED} for row in found) == after.count("\n")
 
 
 @unhurried
 @given(prose, prose)
-def test_sections_hold_every_line_once_and_fold_only_what_is_kept(before: str, after: str) -> None:
+def test_sections_hold_every_line_once_and_fold_only_what_stayed(before: str, after: str) -> None:
     lines = lines_of(before, after)
     place = 0
-    for section in sections(spans(before, after, Room()), Room(), context=1):
+    for section in sections(spans(before, after, PageBudget()), PageBudget(), context=1):
         if section.folded:
             folded = lines[place : place + section.folded]
-            assert {row.fate for row in folded} == {Fate.KEPT}
+            assert {row.op for row in folded} == {Op.SAME}
             assert section.text.removesuffix("\n").split("\n") == [written(row) for row in folded]
         else:
             assert section.rows == tuple(lines[place : place + len(section.rows)])
@@ -100,10 +102,10 @@ def test_sections_hold_every_line_once_and_fold_only_what_is_kept(before: str, a
 @unhurried
 @given(prose, prose, st.integers(1, 40))
 def test_what_a_page_has_no_room_for_is_counted(before: str, after: str, characters: int) -> None:
-    pieces = spans(before, after, Room())
-    room, whole = Room(characters=characters), sections(pieces, Room())
-    shown = sections(pieces, room)
-    assert room.left_out or rows_in(shown) == rows_in(whole)
+    pieces = spans(before, after, PageBudget())
+    budget, whole = PageBudget(characters=characters), sections(pieces, PageBudget())
+    shown = sections(pieces, budget)
+    assert budget.left_out or rows_in(shown) == rows_in(whole)
     assert sum(len(written(row)) for row in rows_in(shown)) <= characters
 
 
@@ -127,11 +129,11 @@ def test_text_is_compared_by_word(before: str, after: str, expected: str) -> Non
 
 def test_a_changed_line_stays_one_line_and_others_keep_their_numbers() -> None:
     found = lines_of("Be brief.\nBe kind.\nEnd", "Be brief.\nBe very kind.\nSmile.\nEnd")
-    assert [(row.fate.value, row.before, row.after) for row in found] == [
-        ("kept", 1, 1),
+    assert [(row.op.value, row.before, row.after) for row in found] == [
+        ("same", 1, 1),
         ("changed", 2, 2),
         ("added", None, 3),
-        ("kept", 3, 4),
+        ("same", 3, 4),
     ]
 
 
@@ -142,13 +144,13 @@ def test_two_lines_that_became_one_show_the_break_that_went() -> None:
 
 def test_lines_put_after_the_last_one_leave_that_one_as_it_was() -> None:
     found = lines_of("be kind", "be kind\n\nand brief")
-    assert [row.fate.value for row in found] == ["kept", "added", "added"]
+    assert [row.op.value for row in found] == ["same", "added", "added"]
 
 
 def test_only_what_is_near_a_change_is_unfolded() -> None:
     old = [f"line {number}" for number in range(100)]
     new = [*old[:50], "line fifty", *old[51:]]
-    folded = sections(spans("\n".join(old), "\n".join(new), Room()), Room(), context=2)
+    folded = sections(spans("\n".join(old), "\n".join(new), PageBudget()), PageBudget(), context=2)
     assert [(section.folded, len(section.rows)) for section in folded] == [(48, 0), (0, 5), (47, 0)]
     assert folded[0].text.startswith("line 0\nline 1\n")
 
@@ -156,8 +158,8 @@ def test_only_what_is_near_a_change_is_unfolded() -> None:
 def test_a_moved_paragraph_among_five_thousand_lines_is_the_only_change() -> None:
     old = [f"Paragraph {number} says something of its own." for number in range(5_000)]
     new = [*old[:100], *old[101:4_000], old[100], *old[4_000:]]
-    changed = [row for row in lines_of("\n".join(old), "\n".join(new)) if row.fate is not Fate.KEPT]
-    assert [(row.fate.value, row.before, row.after) for row in changed] == [
+    changed = [row for row in lines_of("\n".join(old), "\n".join(new)) if row.op is not Op.SAME]
+    assert [(row.op.value, row.before, row.after) for row in changed] == [
         ("removed", 101, None),
         ("added", None, 4_000),
     ]
@@ -170,12 +172,12 @@ def test_a_word_changed_in_each_of_five_thousand_lines_is_marked_in_each() -> No
     new = [line.replace(line.split()[4], "changed", 1) for line in old]
     found = lines_of("\n".join(old), "\n".join(new))
     assert len(found) == 5_000
-    assert {row.fate for row in found} == {Fate.CHANGED}
+    assert {row.op for row in found} == {Op.CHANGED}
 
 
 def test_too_much_to_compare_by_word_is_replaced_as_a_whole() -> None:
     before, after = ("x " * 300_000, "y " * 300_000)
-    assert [piece.fate for piece in spans(before, after, Room())] == [Fate.REMOVED, Fate.ADDED]
+    assert [piece.op for piece in spans(before, after, PageBudget())] == [Op.REMOVED, Op.ADDED]
 
 
 # Alignment
@@ -185,7 +187,7 @@ def test_too_much_to_compare_by_word_is_replaced_as_a_whole() -> None:
 @given(st.lists(st.sampled_from("abc")), st.lists(st.sampled_from("abc")))
 def test_runs_are_equal_in_both_and_in_order(before: list[str], after: list[str]) -> None:
     i = j = 0
-    for run in common_runs(before, after, Room()):
+    for run in common_runs(before, after, PageBudget()):
         assert run.length > 0 and run.before >= i and run.after >= j
         i, j = run.before + run.length, run.after + run.length
         assert before[run.before : i] == after[run.after : j]
@@ -195,13 +197,13 @@ def test_runs_are_equal_in_both_and_in_order(before: list[str], after: list[str]
 @unhurried
 @given(st.lists(st.sampled_from("ab"), max_size=12), st.lists(st.sampled_from("ab"), max_size=12))
 def test_something_in_common_is_always_found(before: list[str], after: list[str]) -> None:
-    assert bool(common_runs(before, after, Room())) == bool(set(before) & set(after))
+    assert bool(common_runs(before, after, PageBudget())) == bool(set(before) & set(after))
 
 
 # JSON
 
 
-def patched(value: Any, found: list[Change]) -> Any:
+def patched(value: Any, found: list[JsonChange]) -> Any:
     """Return the value with changes of members applied to it."""
     patched_value = json.loads(json.dumps(value))
     for change in found:
@@ -210,7 +212,7 @@ def patched(value: Any, found: list[Change]) -> Any:
         holder = patched_value
         for key in change.path[:-1]:
             holder = holder[key]
-        if change.fate is Fate.REMOVED:
+        if change.op is Op.REMOVED:
             del holder[change.path[-1]]
         else:
             holder[change.path[-1]] = change.after
@@ -227,13 +229,13 @@ members = st.recursive(
 @unhurried
 @given(members, members)
 def test_the_changes_lead_from_one_object_to_the_other(before: Any, after: Any) -> None:
-    assert canonical.same(patched(before, changes(before, after, Room())), after)
+    assert canonical.same(patched(before, json_changes(before, after, PageBudget())), after)
 
 
 @unhurried
 @given(json_values, json_values)
 def test_there_are_changes_exactly_when_values_differ(before: Any, after: Any) -> None:
-    assert bool(changes(before, after, Room())) == (not canonical.same(before, after))
+    assert bool(json_changes(before, after, PageBudget())) == (not canonical.same(before, after))
 
 
 @pytest.mark.parametrize(
@@ -263,5 +265,5 @@ def test_there_are_changes_exactly_when_values_differ(before: Any, after: Any) -
     ],
 )
 def test_json_is_compared_by_member_and_item(before: Any, after: Any, expected: list[Any]) -> None:
-    found = changes(before, after, Room())
-    assert [(change.path, change.fate.value, change.before, change.after) for change in found] == expected
+    found = json_changes(before, after, PageBudget())
+    assert [(change.path, change.op.value, change.before, change.after) for change in found] == expected

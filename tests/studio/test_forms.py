@@ -165,12 +165,12 @@ def test_a_tool_needs_a_name_and_an_empty_row_is_none() -> None:
     assert changed == {} and empty.issues == []
 
 
-def test_faults_land_beside_the_nearest_control() -> None:
+def test_faults_are_attached_to_the_nearest_control() -> None:
     config = {"name": "Writer", "instructions": [{"type": "prompt_block", "content": "x", "rules": FOR_GOLD}]}
     controls = Input.of(posted(shown(config, AGENT.names)))
     reading = Reading()
     changes(config, AGENT.names, controls, reading)
-    homeless = reading.land(
+    homeless = reading.attach(
         [
             Issue("instructions.0.rules.conditions.0.operator", "is unknown"),
             Issue("instructions.0.rules.conditions.0.value.deep", "is odd"),

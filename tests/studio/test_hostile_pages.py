@@ -38,7 +38,7 @@ HOSTILE = (
     "00000000-0000-0000-0000-000000000000",
     "git-" + "0" * 40,
 )
-HOSTILE_IN_FIELDS = ("\x00", "9999-12-31", "9" * 400, "[" * 500)
+HOSTILE_IN_FIELDS = ("\x00", "9999-12-31", "0001-01-01", "9" * 400, "[" * 500)
 MAX_FIELDS = 8
 QUERY = (
     *("q", "page", "workspace", "state", "visibility", "author", "label", "folder", "order", "next", "kind"),

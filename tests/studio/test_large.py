@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from studio.diff.alignment import common_runs
-from studio.limits import Room
+from studio.limits import PageBudget
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.forms import Person
@@ -43,7 +43,7 @@ def test_scattered_changes_of_a_long_list_are_shown_in_part_and_counted(cast: Ca
     new = [-item if item % 100 == 7 else item for item in old]
     two_versions(cast, {"memory": {"list": old}}, {"memory": {"list": new}})
     answer = Visitor("paula").get(page_of(AGENTS, page))
-    assert answer.content.count(b'class="difference-part"') == Room().changes == 300
+    assert answer.content.count(b'class="difference-part"') == PageBudget().changes == 300
     assert "… 100 more differences: too many for this page. Download both versions" in words_of(answer)
     assert len(answer.content) < MEGABYTE
 
@@ -64,7 +64,7 @@ def test_a_long_text_is_compared_as_far_as_the_page_has_room(
 ) -> None:
     two_versions(cast, {"description": before}, {"description": f"{after}."})
     answer = Visitor("paula").get(page_of(AGENTS, page))
-    assert answer.content.count(b'class="diff-row') <= Room().lines
+    assert answer.content.count(b'class="diff-row') <= PageBudget().lines
     assert len(answer.content) < 3 * MEGABYTE
     assert "too long for this page" in words_of(answer)
 
@@ -173,6 +173,6 @@ def test_more_controls_than_a_form_can_have_are_refused(cast: Cast, edgar: Perso
 def test_the_work_of_a_comparison_ends_where_there_is_no_room_for_it() -> None:
     old = [str(number * number % 7) for number in range(50_000)]
     new = [str(number * number % 11 % 7) for number in range(50_000)]
-    found = common_runs(["first", *old, "last"], ["first", *new, "last"], Room(steps=0))
+    found = common_runs(["first", *old, "last"], ["first", *new, "last"], PageBudget(steps=0))
     assert (found[0].before, found[-1].before + found[-1].length) == (0, 50_002)
     assert sum(run.length for run in found) < 100

@@ -10,11 +10,12 @@ from rest_framework.response import Response
 from versioning.api import parameters
 from versioning.api.base import tagged
 from versioning.api.filters import AgentFilter, PromptBlockFilter
-from versioning.api.resources import RECORD_ORDERS, Kind, ResourceViewSet
+from versioning.api.resources import RECORD_ORDERS, ResourceViewSet
 from versioning.api.schemas import common, records, versions
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, body_of
 from versioning.conf import get_editor
 from versioning.domain.config import raise_for_faults
+from versioning.domain.kinds import AGENT, PROMPT_BLOCK
 from versioning.editor.records import RecordView
 from versioning.models import Agent, Favorited
 
@@ -42,7 +43,7 @@ class AgentViewSet(ResourceViewSet):
     """Stored agents."""
 
     subject = "stored agent"
-    kind = Kind(singular="agent", segment="agents", namespace="agent")
+    kind = AGENT
     filters = AgentFilter
     query = {
         **ResourceViewSet.query,
@@ -116,7 +117,7 @@ class PromptBlockViewSet(ResourceViewSet):
     """Prompt blocks."""
 
     subject = "prompt block"
-    kind = Kind(singular="prompt block", segment="prompt-blocks", namespace="prompt")
+    kind = PROMPT_BLOCK
     filters = PromptBlockFilter
     query = {
         **ResourceViewSet.query,

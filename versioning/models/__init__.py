@@ -17,7 +17,8 @@ from versioning.models.prompts import PromptBlock, PromptBlockLabel, PromptBlock
 from versioning.models.references import Reference
 from versioning.models.sign_in_attempts import SignInAttempts
 from versioning.models.throttle import ThrottleWindow
-from versioning.models.versioned import Version, VersionedResource
+from versioning.models.versioned import VersionedResource
+from versioning.models.versions import Version
 from versioning.models.workspaces import Membership, Workspace, caller_for
 
 __all__ = [

@@ -10,7 +10,7 @@ from versioning.api.schemas.base import Json, RequestSchema, ResponseSchema, Sou
 from versioning.api.schemas.common import ChangeMessage, Named, NoticeAnswer, PageOf, RecordStatus
 from versioning.domain import fields
 from versioning.domain.fields import UNCHANGED, JsonObject, NotBlank, ResourceId
-from versioning.editor.saving import MAX_MESSAGE
+from versioning.editor.inputs import MAX_MESSAGE
 
 _VERB_ARGUMENTS = {
     "id": "id",

@@ -12,7 +12,7 @@ from versioning.api.schemas.common import ChangeMessage, NotEmpty, NoticeAnswer,
 from versioning.domain import fields
 from versioning.domain.fields import UNCHANGED
 from versioning.domain.snapshots import title_of
-from versioning.editor.reading import Label
+from versioning.editor.labelling import Label
 from versioning.serving.resolution import Resolved
 
 VersionState = TypeAliasType("VersionState", Literal["published", "draft", "historical"])

@@ -11,12 +11,13 @@ from django.db.models import Q, QuerySet
 from versioning.domain.access import APPLICATION
 from versioning.domain.errors import NotFound
 from versioning.domain.overrides import CodeAgent, laid_over
+from versioning.editor.catalog.criteria import Unstored, Viewer
 from versioning.editor.catalog.entries import Entry, entry_of, entry_of_code, reads_drafts
 from versioning.editor.catalog.filters import Filter
 from versioning.editor.collection import Collection
-from versioning.editor.reading import Who, caller_of
-from versioning.models import Agent, VersionedResource
-from versioning.models.versioned import VersionedQuerySet
+from versioning.editor.resources import Who, caller_of
+from versioning.models import VersionedResource
+from versioning.models.querysets import VersionedQuerySet
 
 _TEXTS = ("config_json", "search_text", "digest")
 
@@ -31,11 +32,14 @@ class Catalog:
         """The workspace of the agents that code defines."""
 
     @property
+    def viewer(self) -> Viewer:
+        """What the criteria of a filter depend on beside its values."""
+        return Viewer(self.caller, self.collection.code)
+
+    @property
     def in_code(self) -> Mapping[str, CodeAgent]:
         """The agents that code defines and the caller may read, by id; prompt blocks never are."""
-        if self.collection.model is not Agent:
-            return {}
-        return self.collection.code.readable_by(self.caller)
+        return self.collection.ownership.readable_by(self.caller)
 
     @property
     def rows(self) -> VersionedQuerySet[Any]:
@@ -72,7 +76,7 @@ class Catalog:
         code = self.in_code
         by_id = {resource.pk: resource for resource in resources}
         labels: dict[str, list[str]] = defaultdict(list)
-        for label in self.collection.label_model.objects.filter(resource_id__in=by_id):
+        for label in self.collection.model.label_model.objects.filter(resource_id__in=by_id):
             resource = by_id[label.resource_id]
             is_live = label.released or str(label.version_id) == resource.active_id
             if is_live or reads_drafts(self.caller, resource):
@@ -89,10 +93,9 @@ class Catalog:
 
     def stored(self) -> VersionedQuerySet[Any]:
         """Return the rows that are no override of an agent in code."""
-        if self.collection.model is not Agent:
+        if not self.collection.kind.in_code:
             return self.rows
-        code = self.collection.code
-        return self.rows.filter(~Q(pk__in=code.agents, workspace_id=code.workspace_id))
+        return self.rows.filter(~Q(pk__in=self.collection.code.agents, workspace_id=self.home))
 
     def defined_in_code(self, wanted: Filter) -> list[Entry]:
         """Return the agents that code defines and the filter lets through, each with its override, by id."""
@@ -101,17 +104,20 @@ class Catalog:
             return []
         rows = self.collection.list(by=self.caller).filter(pk__in=agents, workspace_id=self.home)
         rows = rows.select_related("active_version__author", "latest_version__author")
-        overrides = [*rows, *self.collection.beside(by=self.caller)]
+        overrides = [*rows, *self.collection.unstored(by=self.caller)]
         entries = {entry.id: entry for entry in self.entries(overrides)}
+        by_id = {override.pk: override for override in overrides}
         for agent_id, agent in agents.items():
             entries.setdefault(agent_id, entry_of_code(agent, self.home))
-        return [
-            entry
-            for agent_id, entry in sorted(entries.items())
-            if wanted.matches(
-                entry, laid_over(agents[agent_id], entry.version.config if entry.version else {})
+        found = [
+            Unstored(
+                entry=entry,
+                override=by_id.get(agent_id),
+                configs=[laid_over(agents[agent_id], entry.version.config if entry.version else {})],
             )
+            for agent_id, entry in sorted(entries.items())
         ]
+        return [one.entry for one in found if wanted.matches(one, self.viewer)]
 
 
 class Found(Sequence[Entry]):
@@ -120,7 +126,7 @@ class Found(Sequence[Entry]):
     def __init__(self, catalog: Catalog, wanted: Filter, order: str) -> None:
         self._catalog = catalog
         self._in_code = catalog.defined_in_code(wanted)
-        self._stored = wanted.narrow(catalog.stored(), catalog.caller).order_by(order, "id")
+        self._stored = wanted.narrow(catalog.stored(), catalog.viewer).order_by(order, "id")
 
     def __len__(self) -> int:
         return len(self._in_code) + self._stored.count()

@@ -1,0 +1,121 @@
+"""Two texts as one: what stayed, what was removed and what was added, by line and then by word. Pure.
+
+Nothing is lost: both texts can be put together again from the spans.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import groupby, zip_longest
+from typing import Final
+
+from studio.diff.alignment import common_runs, gaps
+from studio.limits import PageBudget
+
+
+class Op(StrEnum):
+    """What happened to a piece of text, a line or a value."""
+
+    SAME = "same"
+    REMOVED = "removed"
+    ADDED = "added"
+    CHANGED = "changed"
+    """Of a line or a value: something inside of it."""
+    MOVED = "moved"
+    """Of an item of a list: it has another place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of text that stayed, was removed or was added."""
+
+    op: Op
+    text: str
+
+
+_LINES: Final = re.compile(r"[^\n]*\n|[^\n]+")
+# A number, a single character of a script that puts no spaces between words, a word, a gap, or a sign.
+_WORDS: Final = re.compile(
+    r"\d+(?:[.,:]\d+)+|[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+|\n|[^\S\n]+|[^\w\s]"
+)
+MAX_BY_WORD: Final = 1_000_000
+"""How many characters are compared by word at most; more than that are shown as replaced altogether."""
+_LEAST_COMMON: Final = 0.3
+"""The part of the shorter text that must stay for a comparison by word to be worth reading."""
+
+
+def spans(before: str, after: str, budget: PageBudget) -> list[Span]:
+    """Return the pieces of both texts in reading order; of a replaced piece the old one comes first.
+
+    Without the added pieces they make up `before`, without the removed ones `after`.
+    """
+    old, new = _LINES.findall(before), _LINES.findall(after)
+    found: list[Span] = []
+    for op, removed, added in _pieces(old, new, budget):
+        if op is Op.SAME:
+            found.append(Span(Op.SAME, removed))
+        else:
+            found.extend(_by_word(removed, added, budget))
+    return _on_whole_lines(_merged(found))
+
+
+def _pieces(old: Sequence[str], new: Sequence[str], budget: PageBudget) -> Iterator[tuple[Op, str, str]]:
+    """Yield what stays, and between it what is removed and what is added in its place."""
+    runs = common_runs(old, new, budget)
+    for run, (gone, come) in zip_longest(runs, gaps(runs, len(old), len(new))):
+        if gone or come:
+            yield Op.CHANGED, "".join(old[i] for i in gone), "".join(new[j] for j in come)
+        if run:
+            same = "".join(old[run.before : run.before + run.length])
+            yield Op.SAME, same, same
+
+
+def _by_word(before: str, after: str, budget: PageBudget) -> list[Span]:
+    """Return the pieces of two texts by word, or as a whole where hardly a word stays."""
+    as_a_whole = [Span(Op.REMOVED, before), Span(Op.ADDED, after)]
+    if len(before) + len(after) > MAX_BY_WORD:
+        return as_a_whole
+    found = []
+    common_length = 0
+    for op, removed, added in _pieces(_WORDS.findall(before), _WORDS.findall(after), budget):
+        # A gap between two changed words counts as changed: "the cat" became "a dog" in one step.
+        if op is Op.SAME and (not removed.isspace() or "\n" in removed):
+            found.append(Span(Op.SAME, removed))
+            common_length += len(removed.strip())
+        else:
+            found += [Span(Op.REMOVED, removed), Span(Op.ADDED, added)]
+    if common_length < _LEAST_COMMON * min(len(before.strip()), len(after.strip())):
+        return as_a_whole
+    return found
+
+
+def _merged(pieces: Sequence[Span]) -> list[Span]:
+    """Return the pieces with neighbours of the same op joined, the removed before the added."""
+    found: list[Span] = []
+    for _, together in groupby((piece for piece in pieces if piece.text), lambda piece: piece.op is Op.SAME):
+        texts = {Op.SAME: "", Op.REMOVED: "", Op.ADDED: ""}
+        for piece in together:
+            texts[piece.op] += piece.text
+        found += [Span(op, text) for op, text in texts.items() if text]
+    return found
+
+
+def _on_whole_lines(pieces: list[Span]) -> list[Span]:
+    """Return the pieces with an insertion or removal of lines beginning where a line begins.
+
+    Between "a." and "a.", line break, "b." the difference may as well be the line break and "b." as
+    the full stop, the line break and "b": people expect the first.
+    """
+    found = list(pieces)
+    for place in range(1, len(found) - 1):
+        around, piece = (found[place - 1], found[place + 1]), found[place]
+        head = piece.text[: piece.text.find("\n") + 1]
+        is_between = piece.op is not Op.SAME and {one.op for one in around} == {Op.SAME}
+        if is_between and not around[0].text.endswith("\n") and head and around[1].text.startswith(head):
+            found[place - 1] = Span(Op.SAME, around[0].text + head)
+            found[place] = Span(piece.op, piece.text[len(head) :] + head)
+            found[place + 1] = Span(Op.SAME, around[1].text[len(head) :])
+    return _merged(found)

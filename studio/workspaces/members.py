@@ -1,0 +1,185 @@
+"""The pages about who is a member of a workspace, and who is invited."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django import forms
+from django.contrib import messages
+from django.contrib.admin.utils import quote, unquote
+from django.core.paginator import Page, Paginator
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+
+from studio.workspaces.base import ROUTE, WorkspacePage, invitation_address
+from studio.workspaces.forms import ROLES, InviteForm, add_errors
+from versioning.domain.access import Role
+from versioning.domain.errors import Invalid
+from versioning.editor.invitations import PendingInvitation
+from versioning.models import Invitation, Membership
+from versioning.models.accounts import account
+
+PER_PAGE: Final = 50
+
+
+@dataclass(frozen=True, kw_only=True)
+class Member:
+    """A member in the list, with the addresses of the buttons."""
+
+    membership: Membership
+    is_caller: bool
+    role_address: str
+    remove_address: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pending:
+    """An invitation in the list, with the addresses of the buttons."""
+
+    state: PendingInvitation
+    link_address: str
+    withdraw_address: str
+
+
+class MembersPage(WorkspacePage):
+    """The members with their roles, and the pending invitations."""
+
+    def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
+        """Show them."""
+        return self.show(InviteForm())
+
+    def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
+        """Invite somebody, and show the link to send, this one time."""
+        form = InviteForm(request.POST)
+        if not form.is_valid():
+            return self.show(form, status=400)
+        username, role = form.cleaned_data["username"], Role(form.cleaned_data["role"])
+        try:
+            made = self.editor.invitation.invite(self.workspace_id, username, role, by=self.caller)
+        except Invalid as fault:
+            add_errors(form, fault)
+            return self.show(form, status=400)
+        return self.show_link(*made)
+
+    def show_link(self, invitation: Invitation, token: str) -> HttpResponse:
+        """Return the page with the link of an invitation, and what it takes to accept it."""
+        link = self.request.build_absolute_uri(invitation_address(token))
+        has_account = account(invitation.username) is not None
+        return self.show(InviteForm(), invited=invitation.username, has_account=has_account, link=link)
+
+    def show(self, form: forms.Form, *, status: int = 200, **context: Any) -> HttpResponse:
+        """Return the list with the form to invite somebody."""
+        members = self.verbs.members(self.workspace_id, by=self.caller)
+        page: Page[Membership] = Paginator(members, PER_PAGE).get_page(self.request.GET.get("page"))
+        return self.page(
+            "studio/workspaces/members.html",
+            title="Members",
+            status=status,
+            form=form,
+            page=page,
+            members=[self._member(membership) for membership in page.object_list],
+            pending=[
+                self._pending(state)
+                for state in self.editor.invitation.pending(self.workspace_id, by=self.caller)
+            ],
+            roles=ROLES,
+            members_address=self.address("members"),
+            rename_address=self.address("rename"),
+            **context,
+        )
+
+    def _member(self, membership: Membership) -> Member:
+        user = membership.user
+        name = quote(user.get_username())
+        return Member(
+            membership=membership,
+            is_caller=user.pk == self.caller.user_id,
+            role_address=self.address("role", name),
+            remove_address=self.address("remove", name),
+        )
+
+    def _pending(self, state: PendingInvitation) -> Pending:
+        name = quote(state.invitation.username)
+        return Pending(
+            state=state,
+            link_address=self.address("invitation_link", name),
+            withdraw_address=self.address("withdraw", name),
+        )
+
+
+class MemberPage(MembersPage):
+    """A page about the member that the address names."""
+
+    def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        """Take the name from the address."""
+        super().setup(request, *args, **kwargs)
+        self.username = unquote(kwargs["member"])
+
+    def refused(self, fault: Invalid) -> HttpResponseRedirect:
+        """Go back to the list, which says why nothing was done."""
+        message = f"Nothing was changed: {self.username} {fault.issues[0].message}."
+        return self.go(self.address("members"), message, level=messages.ERROR)
+
+
+class RolePage(MemberPage):
+    """Gives a member another role."""
+
+    http_method_names = ("post",)
+
+    def post(self, request: HttpRequest, workspace: str, member: str = "") -> HttpResponse:
+        """Do it, and show the list."""
+        asked = request.POST.get("role", "")
+        if asked not in list(Role):
+            return self.refused(Invalid.field("role", "needs one of the four roles"))
+        try:
+            changed = self.verbs.change_role(self.workspace_id, self.username, Role(asked), by=self.caller)
+        except Invalid as fault:
+            return self.refused(fault)
+        is_own = changed.user_id == self.caller.user_id and changed.role != Role.ADMIN
+        there = reverse(f"{ROUTE}changelist") if is_own else self.address("members")
+        return self.go(there, f"{self.username} is {changed.role} from now on.")
+
+
+class RemovePage(MemberPage):
+    """Asks for confirmation before a membership ends."""
+
+    def get(self, request: HttpRequest, workspace: str, member: str = "") -> HttpResponse:
+        """Ask for confirmation."""
+        return self.page(
+            "studio/workspaces/remove.html",
+            title=f"Remove {self.username}?",
+            username=self.username,
+            members_address=self.address("members"),
+        )
+
+    def post(self, request: HttpRequest, workspace: str, member: str = "") -> HttpResponse:
+        """End it, and show the list."""
+        try:
+            self.verbs.remove(self.workspace_id, self.username, by=self.caller)
+        except Invalid as fault:
+            return self.refused(fault)
+        is_own = self.username == self.caller.username and self.caller.everywhere is None
+        there = reverse(f"{ROUTE}changelist") if is_own else self.address("members")
+        return self.go(there, f"{self.username} is no member of this workspace any more.")
+
+
+class InvitationLinkPage(MemberPage):
+    """Makes a new link for a pending invitation; the old one becomes invalid."""
+
+    http_method_names = ("post",)
+
+    def post(self, request: HttpRequest, workspace: str, member: str = "") -> HttpResponse:
+        """Show the link, this one time."""
+        return self.show_link(*self.editor.invitation.renew(self.workspace_id, self.username, by=self.caller))
+
+
+class WithdrawPage(MemberPage):
+    """Withdraws a pending invitation."""
+
+    http_method_names = ("post",)
+
+    def post(self, request: HttpRequest, workspace: str, member: str = "") -> HttpResponse:
+        """Do it, and show the list."""
+        self.editor.invitation.withdraw(self.workspace_id, self.username, by=self.caller)
+        return self.go(self.address("members"), f"{self.username} is not invited any more.")

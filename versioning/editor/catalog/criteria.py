@@ -1,0 +1,206 @@
+"""Every criterion by which resources are looked for, defined once for the API and the studio.
+
+Most resources are rows, and a criterion narrows a queryset. Agents that code defines, with overrides in
+files, are unstored: no row says what they are, so they are looked at one by one. A criterion has both forms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Generic, Self, TypeVar
+
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+
+from versioning.domain.access import Caller, Right
+from versioning.domain.config import Config
+from versioning.domain.registry import Registry
+from versioning.domain.selectors import Status
+from versioning.editor.catalog.entries import Entry, ResourceState, entry_of, reads_drafts
+from versioning.models import Favorite, VersionedResource
+from versioning.models.accounts import name_of
+from versioning.models.agents import is_visible
+from versioning.models.metadata import has_members, with_members
+from versioning.models.querysets import within
+from versioning.models.search import matching, occurs
+
+V = TypeVar("V")
+Rows = QuerySet[Any, Any]
+
+
+class Viewer:
+    """Who looks, and what code defines; nothing is found by what the caller may not read."""
+
+    def __init__(self, caller: Caller, code: Registry) -> None:
+        self.caller = caller
+        self.code = code
+
+    @property
+    def drafts(self) -> Q:
+        """The condition that the caller may read the drafts of a resource."""
+        return within("workspace_id", self.caller.scope(Right.READ_DRAFTS))
+
+    @property
+    def favorites(self) -> QuerySet[Favorite]:
+        """The agents that the caller has marked."""
+        return Favorite.objects.of(self.caller.user_id)
+
+    @cached_property
+    def favorite_ids(self) -> frozenset[str]:
+        """The ids of these agents; one query for all unstored resources."""
+        return frozenset(self.favorites.values_list("agent_id", flat=True))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unstored:
+    """An agent that no row decides about, as its viewer sees it."""
+
+    entry: Entry
+    override: VersionedResource | None
+    """None of an agent that only code defines."""
+    configs: Sequence[Config]
+    """The configurations in which a text is looked for."""
+
+    @classmethod
+    def override_of(cls, override: VersionedResource, viewer: Viewer) -> Self:
+        """Return an override, of which the versions are searched that the viewer may read."""
+        agent = viewer.code.overridden_by(override.pk, override.workspace_id)
+        drafts = reads_drafts(viewer.caller, override)
+        shown = [override.active, override.latest if drafts else None]
+        return cls(
+            entry=entry_of(override, agent, viewer.caller),
+            override=override,
+            configs=[version.config for version in shown if version is not None],
+        )
+
+    @property
+    def is_published(self) -> bool:
+        """Whether anything of it is live: the code, where nothing overrides it."""
+        return self.override is None or self.override.active is not None
+
+    @property
+    def author(self) -> str | None:
+        """The name of the user who made the override."""
+        author = self.override.author if self.override else None
+        return author.get_username() if author is not None else None
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The metadata of the override."""
+        return self.override.metadata if self.override else {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Criterion(Generic[V]):
+    """What is looked for: how it narrows rows, and whether it holds for an unstored agent."""
+
+    narrow: Callable[[Rows, V, Viewer], Rows]
+    holds: Callable[[Unstored, V, Viewer], bool]
+
+
+def condition(q: Callable[[V, Viewer], Q], holds: Callable[[Unstored, V, Viewer], bool]) -> Criterion[V]:
+    """Return the criterion of which a condition says all about rows."""
+    return Criterion(narrow=lambda rows, value, viewer: rows.filter(q(value, viewer)), holds=holds)
+
+
+def _searched(found: Unstored, text: str, _viewer: Viewer) -> bool:
+    return any(occurs(text, found.entry.id, config) for config in found.configs)
+
+
+def _with_draft(rows: Rows, wanted: bool, viewer: Viewer) -> Rows:  # noqa: FBT001  the value that is asked for
+    return rows.filter(viewer.drafts & (~NEWEST_IS_LIVE if wanted else NEWEST_IS_LIVE))
+
+
+def _has_draft(found: Unstored, wanted: bool, viewer: Viewer) -> bool:  # noqa: FBT001  as above
+    if not viewer.caller.may(Right.READ_DRAFTS, found.entry.workspace_id):
+        return False
+    return (found.override is not None and found.override.has_draft) == wanted
+
+
+def _is_marked(viewer: Viewer) -> Q:
+    return Q(Exists(viewer.favorites.filter(agent_id=OuterRef("pk"))))
+
+
+def _saved_by(name: str, viewer: Viewer) -> Q:
+    newest = Q(viewer.drafts, (name_of("latest_version__author"), name))
+    return newest | Q(~viewer.drafts, (name_of("active_version__author"), name))
+
+
+def _labelled(name: str, viewer: Viewer) -> Q:
+    is_live = Q(labels__version=F("active_version")) | Q(labels__released=True)
+    return Q(viewer.drafts | is_live, labels__name=name)
+
+
+def _in_state(state: ResourceState, viewer: Viewer) -> Q:
+    if state is ResourceState.DRAFT:
+        return Q(active_version__isnull=True)
+    is_live = Q(active_version__isnull=False)
+    if state is ResourceState.CHANGED:
+        return is_live & viewer.drafts & ~NEWEST_IS_LIVE
+    return is_live & (~viewer.drafts | NEWEST_IS_LIVE)
+
+
+NEWEST_IS_LIVE = Q(active_version=F("latest_version"))
+
+TEXT = Criterion[str](
+    narrow=lambda rows, text, viewer: matching(rows, text, viewer.caller),
+    holds=_searched,
+)
+"""The text occurs in what the viewer may read."""
+
+WORKSPACE: Criterion[str] = condition(
+    lambda workspace_id, _viewer: Q(workspace_id=workspace_id),
+    lambda found, workspace_id, _viewer: found.entry.workspace_id == workspace_id,
+)
+
+VISIBILITY: Criterion[str] = condition(
+    lambda visibility, viewer: is_visible(visibility, viewer.code),
+    lambda found, visibility, _viewer: found.entry.visibility == visibility,
+)
+
+FOLDER: Criterion[str] = condition(
+    lambda folder, _viewer: Q(id__startswith=folder),
+    lambda found, folder, _viewer: found.entry.id.startswith(folder),
+)
+"""The id begins with it."""
+
+STATUS: Criterion[Status] = condition(
+    lambda status, _viewer: Q(active_version__isnull=status is Status.DRAFT),
+    lambda found, status, _viewer: found.is_published == (status is Status.PUBLISHED),
+)
+"""A version is published, or none is."""
+
+STATE: Criterion[ResourceState] = condition(
+    _in_state, lambda found, state, _viewer: found.entry.state is state
+)
+
+HAS_DRAFT = Criterion[bool](narrow=_with_draft, holds=_has_draft)
+"""It has a draft, or has none, and the viewer may read its drafts."""
+
+AUTHOR: Criterion[str] = condition(
+    lambda name, _viewer: Q((name_of("author"), name)),
+    lambda found, name, _viewer: found.author == name,
+)
+"""This user has made the resource."""
+
+SAVED_BY: Criterion[str] = condition(
+    _saved_by,
+    lambda found, name, _viewer: found.entry.version is not None and found.entry.version.author_name == name,
+)
+"""This user has saved the newest version that the viewer may read."""
+
+LABEL: Criterion[str] = condition(_labelled, lambda found, name, _viewer: name in found.entry.labels)
+"""It has a label of this name that the viewer may read."""
+
+METADATA = Criterion[Mapping[str, Any]](
+    narrow=lambda rows, wanted, _viewer: with_members(rows, wanted),
+    holds=lambda found, wanted, _viewer: has_members(found.metadata, wanted),
+)
+"""Its metadata has these members."""
+
+FAVORITE: Criterion[bool] = condition(
+    lambda _wanted, viewer: _is_marked(viewer),
+    lambda found, _wanted, viewer: found.entry.id in viewer.favorite_ids,
+)
+"""The viewer has marked it; there is no asking for the others."""
