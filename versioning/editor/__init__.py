@@ -13,11 +13,9 @@ audit log; the REST API, the studio and the commands call these same verbs.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
-from contextlib import contextmanager
 from pathlib import Path
-from threading import current_thread
 from typing import Any, Final
 from uuid import UUID
 
@@ -46,20 +44,6 @@ __all__ = ["Agents", "Collection", "Editor", "Invitations", "Prompts", "UsedBloc
 
 
 _OVERHEAD: Final = 1024  # bytes of the objects around what is kept
-
-
-@contextmanager
-def _connections_of_one_call() -> Iterator[None]:
-    """Close what a call opens where nobody else would.
-
-    Django closes connections at the end of a request, which a thread of an event loop's executor never
-    sees; there a connection would be kept from the pool for ever.
-    """
-    try:
-        yield
-    finally:
-        if current_thread().name.startswith("asyncio_"):
-            connections.close_all()
 
 
 class Editor:
@@ -114,20 +98,26 @@ class Editor:
         def made() -> ResolvedAgent:
             return self.agent.serve(agent_id, selector, context=evaluation, by=by, identity=identity)
 
-        with _connections_of_one_call():
-            basis = (
-                self.agent.served_basis(agent_id, selector, evaluation.context)
-                if settings.EDITOR_KEPT_BYTES
-                else None
-            )
-            if basis is None:
-                return made()
-            return self._kept_or(made, (agent_id, identity, caller_of(by).rights), basis)
+        basis = (
+            self.agent.served_basis(agent_id, selector, evaluation.context)
+            if settings.EDITOR_KEPT_BYTES
+            else None
+        )
+        if basis is None:
+            return made()
+        return self._kept_or(made, (agent_id, identity, caller_of(by).rights), basis)
 
     def granted_sub_agents(self, parent: ResolvedAgent) -> Mapping[str, UUID]:
         """Return which sub-agents run as part of a published agent; see `versioning.serving.grants`."""
-        with _connections_of_one_call():
-            return grants.granted_sub_agents(parent, self.code)
+        return grants.granted_sub_agents(parent, self.code)
+
+    def close_thread(self) -> None:
+        """Close the connections of this thread.
+
+        Django does so at the end of a request, which a thread of an event loop's executor never sees; there
+        a connection would be missing from the pool for ever.
+        """
+        connections.close_all()
 
     def _kept_or(self, make: Callable[[], ResolvedAgent], asked: Hashable, basis: Basis) -> ResolvedAgent:
         """Return what was made before, while its basis reads the same; a copy, which is the caller's own."""
