@@ -8,7 +8,7 @@ by now, somebody has changed it by hand, and the next edit starts from there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Final
 
@@ -68,9 +68,10 @@ class OverrideFiles:
         """Return the override of an agent that code defines."""
         return self.records.record(agent, self._override_rows.filter(pk=agent.id).first())
 
-    def is_row_alone(self, resource_id: str) -> bool:
-        """Say whether no file has a say: code does not define the agent."""
-        return self.code.get(resource_id) is None
+    def fingerprint(self, resource_id: str) -> Hashable | None:
+        """Return that of the file and its history; `()` for an agent that code does not define."""
+        agent = self.code.get(resource_id)
+        return () if agent is None else self.source.fingerprint(agent)
 
     def refuse_taken(self, resource_id: str) -> None:
         """Raise `IdTaken` for an agent whose override is in a file already."""
