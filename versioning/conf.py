@@ -35,7 +35,7 @@ DEFAULTS: Final[Mapping[str, Any]] = MappingProxyType(
         "EDITOR_KEEP_EVENTS": 0,  # days for which the log has its entries; 0 keeps all of them
         "EDITOR_INSTANCE": "",  # a dotted path; empty is the editor of the framework
         "EDITOR_KEEP_VERSIONS": 0,  # of a resource; 0 keeps all of them
-        "EDITOR_KEPT_BYTES": 8 * 1024 * 1024,  # of answers, a process
+        "EDITOR_CACHE_BYTES": 16 * 1024 * 1024,  # of answers, a process
         "EDITOR_MAX_BODY": 1024 * 1024,  # bytes
         "EDITOR_PIN_WORKERS": "auto",  # or "on", "off"
         "EDITOR_SOURCE": "database",  # or "code": override files under Git
