@@ -12,7 +12,7 @@ import secrets
 from typing import Final
 
 from django.conf import settings
-from django.contrib.auth.models import User
+from django.contrib.auth import get_user_model
 from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -85,4 +85,4 @@ def _known_browser(request: HttpRequest, account_subject: str) -> str | None:
 
 
 def _account_subject(name: str) -> str:
-    return subject("account", User.normalize_username(name))
+    return subject("account", get_user_model().normalize_username(name))

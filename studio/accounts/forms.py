@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import math
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from django.contrib.auth import get_user_model
 from django.contrib.auth.forms import AuthenticationForm
-from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from unfold.forms import AdminOwnPasswordChangeForm
@@ -19,6 +19,9 @@ from studio.auth import may_enter
 from versioning.models import SignInAttempts, caller_for
 from versioning.models.accounts import account
 from versioning.models.sign_in_attempts import TooManyAttempts, subject
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
 
 logger = logging.getLogger("studio.signing_in")  # the name that docs/administration.md gives to operators
 
@@ -100,7 +103,7 @@ def with_retry_after(form: Any, response: HttpResponse) -> HttpResponse:
 
 def _known_name(name: str) -> str:
     # What is no account's name may be a password that somebody has typed into the wrong field.
-    return "unknown" if account(name) is None else User.normalize_username(name)
+    return "unknown" if account(name) is None else get_user_model().normalize_username(name)
 
 
 def _spoken(seconds: int) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from django.contrib.auth import authenticate, login
 from django.contrib.auth.forms import SetPasswordForm
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.decorators import method_decorator
@@ -20,8 +19,11 @@ from versioning.conf import get_editor
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
 from versioning.editor import Invitations
 from versioning.models import Invitation
-from versioning.models.accounts import account
+from versioning.models.accounts import account, unsaved_account
 from versioning.models.keys import digest_of
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
 
 OPENED: Final = "studio.invitation"
 """The session's member with the digest of the link that was opened last."""
@@ -87,7 +89,7 @@ class AcceptPage(View):
         return self._done()
 
     def _make_account(self, invitation: Invitation) -> HttpResponse:
-        form = SetPasswordForm(User(username=invitation.username), self.request.POST)
+        form = SetPasswordForm(unsaved_account(invitation.username), self.request.POST)
         if account(invitation.username) is not None or not form.is_valid():
             return self._show(invitation, form, status=400)
         password = form.cleaned_data["new_password1"]
@@ -119,7 +121,7 @@ class AcceptPage(View):
             invitation=invitation,
             has_account=account(invitation.username) is not None,
             signed_in=signed_in,
-            form=form or SetPasswordForm(User(username=invitation.username)),
+            form=form or SetPasswordForm(unsaved_account(invitation.username)),
             sign_in_address=f"{reverse('admin:login')}?{urlencode({'next': here})}",
         )
 
