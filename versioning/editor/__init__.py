@@ -78,6 +78,7 @@ class Editor:
             raise ImproperlyConfigured(f"EDITOR_SOURCE must be 'database' or 'code', not {source!r}")
         if settings.EDITOR_GIT_HISTORY_DEPTH < 0:
             raise ImproperlyConfigured("EDITOR_GIT_HISTORY_DEPTH must not be negative")
+        self.source = source
         self.code = Registry(workspace_id=settings.EDITOR_CODE_WORKSPACE)
         self.files = OverrideSource(Path(settings.EDITOR_CODE_PATH), settings.EDITOR_GIT_HISTORY_DEPTH)
         self.agent = agents_of(self.code, None if source == "database" else self.files)

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from django.contrib.auth.models import User
+from django.contrib.auth import get_user_model
 from django.db.models import Count, Max, OuterRef, QuerySet, Subquery, TextField, Value
 from django.db.models.functions import Cast, Coalesce, Concat
 from django.utils import timezone
 
 from versioning.domain.access import Caller, Rights, Role
+from versioning.models.accounts import name_of
 from versioning.models.agents import Agent, AgentLabel, BlockReference
 from versioning.models.favorites import Favorite
 from versioning.models.keys import LAST_USED_STEP, USABLE, ApiKey, digest_of, limited
@@ -32,9 +33,12 @@ from versioning.models.workspaces import Membership, caller_with
 MOST_ROWS: Final = 200
 """An answer that is made of more than so many rows is not worth keeping."""
 
+_USERS: Final[Any] = get_user_model()._meta
 _TABLES: Final = {
     "key": ApiKey._meta.db_table,
-    "user": User._meta.db_table,
+    "user": _USERS.db_table,
+    "user_pk": _USERS.pk.column,
+    "username": _USERS.get_field(get_user_model().USERNAME_FIELD).column,
     "membership": Membership._meta.db_table,
     "agent": Agent._meta.db_table,
     "block": PromptBlock._meta.db_table,
@@ -60,7 +64,7 @@ _ROWS_BY: Final = (
 _KEY: Final = """
 SELECT 'key', k.workspace_id, k.role, CASE WHEN u.is_superuser THEN 'superuser' END,
   CAST(k.owner_id AS text), NULL
-FROM {key} k JOIN {user} u ON u.id = k.owner_id
+FROM {key} k JOIN {user} u ON u.{user_pk} = k.owner_id
 WHERE k.digest = %s AND {usable} AND k.last_used_at > %s
 UNION ALL
 SELECT 'role', m.workspace_id, m.role, NULL, NULL, NULL
@@ -70,8 +74,8 @@ WHERE k.digest = %s
 
 _ROW: Final = """
 SELECT 'resource', r.id, CAST(r.revision AS text), CAST(r.active_version_id AS text),
-  CAST(r.latest_version_id AS text), u.username
-FROM {table} r LEFT JOIN {user} u ON u.id = r.author_id
+  CAST(r.latest_version_id AS text), u.{username}
+FROM {table} r LEFT JOIN {user} u ON u.{user_pk} = r.author_id
 WHERE r.id = %s
 """
 _RECORD: Final[dict[type[VersionedResource], str]] = {
@@ -124,7 +128,7 @@ _TOTAL: Final = (
 )
 
 
-Asker = tuple[Rights, int | None]
+Asker = tuple[Rights, str | None]
 """What the caller may do, and who it is where an answer depends on that, too."""
 
 
@@ -160,14 +164,14 @@ class Basis:
     def of_page(cls, rows: QuerySet[Any], page: slice) -> Basis:
         """Return what a page of a list of resources depends on; `rows` come in the list's order."""
         has_favorites = rows.model is Agent
-        last = _author_and_favorites() if has_favorites else "author__username"
+        last = _author_and_favorites() if has_favorites else name_of("author")
         items, params = _items(rows, ("pk", "revision", "active_version_id", "latest_version_id", last), page)
         total, more = rows.order_by().values("pk").query.sql_with_params()
         return cls(items + _TOTAL.format(rows=total), (*params, *more), is_personal=has_favorites)
 
     def and_authors(self, versions: QuerySet[Any], page: slice) -> Basis:
         """Add who saved the versions of a page: people can be renamed."""
-        items, params = _items(versions, ("pk", "author__username"), page)
+        items, params = _items(versions, ("pk", name_of("author")), page)
         return Basis(f"{self.sql} UNION ALL {items}", (*self.params, *params))
 
     def read(self) -> str | None:
@@ -198,7 +202,7 @@ class Basis:
 
     def asker(self, caller: Caller) -> Asker:
         """Return as much of a caller as the answer depends on."""
-        return caller.rights, caller.user_id if self.is_personal else None
+        return caller.rights, str(caller.user_id) if self.is_personal else None
 
 
 @lru_cache(maxsize=2)
@@ -224,14 +228,14 @@ def _asker(holder: str | None, *, is_personal: bool) -> Asker | None:
     roles = {row[1]: Role(row[2]) for row in rows if row[0] == "role"}
     owner = caller_with(roles, is_superuser=superuser is not None)
     rights = limited(owner, workspace_id=workspace_id, role=Role(limit) if limit else None).rights
-    return rights, int(owner_id) if is_personal else None
+    return rights, owner_id if is_personal else None
 
 
 def _author_and_favorites() -> Concat:
     of_agent = Favorite.objects.filter(agent_id=OuterRef("pk")).order_by().values("agent_id")
     number, highest = (Cast(aggregate("pk"), TextField()) for aggregate in (Count, Max))
     marks = Subquery(of_agent.annotate(marks=Concat(number, _text("/"), highest)).values("marks"))
-    author = Cast("author__username", TextField())
+    author = Cast(name_of("author"), TextField())
     return Concat(Coalesce(marks, _text("")), _text(" "), Coalesce(author, _text("")))
 
 

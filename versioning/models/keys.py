@@ -27,7 +27,7 @@ LAST_USED_STEP = datetime.timedelta(minutes=1)
 USABLE = "k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > %s) AND u.is_active"
 """`ApiKey.usable` in SQL, of a key `k` and its owner `u`; the parameter is the moment."""
 
-_OPENS = "SELECT 1 FROM {key} k JOIN {user} u ON u.id = k.owner_id WHERE k.digest = %s AND {usable}"
+_OPENS = "SELECT 1 FROM {key} k JOIN {user} u ON u.{pk} = k.owner_id WHERE k.digest = %s AND {usable}"
 
 
 class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
@@ -77,12 +77,11 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
 
     def opens(self, text: str) -> bool:
         """Say whether there is a usable key with this secret text, in one prepared statement."""
+        users = get_user_model()._meta
         with prepared_cursor() as cursor:
             now = cursor.db.ops.adapt_datetimefield_value(timezone.now())
-            cursor.execute(
-                _OPENS.format(key=ApiKey._meta.db_table, user=get_user_model()._meta.db_table, usable=USABLE),
-                (digest_of(text), now),
-            )
+            names = {"key": ApiKey._meta.db_table, "user": users.db_table, "pk": users.pk.column}
+            cursor.execute(_OPENS.format(usable=USABLE, **names), (digest_of(text), now))
             return cursor.fetchone() is not None
 
     def named(self, key_or_prefix: str) -> ApiKey | None:
@@ -94,7 +93,7 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
 class ApiKey(models.Model):
     """A program's credential: acts for its owner, limited to a workspace and a role."""
 
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_keys")
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     name = models.TextField(blank=True)
     prefix = models.CharField(max_length=PREFIX_LENGTH)
     digest = models.CharField(max_length=64)

@@ -20,9 +20,9 @@ from versioning.domain.snapshots import Snapshot, VersionPointers
 from versioning.editor.backends import Finish
 from versioning.editor.backends.override_records import OverrideRecords
 from versioning.editor.backends.rows import Rows, one_of, with_authors
-from versioning.models import Agent, Version, Workspace, events
+from versioning.models import Agent, KnownOverride, Version, Workspace, events
 from versioning.models.querysets import VersionedQuerySet
-from versioning.sources.overrides import OverrideSource
+from versioning.sources.overrides import OverrideSource, digest_of
 
 COPY_MESSAGE: Final = "Kept from the override file"
 
@@ -135,6 +135,7 @@ class OverrideFiles:
         active = None if deleted else resource.active
         if (active and active.version_id) != before:
             config = None if active is None else active.config
+            KnownOverride.objects.note(agent.id, digest_of(agent, config), active)
             undo.enter_context(self.source.replacing(agent, config, expected=content))
         if not deleted:
             self.records.record(agent, resource)
