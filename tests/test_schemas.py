@@ -13,14 +13,20 @@ from versioning.domain.fields import Shape
 
 
 class Config(Shape):
+    """The fields of a snapshot."""
+
     text: str | None = None
 
 
 class Part(ResponseSchema):
+    """A part."""
+
     part_name: str
 
 
 class Whole(ResponseSchema, Config):
+    """Everything that a field can be."""
+
     snapshot_source: ClassVar[str | None] = "row.config"
 
     own_name: str
