@@ -1,47 +1,45 @@
-"""The two kinds of resource as the studio shows them."""
+"""The kinds of resource as the studio shows them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, Self
 
 from django.contrib.admin.utils import quote
 from django.urls import reverse
 
 from versioning.conf import get_editor
+from versioning.domain import kinds
 from versioning.domain.access import Caller
+from versioning.domain.kinds import ResourceKind
 from versioning.editor import Collection
 from versioning.editor.catalog import Catalog
-from versioning.models import Agent, PromptBlock
+from versioning.models import VersionedResource
+from versioning.models.kinds import model_of
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudioKind:
-    """What differs between the pages of agents and those of prompt blocks."""
+class StudioKind(ResourceKind):
+    """A kind of resource with its verbs, and the addresses of its pages."""
 
-    model: type[Agent | PromptBlock]
-    namespace: str
-    """The attribute of the editor that holds the collection."""
-    singular: str
-    plural: str
-    text_field: str
-    """The snapshot field that holds the text people come to edit."""
-    icon: str
+    @classmethod
+    def of(cls, kind: ResourceKind) -> Self:
+        """Return a kind as the studio shows it."""
+        return cls(**{member.name: getattr(kind, member.name) for member in fields(ResourceKind)})
+
+    @property
+    def model(self) -> type[VersionedResource]:
+        """The model of its resources."""
+        return model_of(self)
 
     @property
     def collection(self) -> Collection[Any]:
         """The verbs of this kind."""
-        collection: Collection[Any] = getattr(get_editor(), self.namespace)
-        return collection
+        return get_editor().collection(self)
 
     def catalog(self, caller: Caller) -> Catalog:
         """Return what the caller may read of this kind."""
         return Catalog(self.collection, by=caller)
-
-    @property
-    def has_visibility(self) -> bool:
-        """Whether a resource of this kind can be public."""
-        return self.model is Agent
 
     def address(self, page: str, resource_id: str | None = None, *rest: str) -> str:
         """Return the address of a page: of a resource's, or of the kind (`changelist`, `add`)."""
@@ -53,20 +51,6 @@ class StudioKind:
         return f"versioning_{self.model._meta.model_name}_{page}"
 
 
-AGENT = StudioKind(
-    model=Agent,
-    namespace="agent",
-    singular="agent",
-    plural="agents",
-    text_field="instructions",
-    icon="smart_toy",
-)
-PROMPT_BLOCK = StudioKind(
-    model=PromptBlock,
-    namespace="prompt",
-    singular="prompt block",
-    plural="prompt blocks",
-    text_field="content",
-    icon="article",
-)
-KINDS = (AGENT, PROMPT_BLOCK)
+AGENT = StudioKind.of(kinds.AGENT)
+PROMPT_BLOCK = StudioKind.of(kinds.PROMPT_BLOCK)
+KINDS = tuple(map(StudioKind.of, kinds.KINDS))

@@ -8,7 +8,7 @@ from django.core.management.base import CommandError
 from tests.support.override_files import Folder
 from tests.support.people import command
 from versioning.conf import get_editor
-from versioning.editor.agents import Agents
+from versioning.editor.collection import Agents, agents_of
 from versioning.models import AgentVersion
 
 pytestmark = pytest.mark.django_db
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def rows(folder: Folder) -> Agents:
     """The overrides in the database, as the source `database` sees them."""
-    return Agents(get_editor().code)
+    return agents_of(get_editor().code)
 
 
 def test_what_is_published_becomes_files(rows: Agents, folder: Folder) -> None:

@@ -27,10 +27,13 @@ class VersioningConfig(AppConfig):
         apply_defaults()
 
     def ready(self) -> None:
-        """Check the settings; make the workspace of the code-defined agents with the tables."""
+        """Check the settings; make the workspace of the code with the tables; say what workers have to do."""
         checks.register(check_api_prefix, checks.Tags.urls)
         checks.register(check_sqlite)
         post_migrate.connect(make_code_workspace, sender=self)
+        from versioning.worker import own_jobs  # noqa: PLC0415  it needs the models, which are ready by now
+
+        own_jobs.register()
 
 
 def make_code_workspace(*, apps: Apps = global_apps, **_signal: Any) -> None:

@@ -32,6 +32,7 @@ DEFAULTS: Final[Mapping[str, Any]] = MappingProxyType(
         "EDITOR_FRAMEWORK": "",  # a dotted path; empty is an editor without agents in code
         "EDITOR_GIT_HISTORY_DEPTH": 50,  # commits of a file
         "EDITOR_HTTPS": False,  # a proxy in front takes https
+        "EDITOR_KEEP_EVENTS": 0,  # days for which the log has its entries; 0 keeps all of them
         "EDITOR_KEEP_VERSIONS": 0,  # of a resource; 0 keeps all of them
         "EDITOR_KEPT_BYTES": 8 * 1024 * 1024,  # of answers, a process
         "EDITOR_MAX_BODY": 1024 * 1024,  # bytes
@@ -39,6 +40,7 @@ DEFAULTS: Final[Mapping[str, Any]] = MappingProxyType(
         "EDITOR_SOURCE": "database",  # or "code": override files under Git
         "EDITOR_STATEMENT_TIMEOUT": 4.0,  # seconds, on PostgreSQL; 0 is none
         "EDITOR_THROTTLE": "",  # such as "600/min"; empty is off
+        "EDITOR_WORKER": "on",  # or "off": whether `serve` runs a worker beside itself
     }
 )
 """Every setting of the editor, as it is unless a project sets it; docs/settings.md explains them."""

@@ -1,4 +1,4 @@
-"""What an invited person sees: the link leads to a page that offers the role, and asks for a yes."""
+"""Accepting an invitation: its link leads to a page that offers the role and asks for confirmation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _TEMPLATE: Final = "studio/accounts/invited.html"
 def open_link(request: HttpRequest, token: str) -> HttpResponse:
     """Take the secret out of the address: the session stores its digest, and no page is shown at the link.
 
-    So it is in no `Referer`, and in the history of the browser once only.
+    So the secret is in no `Referer`, and only once in the history of the browser.
     """
     digest = digest_of(token.rstrip("/"))
     try:
@@ -56,7 +56,7 @@ def is_invited(request: HttpRequest, user: User) -> bool:
 
 @method_decorator([never_cache, sensitive_post_parameters()], name="dispatch")
 class AcceptPage(View):
-    """Asks for a yes: of whoever is signed in with the invited account, or with a new password."""
+    """Asks for confirmation: from the invited account, or together with a password for a new one."""
 
     http_method_names = ("get", "post")
 
@@ -69,11 +69,11 @@ class AcceptPage(View):
         return self._show(invitation)
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Accept; what is in the way is said on the page."""
+        """Accept the invitation, or show why that is not possible."""
         try:
             invitation = self._opened()
             if request.POST.get("invitation") != str(invitation.pk):
-                # Another link was opened in this browser meanwhile: nobody accepts what was not on the page.
+                # Another link was opened in this browser meanwhile: nobody accepts what they did not see.
                 return self._show(invitation, status=409)
             if request.user.is_authenticated:
                 return self._accept(invitation, request.user)

@@ -51,8 +51,8 @@ class Timeline:
     order: Sequence[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        standing = self.resource.standing
-        self.outside = standing.outside if standing else ()
+        pointers = self.resource.pointers
+        self.outside = pointers.from_git if pointers else ()
         self.stored = self.stored.defer("config_json", "search_text")
         # Numbers are in the order of time, and an index has them; commits have none of that count.
         self.order = ("-created_at", "-number") if self.outside else ("-number",)
@@ -97,7 +97,7 @@ def previous_of(resource: VersionedResource, version: Snapshot) -> Snapshot | No
     if not version.read_only:
         older = Q(number__lt=version.number)
     row: Snapshot | None = resource.versions.select_related("author").filter(older).first()
-    outside = resource.standing.outside if resource.standing else ()
+    outside = resource.pointers.from_git if resource.pointers else ()
     candidates = [one for one in outside if one.created_at < version.created_at]
     candidates += [row] if row else []
     return max(candidates, key=lambda one: one.created_at, default=None)

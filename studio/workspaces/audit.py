@@ -21,7 +21,6 @@ from studio.workspaces.dates import DayField, beginning_of, end_of
 from versioning.domain.access import Caller
 from versioning.domain.events import types
 from versioning.domain.snapshots import reference_to_id
-from versioning.editor.recording import REFERENCE_KINDS
 from versioning.models import Event
 
 PER_PAGE: Final = 50
@@ -165,12 +164,11 @@ def _addresses_of(entries: Sequence[Event], caller: Caller) -> dict[tuple[str, s
     """Return where the resources are that the caller may read still, by kind and id."""
     found: dict[tuple[str, str], str] = {}
     for kind in KINDS:
-        word = REFERENCE_KINDS[kind.model]
-        ids = {entry.resource_id for entry in entries if entry.resource_kind == word}
+        ids = {entry.resource_id for entry in entries if entry.resource_kind == kind.word}
         rows = kind.collection.list(by=caller).filter(pk__in=ids).values_list("pk", flat=True)
         # An agent that code defines has a history whether or not there is an override in a row.
         readable = {*rows, *(ids & kind.catalog(caller).in_code.keys())}
-        found |= {(word, pk): kind.address("history", pk) for pk in readable}
+        found |= {(kind.word, pk): kind.address("history", pk) for pk in readable}
     return found
 
 

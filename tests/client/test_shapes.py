@@ -49,8 +49,12 @@ RESULTS: dict[str, Any] = {
     "GET /agents/{}": served.ServedAgent,
     "POST /agents/{}/generate": served.Generated,
 }
-WITHOUT_A_RESULT = {"POST /stored/agents/{}/change-request", "POST /agents/{}/stream"}
-"""The client has no method for the first; the second answers with events."""
+WITHOUT_A_RESULT = {
+    "GET /events",
+    "POST /stored/agents/{}/change-request",
+    "POST /agents/{}/stream",
+}
+"""The client has no method for the first two yet; the last one answers with events of a run."""
 REPEATED = {"agentId", "blockId"}
 """Members of an export that only repeat what was asked for."""
 

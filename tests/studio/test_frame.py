@@ -184,7 +184,7 @@ def test_a_bug_is_answered_with_a_page_in_the_studio_and_with_json_elsewhere(
     cast: Cast, kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kind.make(cast.alice)
-    monkeypatch.setattr("versioning.editor.reading.Reading.find", None)
+    monkeypatch.setattr("versioning.editor.collection.Collection.dependents", None)
     seen = Window.of("alice").get(page_of(kind, "usage"))
     assert (seen.status, "Its log says what" in seen.text) == (500, True)
     answer = cast.alice.get(kind.url("writer", "dependents"))

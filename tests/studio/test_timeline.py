@@ -12,7 +12,7 @@ from django.utils import timezone
 from studio.history.timeline import Timeline, previous_of
 from tests.conftest import Cast
 from tests.support.api import AGENTS
-from versioning.domain.snapshots import Standing, title_of
+from versioning.domain.snapshots import VersionPointers, title_of
 from versioning.models import Agent
 
 NOW = timezone.now()
@@ -47,7 +47,7 @@ def agent_with(cast: Cast, rows: int, commits: list[int]) -> tuple[Agent, Timeli
         for after in sorted(commits, reverse=True)
     ]
     latest = agent.versions.all()[0]
-    agent.standing = Standing(active=None, latest=latest, base=latest, outside=outside)
+    agent.pointers = VersionPointers(active=None, latest=latest, base=latest, from_git=outside)
     return agent, Timeline(agent, agent.versions.select_related("author"))
 
 
@@ -55,7 +55,7 @@ def agent_with(cast: Cast, rows: int, commits: list[int]) -> tuple[Agent, Timeli
 @pytest.mark.parametrize("per_page", [1, 2, 3, 5, 100])
 def test_every_version_stands_once_and_in_its_place(cast: Cast, commits: list[int], per_page: int) -> None:
     agent, timeline = agent_with(cast, 6, commits)
-    everything = [*agent.versions.all(), *(agent.standing.outside if agent.standing else ())]
+    everything = [*agent.versions.all(), *(agent.pointers.from_git if agent.pointers else ())]
     expected = sorted(everything, key=lambda version: version.created_at, reverse=True)
     assert len(timeline) == len(expected)
     pages = [timeline[start : start + per_page] for start in range(0, len(expected), per_page)]

@@ -44,6 +44,7 @@ ROUTES = [
     "POST /stored/agents/preview-instructions",
     "GET /agents",
     "GET /agents/{}",
+    "GET /events",
     *RUNS,
 ]
 """Method and path, below the prefix; what a path parameter is called does not matter."""

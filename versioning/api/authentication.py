@@ -1,6 +1,6 @@
 """Who is calling: an API key, or a person signed in to the studio.
 
-`request.auth` is the `Caller` with the rights of this very moment, whichever way it came.
+`request.auth` is the `Caller`, with the rights that it has at the time of the request.
 """
 
 from __future__ import annotations

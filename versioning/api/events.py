@@ -15,6 +15,7 @@ from versioning.api.schemas.events import EventPage
 from versioning.conf import get_editor
 from versioning.domain.errors import Invalid
 from versioning.domain.events import matching
+from versioning.domain.kinds import KINDS
 from versioning.editor.event_log import MAX_EVENTS
 
 DEFAULT_LIMIT: Final = 100
@@ -45,7 +46,7 @@ class EventViewSet(EditorViewSet):
                 "Types, separated by commas; `agent.*` for all of agents.",
                 type={"type": "string", "pattern": _TYPES},
             ),
-            query("kind", "Only about resources of this kind.", enum=["agent", "promptBlock"]),
+            query("kind", "Only about resources of this kind.", enum=[kind.word for kind in KINDS]),
             query("id", "Only about the resource of this id."),
             query("workspaceId", "Only of this workspace."),
             query("actor", "Only what this person did, or a key of theirs."),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from django.conf import settings
@@ -20,6 +19,7 @@ from versioning.api.schemas.common import Nothing
 from versioning.api.schemas.records import Clone, split
 from versioning.api.schemas.versions import SetLabel, VersionCreate
 from versioning.conf import get_editor
+from versioning.domain.kinds import ResourceKind
 from versioning.domain.selectors import Status
 from versioning.editor import Collection
 from versioning.editor.reading import Difference
@@ -35,17 +35,7 @@ from versioning.serving.resolution import Resolved
 
 RECORD_ORDERS = {"createdAt": "created_at", "updatedAt": "updated_at"}
 VERSION_ORDERS = {"versionNumber": "number", "createdAt": "created_at"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Kind:
-    """How one kind of resource is called in the API."""
-
-    singular: str
-    segment: str
-    """In addresses, and the folder of exported files."""
-    namespace: str
-    """The editor's name for the collection."""
+LIST_PARAMETERS = parameters.paging(100, RECORD_ORDERS)
 
 
 class Compared(NamedTuple):
@@ -59,7 +49,7 @@ class Compared(NamedTuple):
 class ResourceViewSet(EditorViewSet):
     """Everything that can be done with a resource; a subclass says with which kind."""
 
-    kind: ClassVar[Kind]
+    kind: ClassVar[ResourceKind]
     filters: ClassVar[type[ResourceFilter]]
     created = frozenset({"create", "clone", "add_version", "restore"})
     guarded = frozenset(
@@ -85,11 +75,16 @@ class ResourceViewSet(EditorViewSet):
         "compare": parameters.COMPARED,
     }
 
+    @classmethod
+    def query_parameters(cls, action: str) -> Parameters:
+        """Return the query parameters of an action; the filters of a list are those of its kind."""
+        declared = super().query_parameters(action)
+        return (*LIST_PARAMETERS, *cls.filters.parameters(), *declared) if action == "list" else declared
+
     @property
     def collection(self) -> Collection[Any]:
         """The agents, or the prompt blocks, of this installation."""
-        collection: Collection[Any] = getattr(get_editor(), self.kind.namespace)
-        return collection
+        return get_editor().collection(self.kind)
 
     # Records
 
@@ -101,7 +96,7 @@ class ResourceViewSet(EditorViewSet):
         page = Page.read(request.query_params, size=100, fields=RECORD_ORDERS, then="id")
         rows = filtered.chosen
         self.made_of(self.collection.basis_of_list(rows.order_by(*page.order), page.slice))
-        unstored = [found for found in self.collection.beside(by=self.caller) if filtered.holds(found)]
+        unstored = [found for found in self.collection.unstored(by=self.caller) if filtered.holds(found)]
         return Response(self.dump(page.of(rows, self._records, unstored=unstored)))
 
     def create(self, request: Request) -> Response:
@@ -139,7 +134,7 @@ class ResourceViewSet(EditorViewSet):
         """Return the given fields, or a stored version, as deterministic JSON; nothing is stored."""
         selector = parameters.selector(request.query_params)
         config = self.collection.export(id, body_of(request), selector, by=self.caller)
-        return Response(self.dump(ConfigFile(resource_id=id, folder=self.kind.segment, config=config)))
+        return Response(self.dump(ConfigFile(resource_id=id, folder=self.kind.path, config=config)))
 
     def clone(self, request: Request, id: str) -> Response:  # noqa: A002
         """Make a new, unpublished resource of the version that the selector names."""
@@ -269,4 +264,4 @@ class ResourceViewSet(EditorViewSet):
         return tagged(self.request, self.dump(version), status=201, headers=headers)
 
     def _address(self, resource: VersionedResource) -> str:
-        return f"/{settings.EDITOR_API_PREFIX}/stored/{self.kind.segment}/{ids.encode(resource.pk)}"
+        return f"/{settings.EDITOR_API_PREFIX}/stored/{self.kind.path}/{ids.encode(resource.pk)}"

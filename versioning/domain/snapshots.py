@@ -1,4 +1,4 @@
-"""What every saved configuration looks like, wherever it is kept."""
+"""What every saved configuration looks like, wherever it is stored."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Snapshot(Protocol):
 
     @property
     def source(self) -> str:
-        """Where it is kept: `database`, `git`, or `file` for a file that is not committed."""
+        """Where it is stored: `database`, `git`, or `file` for a file that is not committed."""
 
     @property
     def commit(self) -> str | None:
@@ -66,26 +66,26 @@ class Snapshot(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
-    """Where the pointers of a resource point when something beside its row decides: a file."""
+class VersionPointers:
+    """The two pointers of a resource, where a file and not its row says what they point at."""
 
     active: Snapshot | None
     """What is published."""
     latest: Snapshot
     base: Snapshot
     """What the next edit starts from: the latest, or a richer version of the same configuration."""
-    outside: Sequence[Snapshot] = ()
-    """The versions that no row holds, newest first."""
+    from_git: Sequence[Snapshot] = ()
+    """The versions that commits hold, newest first."""
     file: Snapshot | None = None
     """What the file itself holds, whatever version that is."""
     gone: bool = False
-    """Whether nothing but history is left: neither a file nor a row."""
+    """Whether nothing but the history in Git is left: neither a file nor a row."""
 
     def find(self, version_id: str) -> Snapshot | None:
         """Return the version with this id, of those that no row holds."""
         if self.file is not None and self.file.version_id == version_id:
             return self.active
-        return next((one for one in self.outside if one.version_id == version_id), None)
+        return next((one for one in self.from_git if one.version_id == version_id), None)
 
 
 def title_of(version: Snapshot) -> str:
@@ -95,7 +95,7 @@ def title_of(version: Snapshot) -> str:
     """
     if version.source == "database":
         return f"Version {version.number}"
-    return _title_outside_rows(version.version_id)
+    return _title_of_unstored(version.version_id)
 
 
 def reference_to(version: Snapshot) -> str:
@@ -109,7 +109,7 @@ def reference_to_id(version_id: str) -> str:
     """Return how a sentence calls a version of which no more than the id is known."""
     if version_id.startswith(_IN_FILE):
         return "the override file"
-    return _title_outside_rows(version_id) if version_id.startswith(_IN_GIT) else version_id[:SHORT_ID]
+    return _title_of_unstored(version_id) if version_id.startswith(_IN_GIT) else version_id[:SHORT_ID]
 
 
 def subject_of(message: str) -> str:
@@ -118,7 +118,7 @@ def subject_of(message: str) -> str:
     return " ".join(first.split("\n"))
 
 
-def _title_outside_rows(version_id: str) -> str:
+def _title_of_unstored(version_id: str) -> str:
     if version_id.startswith(_IN_GIT):
         return f"Git {version_id.removeprefix(_IN_GIT)[:SHORT_COMMIT]}"
     return "File"

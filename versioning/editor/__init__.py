@@ -27,17 +27,16 @@ from django.db import connections
 from editor_client.shared.evaluation import Evaluation
 
 from versioning.domain.bounded_cache import BoundedCache
+from versioning.domain.kinds import ResourceKind
 from versioning.domain.overrides import CodeAgent
 from versioning.domain.registry import Registry
 from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.domain.selectors import Selector
-from versioning.editor.agents import Agents
-from versioning.editor.collection import Collection
+from versioning.editor.blocks import UsedBlock
+from versioning.editor.collection import Agents, Collection, Prompts, agents_of, prompts_of
 from versioning.editor.event_log import EventLog
-from versioning.editor.file_agents import FileAgents
 from versioning.editor.invitations import Invitations
-from versioning.editor.prompts import Prompts, UsedBlock
-from versioning.editor.reading import Who, caller_of
+from versioning.editor.resources import Who, caller_of
 from versioning.editor.workspaces import Workspaces
 from versioning.models.basis import Basis
 from versioning.serving import grants
@@ -79,14 +78,20 @@ class Editor:
             raise ImproperlyConfigured(f"EDITOR_SOURCE must be 'database' or 'code', not {source!r}")
         if settings.EDITOR_GIT_HISTORY_DEPTH < 0:
             raise ImproperlyConfigured("EDITOR_GIT_HISTORY_DEPTH must not be negative")
+        self.source = source
         self.code = Registry(workspace_id=settings.EDITOR_CODE_WORKSPACE)
         self.files = OverrideSource(Path(settings.EDITOR_CODE_PATH), settings.EDITOR_GIT_HISTORY_DEPTH)
-        self.agent = Agents(self.code) if source == "database" else FileAgents(self.code, self.files)
-        self.prompt = Prompts(self.code, self.agent)
+        self.agent = agents_of(self.code, None if source == "database" else self.files)
+        self.prompt = prompts_of(self.code, self.agent)
         self.workspace = Workspaces()
         self.invitation = Invitations(self.workspace)
         self.event = EventLog(self.code)
         self.kept: BoundedCache[Hashable, Any] = BoundedCache(settings.EDITOR_KEPT_BYTES)
+
+    def collection(self, kind: ResourceKind) -> Collection[Any]:
+        """Return the verbs of this kind."""
+        found: Collection[Any] = getattr(self, kind.namespace)
+        return found
 
     # What the runtime asks of an editor: `versioning.runtime.store.AgentStore`
 

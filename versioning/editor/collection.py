@@ -1,54 +1,107 @@
-"""All verbs of one kind of resource, in the order of the roles: reading, saving, publishing."""
+"""All verbs of one kind of resource: a table of contents. Each is a function in the module that it names."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from versioning.domain.access import APPLICATION
 from versioning.domain.registry import Registry
-from versioning.editor.live_edits import LiveEdits
-from versioning.editor.reading import Who
-from versioning.models import VersionedResource, VersionLabel
-from versioning.serving.resolution import Resolved
+from versioning.editor import (
+    blocks,
+    creating,
+    deleting,
+    dependencies,
+    favorites,
+    judging,
+    labelling,
+    proposing,
+    publishing,
+    reading,
+    saving,
+    serving,
+)
+from versioning.editor.backends import Backend
+from versioning.editor.backends.override_files import OverrideFiles
+from versioning.editor.backends.rows import Rows
+from versioning.editor.resources import Resources
+from versioning.models import Agent, PromptBlock, VersionedResource
+from versioning.sources.overrides import OverrideSource
 
 R = TypeVar("R", bound=VersionedResource)
 
 
-class Collection(LiveEdits[R]):
-    """The agents, or the prompt blocks.
+class Collection(Resources[R]):
+    """The agents, or the prompt blocks: `editor.agent.publish("writer", version_id, by=user)`.
 
-    `publishes_at_once` is the one difference between the kinds: `update` publishes an agent, and
-    makes a draft of a prompt block.
+    `by` is who does it, with their rights; the default is the application itself. `expect` is what
+    `If-Match` says: the tags of which one must be the resource's; `EditConflict` otherwise. A caller
+    gets nothing to read that is not theirs, and every change is in the audit log.
     """
 
-    def __init__(
-        self,
-        model: type[R],
-        label_model: type[VersionLabel],
-        code: Registry,
-        *,
-        publishes_at_once: bool,
-    ) -> None:
-        super().__init__(model, label_model, code)
-        self.publishes_at_once = publishes_at_once
+    list = reading.list_readable
+    unstored = reading.unstored
+    find = reading.find
+    get = reading.get
+    versions = reading.versions
+    version = reading.version
+    compare = reading.compare
+    export = reading.export
+    schema_of = reading.schema_of
+    favorites_about = reading.favorites_about
+    rehearse = judging.rehearse
+    dependents = judging.dependents
 
-    def update(
-        self,
-        resource_id: str,
-        fields: Mapping[str, Any] | None = None,
-        *,
-        publish: bool | None = None,
-        by: Who = APPLICATION,
-        **more: Any,
-    ) -> Resolved[R]:
-        """Save an edit, and BE CAREFUL: an agent is published by it, at once.
+    create = creating.create
+    clone = creating.clone
+    update = saving.update
+    edit = saving.edit
+    edit_live = saving.edit_live
+    restore = saving.restore
+    snapshot = saving.snapshot
 
-        The one difference between the kinds: `editor.agent.update()` makes a version and serves it
-        from the next read on, as `edit_live` does (`publish=False` keeps it a draft);
-        `editor.prompt.update()` makes a draft that nobody is served, as `edit` does
-        (`publish=True` publishes it).
-        """
-        publish = self.publishes_at_once if publish is None else publish
-        save = self.edit_live if publish else self.edit
-        return save(resource_id, fields, by=by, **more)
+    publish = publishing.publish
+    unpublish = publishing.unpublish
+    labels = labelling.labels
+    label = labelling.label
+    unlabel = labelling.unlabel
+
+    delete = deleting.delete
+    delete_version = deleting.delete_version
+    prune = deleting.prune
+
+    basis = dependencies.basis
+    basis_of_record = dependencies.basis_of_record
+    basis_of_list = dependencies.basis_of_list
+    basis_of_versions = dependencies.basis_of_versions
+    basis_of_dependents = dependencies.basis_of_dependents
+
+
+class Agents(Collection[Agent]):
+    """The agents, stored or defined in code, and what else can be done with them."""
+
+    serve = serving.serve
+    serve_all = serving.serve_all
+    preview = serving.preview
+    served_basis = dependencies.served_basis
+    favorite = favorites.favorite
+    unfavorite = favorites.unfavorite
+    require_saving = proposing.require_saving
+    request_change = proposing.request_change
+
+
+class Prompts(Collection[PromptBlock]):
+    """The prompt blocks, and what else can be done with them."""
+
+    preview = blocks.preview
+    context_notices = blocks.context_notices
+    used_in = blocks.used_in
+
+
+def agents_of(code: Registry, files: OverrideSource | None = None) -> Agents:
+    """Return the agents, whose overrides are files of this source; without one they are rows."""
+    backend: Backend[Agent] = Rows(Agent, code) if files is None else OverrideFiles(code, files)
+    return Agents(model=Agent, code=code, backend=backend, agents=backend)
+
+
+def prompts_of(code: Registry, agents: Agents) -> Prompts:
+    """Return the prompt blocks, to which these agents refer."""
+    return Prompts(model=PromptBlock, code=code, backend=Rows(PromptBlock, code), agents=agents.backend)

@@ -9,7 +9,7 @@ from versioning.domain.access import APPLICATION
 from versioning.domain.errors import NotFound
 from versioning.domain.snapshots import Snapshot, reference_to
 from versioning.editor.collection import Collection
-from versioning.editor.reading import Who
+from versioning.editor.resources import Who
 from versioning.models import VersionedResource, events
 
 

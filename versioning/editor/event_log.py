@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from versioning.domain.access import APPLICATION, Right
 from versioning.domain.errors import CursorExpired, Invalid
 from versioning.domain.registry import Registry
-from versioning.editor.reading import Who, caller_of
+from versioning.editor.resources import Who, caller_of
 from versioning.models import Event, events
 from versioning.serving.event_visibility import visible_to
 

@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from versioning.domain.access import APPLICATION, Role
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
-from versioning.editor.reading import Who, caller_of
+from versioning.editor.resources import Who, caller_of
 from versioning.editor.workspaces import Workspaces, withdraw
 from versioning.models import Invitation, Membership, Workspace, caller_for, events
 from versioning.models.accounts import (

@@ -7,9 +7,9 @@ from typing import Any
 from django.db.models import Count, QuerySet
 
 from versioning.domain.access import APPLICATION, Right
-from versioning.editor.reading import Who, caller_of
+from versioning.editor.resources import Who, caller_of
 from versioning.models import Membership, Workspace
-from versioning.models.versioned import within
+from versioning.models.querysets import within
 
 
 def workspaces_with(right: Right, *, by: Who = APPLICATION) -> QuerySet[Workspace]:

@@ -1,16 +1,58 @@
-"""What the log is told about a resource: which one, and who could read it before the change."""
+"""What the log is told about a resource: which one, who could read it before, and what was done to it."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any, Final, TypeVar
 
+from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.events import Reach, Target
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.registry import Registry
-from versioning.models import Agent, PromptBlock, VersionedResource, Visibility
+from versioning.domain.snapshots import Snapshot
+from versioning.editor.resources import Resources
+from versioning.models import VersionedResource, Visibility, events
+from versioning.serving.dependents import agents_that_show
 
-REFERENCE_KINDS: Final[dict[type[VersionedResource], str]] = {Agent: "agent", PromptBlock: "promptBlock"}
-"""What a reference to a resource calls its kind."""
+R = TypeVar("R", bound=VersionedResource)
+
+CHANGES_WHAT_IS_LIVE: Final = frozenset({"published", "unpublished", "deleted"})
+ENDS_READING: Final = frozenset({"deleted", "updated"})
+
+
+def record(
+    resources: Resources[R],
+    what: str,
+    resource: R,
+    by: Caller,
+    *,
+    target: Target | None = None,
+    version: Snapshot | None = None,
+    previous: object = None,
+    **more: Any,
+) -> None:
+    """Tell the log what is done to a resource; `target` is what it was before, unless it still is."""
+    target = target or target_before(resources, resource, what)
+    seen_in: Sequence[Target] = ()
+    if what in CHANGES_WHAT_IS_LIVE and previous != (version and version.version_id):
+        seen_in = _shown_in(resources, resource)
+    events.record(
+        f"{target.kind}.{what}",
+        by=by,
+        workspace_id=resource.workspace_id,
+        resource=target,
+        version=version,
+        previous_version_id=previous,
+        seen_in=seen_in,
+        **more,
+    )
+
+
+def target_before(resources: Resources[R], resource: R, what: str) -> Target:
+    """Return what the log calls a resource, with whoever could read it until now, by a released label too."""
+    by_label = what in ENDS_READING and resource.active_id is None
+    released = by_label and resource.is_stored and resource.labels.filter(released=True).exists()
+    return target_of(resource, resources.code, released=released)
 
 
 def target_of(resource: VersionedResource, code: Registry, *, released: bool = False) -> Target:
@@ -19,16 +61,15 @@ def target_of(resource: VersionedResource, code: Registry, *, released: bool = F
     `released` says that a released label, which the change is about, was readable until then. The identity
     of an override is that of the code's agent, which stays when the override goes.
     """
-    is_agent = isinstance(resource, Agent)
-    override = code.overridden_by(resource.pk, resource.workspace_id) if is_agent else None
-    is_live = override is not None or resource.active_id is not None or released
+    in_code = resource.kind.in_code and code.overridden_by(resource.pk, resource.workspace_id) is not None
+    is_live = in_code or resource.active_id is not None or released
     reach = Reach.MEMBERS if is_live else Reach.EDITORS
-    if is_live and isinstance(resource, Agent) and resource.visibility_by(code) == Visibility.PUBLIC:
+    if is_live and resource.visibility_by(code) == Visibility.PUBLIC:
         reach = Reach.EVERYBODY
     return Target(
-        kind=REFERENCE_KINDS[type(resource)],
+        kind=resource.kind.word,
         id=resource.pk,
-        identity=IN_CODE if override is not None else resource.uuid,
+        identity=IN_CODE if in_code else resource.uuid,
         workspace_id=resource.workspace_id,
         reach=reach,
     )
@@ -37,3 +78,11 @@ def target_of(resource: VersionedResource, code: Registry, *, released: bool = F
 def change_of(before: Any, after: Any) -> dict[str, Any]:
     """Return the detail of an entry that says from what to what something changed."""
     return {"from": before, "to": after}
+
+
+def _shown_in(resources: Resources[R], resource: R) -> list[Target]:
+    """Return the live agents that show the text of a resource to people who cannot read it."""
+    if not resources.kind.is_shown:
+        return []
+    agents = agents_that_show(resource, resources.code, resources.agents.unstored(APPLICATION))
+    return [target_of(agent, resources.code) for agent in agents]

@@ -15,7 +15,8 @@ from versioning.domain.resolved_agent import Notice
 from versioning.domain.selectors import Status
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.collection import Collection
-from versioning.models import Agent, Favorited, VersionedResource
+from versioning.editor.ownership import CodeOwnership
+from versioning.models import Favorited, VersionedResource
 from versioning.serving.resolution import Resolved
 
 _WITHOUT_DRAFTS = "-published"
@@ -62,7 +63,7 @@ class RecordView:
     @property
     def visibility(self) -> str | None:
         """Who beyond the workspace may read it; None for a kind that cannot be public."""
-        return self.resource.visibility_by(self.code) if isinstance(self.resource, Agent) else None
+        return self.resource.visibility_by(self.code)
 
     @property
     def tag(self) -> str:
@@ -74,8 +75,8 @@ class RecordView:
         this is appended after the first `-`, and ignored in `If-Match`: it is no change of the resource.
         """
         tag = self.resource.tag
-        is_agent = isinstance(self.resource, Agent)
-        agent = self.code.overridden_by(self.resource.pk, self.resource.workspace_id) if is_agent else None
+        ownership = CodeOwnership(self.resource.kind, self.code)
+        agent = ownership.overridden_by(self.resource)
         if agent is not None:
             tag += f"-{agent.visibility}"
         if not self.reads_drafts:

@@ -15,7 +15,7 @@ from versioning.domain.errors import NotFound, VersioningError
 from versioning.domain.overrides import APPLIED_FIELDS, CodeAgent
 from versioning.domain.registry import Registry
 from versioning.domain.snapshots import Snapshot
-from versioning.editor.agents import Agents
+from versioning.editor.collection import agents_of
 from versioning.sources.overrides import OverrideSource, file_content
 
 
@@ -52,7 +52,7 @@ class Transfer:
     def __init__(self, code: Registry, files: OverrideSource) -> None:
         self.code = code
         self.files = files
-        self.rows = Agents(code)
+        self.rows = agents_of(code)
 
     def export(self, *, dry_run: bool = False, force: bool = False) -> Iterator[Transferred]:
         """Write what the database publishes into files.

@@ -17,7 +17,7 @@ from editor_client.shared import ids
 
 from versioning.domain.access import APPLICATION, Caller, Right, Role
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
-from versioning.editor.reading import Who, caller_of
+from versioning.editor.resources import Who, caller_of
 from versioning.models import ApiKey, Event, Invitation, Membership, Workspace, events
 from versioning.models.accounts import account, accounts, name_of
 

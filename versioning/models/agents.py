@@ -8,13 +8,16 @@ from django.db import models
 from django.db.models import Q
 from editor_client.shared import instructions
 
-from versioning.domain import config
+from versioning.domain import config, kinds
 from versioning.domain.access import Caller
 from versioning.domain.registry import Registry
 from versioning.models.constraints import OwnVersion
 from versioning.models.labels import VersionLabel
+from versioning.models.prompts import PromptBlock
+from versioning.models.querysets import VersionedQuerySet
 from versioning.models.references import Reference
-from versioning.models.versioned import Version, VersionedQuerySet, VersionedResource
+from versioning.models.versioned import VersionedResource
+from versioning.models.versions import Version
 
 
 class Visibility(models.TextChoices):
@@ -51,6 +54,7 @@ class SubAgentReference(Reference):
 
     version = models.ForeignKey(AgentVersion, on_delete=models.CASCADE, related_name="sub_agents")
 
+    fixed_by_code = True
     find = staticmethod(config.referenced_agents)
 
     class Meta:
@@ -64,6 +68,7 @@ class BlockReference(Reference):
 
     version = models.ForeignKey(AgentVersion, on_delete=models.CASCADE, related_name="blocks")
 
+    target = PromptBlock
     find = staticmethod(instructions.referenced_blocks)
 
     class Meta:
@@ -72,6 +77,7 @@ class BlockReference(Reference):
         ]
 
 
+PromptBlock.referred_by = BlockReference
 AgentVersion.reference_models = (SubAgentReference, BlockReference)
 
 
@@ -104,9 +110,9 @@ class Agent(VersionedResource):
         AgentVersion, on_delete=models.DO_NOTHING, related_name="+", db_constraint=False, editable=False
     )
 
-    kind = "agent"
-    schema = config.AGENT
+    kind = kinds.AGENT
     version_model = AgentVersion
+    referred_by = SubAgentReference
 
     objects = AgentQuerySet.as_manager()
 
@@ -141,3 +147,7 @@ class AgentLabel(VersionLabel):
             models.UniqueConstraint(name="agent_label_unique", fields=["resource", "name"]),
             OwnVersion(name="agent_label_version_is_own", owner="resource", pointer="version"),
         ]
+
+
+Agent.label_model = AgentLabel
+SubAgentReference.target = Agent

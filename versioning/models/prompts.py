@@ -7,11 +7,14 @@ from typing import Self
 from django.db import models
 from django.db.models import Q
 
-from versioning.domain import config
+from versioning.domain import kinds
 from versioning.domain.access import Caller
+from versioning.domain.registry import Registry
 from versioning.models.constraints import OwnVersion
 from versioning.models.labels import VersionLabel
-from versioning.models.versioned import Version, VersionedQuerySet, VersionedResource
+from versioning.models.querysets import VersionedQuerySet
+from versioning.models.versioned import VersionedResource
+from versioning.models.versions import Version
 
 
 class PromptBlockVersion(Version):
@@ -32,8 +35,8 @@ class PromptBlockVersion(Version):
 class PromptBlockQuerySet(VersionedQuerySet["PromptBlock"]):
     """Prompt blocks are read by the members of their workspace only."""
 
-    def readable_by(self, caller: Caller, *, label: str | None = None) -> Self:
-        """Keep what the caller may read."""
+    def readable_by(self, caller: Caller, code: Registry | None = None, *, label: str | None = None) -> Self:
+        """Keep what the caller may read; no code has a say in it."""
         return self.readable_where(caller, label=label)
 
 
@@ -53,8 +56,7 @@ class PromptBlock(VersionedResource):
         PromptBlockVersion, on_delete=models.DO_NOTHING, related_name="+", db_constraint=False, editable=False
     )
 
-    kind = "prompt block"
-    schema = config.PROMPT_BLOCK
+    kind = kinds.PROMPT_BLOCK
     version_model = PromptBlockVersion
 
     objects = PromptBlockQuerySet.as_manager()
@@ -81,3 +83,6 @@ class PromptBlockLabel(VersionLabel):
             models.UniqueConstraint(name="block_label_unique", fields=["resource", "name"]),
             OwnVersion(name="block_label_version_is_own", owner="resource", pointer="version"),
         ]
+
+
+PromptBlock.label_model = PromptBlockLabel

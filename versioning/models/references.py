@@ -1,20 +1,22 @@
-"""What a version refers to, kept as rows."""
+"""What a version refers to, as rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 from django.db import models
 
 from versioning.domain.config import Config
 
-if TYPE_CHECKING:
-    from versioning.models.versioned import Version
-
 
 class Reference(models.Model):
-    """A version refers to something by id; kept as a row, so that dependents are one query."""
+    """A version refers to a resource by id; a row, so that dependents are one query."""
+
+    target: ClassVar[type[Any]]
+    """The kind of resource that is referred to."""
+    fixed_by_code: ClassVar[bool] = False
+    """Whether an agent that code defines has the references of its code, which no override changes."""
 
     target_id = models.CharField(max_length=200, db_index=True)
     target_uuid = models.UUIDField(null=True, editable=False)
@@ -33,7 +35,7 @@ class Reference(models.Model):
         return iter(())
 
     @classmethod
-    def write(cls, version: Version) -> None:
+    def write(cls, version: Any) -> None:
         """Insert the references of a new version, each target once."""
         targets = {target for _, target in cls.find(version.config)}
         row: Any = cls  # whose field `version` only the concrete classes have

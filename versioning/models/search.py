@@ -22,7 +22,7 @@ from django.db.models.lookups import GreaterThan
 from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config, searchable_text
 from versioning.domain.errors import Invalid
-from versioning.models.versioned import within
+from versioning.models.querysets import within
 
 MAX_LENGTH: Final = 200
 """How many characters can be searched for."""

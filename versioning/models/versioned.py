@@ -12,139 +12,28 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import json
-from collections.abc import Iterable
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 from uuid import UUID, uuid4
 
 from django.conf import settings
-from django.db import connections, models
-from django.db.models import Exists, OuterRef, Q
+from django.db import models
 from django.utils import timezone
 from editor_client.shared import canonical
 
-from versioning.domain.access import Caller, Right
-from versioning.domain.config import Config, ConfigSchema, searchable_text
+from versioning.domain.config import Config, searchable_text
+from versioning.domain.kinds import ResourceKind
+from versioning.domain.registry import Registry
 from versioning.domain.selectors import State
-from versioning.domain.snapshots import Snapshot, Standing
+from versioning.domain.snapshots import Snapshot, VersionPointers
+from versioning.models.references import Reference
+from versioning.models.versions import Version
 from versioning.models.workspaces import Workspace
 
 if TYPE_CHECKING:
     from django.db.models.fields.related_descriptors import RelatedManager
 
-    from versioning.models.references import Reference
-
-R = TypeVar("R", bound="VersionedResource")
-
 INITIAL_MESSAGE = "Initial version"
 EDIT_MESSAGE = "Auto-saved after edit"
-
-
-def within(field: str, workspaces: frozenset[str] | None) -> Q:
-    """Return the condition that a workspace is in a caller's scope; None is no condition."""
-    # An empty Q would vanish from a disjunction instead of making it true.
-    return ~Q(pk__in=[]) if workspaces is None else Q(**{f"{field}__in": workspaces})
-
-
-class VersionedQuerySet(models.QuerySet[R]):
-    """The words in which resources are asked for; permission is one of them."""
-
-    def readable_where(self, caller: Caller, public: Q | None = None, *, label: str | None = None) -> Self:
-        """Keep what the caller may read at all: drafts in own workspaces, else what is published.
-
-        `public` is the condition under which everybody may read what is published. Who asks by a
-        `label` may also read what has a released label of this name, and nothing published. Each kind
-        has a method `readable_by` that knows the condition; that is what to call.
-        """
-        if caller.scope(Right.READ_DRAFTS) is None:
-            return self.all()
-        live = Q(active_version__isnull=False)
-        if label is not None:
-            labels: Any = self.model._meta.get_field("labels").related_model
-            released = labels.objects.filter(resource=OuterRef("pk"), name=label, released=True)
-            live |= Q(Exists(released))
-        published_to_caller = within("workspace_id", caller.scope(Right.READ))
-        if public is not None:
-            published_to_caller |= public
-        drafts = within("workspace_id", caller.scope(Right.READ_DRAFTS))
-        return self.filter(drafts | (live & published_to_caller))
-
-    def drafts_readable_by(self, caller: Caller) -> Self:
-        """Keep those of which the caller may read drafts and history."""
-        return self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
-
-    def locked(self, *, for_deletion: bool = False) -> Self:
-        """Lock the rows until the transaction ends, so that saves take their numbers in turn.
-
-        Only a deletion waits for whoever has been promised that the rows stay (see `keep_existing`).
-        """
-        return self.select_for_update(of=("self",), no_key=not for_deletion)
-
-    def keep_existing(self, ids: Iterable[str]) -> None:
-        """Keep the rows with these ids from being deleted until the transaction ends; changes go on.
-
-        Django has no word for PostgreSQL's `FOR KEY SHARE`, the lock that its foreign keys take: it
-        stops deletions alone, so that two agents that refer to each other can be published at once.
-        SQLite has one writer at a time, so there nothing needs to be locked.
-        """
-        database = connections[self.db]
-        wanted = sorted(ids)
-        if wanted and database.vendor == "postgresql":
-            table = database.ops.quote_name(self.model._meta.db_table)
-            with database.cursor() as cursor:
-                # Nothing but the name of the table is put in.
-                rows = f"SELECT id FROM {table} WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE"  # noqa: S608
-                cursor.execute(rows, [wanted])
-
-
-class Version(models.Model):
-    """One saved configuration. Never changed; knows no status of its own."""
-
-    id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
-    number = models.PositiveIntegerField(editable=False)
-    config_json = models.TextField(editable=False)
-    digest = models.CharField(max_length=64, editable=False)
-    name = models.TextField(editable=False)
-    search_text = models.TextField(editable=False)
-    changed_fields = models.JSONField(editable=False)
-    change_message = models.TextField(editable=False)
-    author = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", editable=False
-    )
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-
-    source = "database"
-    read_only = False
-    commit = None
-    reference_models: ClassVar[tuple[type[Reference], ...]] = ()
-
-    if TYPE_CHECKING:
-        resource: models.ForeignKey[VersionedResource, VersionedResource]
-        resource_id: str
-
-    class Meta:
-        abstract = True
-        ordering = ["-number"]
-
-    def __str__(self) -> str:
-        return f"{self.resource_id} version {self.number}"
-
-    @property
-    def version_id(self) -> str:
-        """The id as callers write it."""
-        return str(self.pk)
-
-    @cached_property
-    def config(self) -> dict[str, Any]:
-        """The saved fields; not to be changed."""
-        config: dict[str, Any] = json.loads(self.config_json)
-        return config
-
-    @property
-    def author_name(self) -> str | None:
-        """Who saved it; None for the application itself."""
-        return self.author.get_username() if self.author is not None else None
 
 
 class VersionedResource(models.Model):
@@ -170,12 +59,14 @@ class VersionedResource(models.Model):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
 
-    standing: Standing | None = None
+    pointers: VersionPointers | None = None
     """Where the pointers point when a file decides; None while the row itself does."""
 
-    schema: ClassVar[ConfigSchema]
+    kind: ClassVar[ResourceKind]
     version_model: ClassVar[type[Any]]
-    kind: ClassVar[str]
+    label_model: ClassVar[type[Any]]
+    referred_by: ClassVar[type[Reference]]
+    """The rows that say which versions refer to a resource of this kind."""
 
     if TYPE_CHECKING:
         active_version: Any
@@ -196,31 +87,31 @@ class VersionedResource(models.Model):
     @property
     def active(self) -> Snapshot | None:
         """The published version, if there is one."""
-        active: Snapshot | None = self.standing.active if self.standing else self.active_version
+        active: Snapshot | None = self.pointers.active if self.pointers else self.active_version
         return active
 
     @property
     def latest(self) -> Snapshot:
         """The version that was created last."""
-        latest: Snapshot = self.standing.latest if self.standing else self.latest_version
+        latest: Snapshot = self.pointers.latest if self.pointers else self.latest_version
         return latest
 
     @property
     def base(self) -> Snapshot:
         """The version that the next edit starts from."""
-        return self.standing.base if self.standing else self.latest
+        return self.pointers.base if self.pointers else self.latest
 
     @property
     def active_id(self) -> str | None:
         """The id of the published version as callers write it."""
-        if self.standing is not None:
-            return self.standing.active.version_id if self.standing.active else None
+        if self.pointers is not None:
+            return self.pointers.active.version_id if self.pointers.active else None
         return str(self.active_version_id) if self.active_version_id else None
 
     @property
     def latest_id(self) -> str:
         """The id of the latest version as callers write it."""
-        return self.standing.latest.version_id if self.standing else str(self.latest_version_id)
+        return self.pointers.latest.version_id if self.pointers else str(self.latest_version_id)
 
     @property
     def published_since(self) -> datetime.datetime | None:
@@ -236,12 +127,19 @@ class VersionedResource(models.Model):
     @property
     def gone(self) -> bool:
         """Whether nothing but history is left of it."""
-        return self.standing is not None and self.standing.gone
+        return self.pointers is not None and self.pointers.gone
 
     @property
     def has_draft(self) -> bool:
         """Whether something newer than what is published was saved, or nothing is published."""
         return self.latest_id != self.active_id
+
+    def visibility_by(self, code: Registry) -> str | None:
+        """Return who beyond the workspace may read it, `private` or `public`; None where a kind has none.
+
+        Of what code defines the code says so: `code` is the registry of this moment.
+        """
+        return None
 
     def state_of(self, version: Snapshot) -> State:
         """Return what one of the versions is at the moment: the two pointers say it."""
@@ -263,7 +161,7 @@ class VersionedResource(models.Model):
     def begin(cls, *, config: Config, message: str, author_id: int | None, **record: Any) -> Self:
         """Insert a resource with its first version; raises `IntegrityError` when the id is taken."""
         resource = cls(author_id=author_id, **record)
-        changed_fields = cls.schema.changed({}, config)
+        changed_fields = cls.kind.schema.changed({}, config)
         resource.append(config, message=message, author_id=author_id, changed_fields=changed_fields)
         return resource
 

@@ -20,13 +20,13 @@ from versioning.domain.snapshots import Snapshot
 from versioning.models import (
     Agent,
     AgentLabel,
-    BlockReference,
     PromptBlock,
     SubAgentReference,
+    VersionedResource,
     Visibility,
 )
 from versioning.models.agents import is_visible
-from versioning.models.versioned import within
+from versioning.models.querysets import within
 
 MAX_WARNINGS: Final = 1000
 """How many warnings the answer to a save holds."""
@@ -42,60 +42,61 @@ class Dependents:
 
 
 def dependents_of(
-    target: Agent | PromptBlock,
+    target: VersionedResource,
     code: Registry,
     *,
     status: Status,
     caller: Caller,
-    beside: Sequence[Agent] = (),
+    unstored: Sequence[Agent] = (),
 ) -> Dependents:
     """Return the agents that refer directly to the target in what is live of them, or in their drafts.
 
     Live are the published version and those under released labels. An agent whose drafts the caller
     may not read is judged by what is live, whatever the status. Hidden ones are counted only for a
-    public target. Of agents that code defines, the code says whom they delegate to; `beside` are
-    their overrides of which something other than a row says what they refer to.
+    public target. Where only the code says to what its agents refer, their overrides count for
+    nothing; else `unstored` are those of which a file and no row says it.
     """
-    references: Any = SubAgentReference if isinstance(target, Agent) else BlockReference
+    references: Any = target.referred_by
     found = references.objects.filter(target_id=target.pk)
     versions = found.values("version_id")
     agents = Agent.objects.filter(pk__in=found.values("version__resource_id"))
-    if isinstance(target, Agent):
-        agents = agents.exclude(pk=target.pk).exclude(pk__in=code.agents)
+    agents = agents.exclude(pk__in=code.agents) if references.fixed_by_code else agents
+    agents = agents.exclude(pk=target.pk) if isinstance(target, Agent) else agents
+    overrides = () if references.fixed_by_code else unstored
     condition, name = _reference_that_counts(versions, status, caller)
-    agents = agents.exclude(pk__in=[agent.pk for agent in beside]).filter(condition)
+    agents = agents.exclude(pk__in=[agent.pk for agent in overrides]).filter(condition)
     in_code = _code_dependents(target, code)
     judged = status if caller.may(Right.READ_DRAFTS, code.workspace_id) else Status.PUBLISHED
-    overriding = _overrides_that_refer(target, judged, beside, versions) if beside else set()
+    overriding = _overrides_that_refer(target, judged, overrides, versions) if overrides else set()
     named = dict(agents.readable_by(caller, code).values_list("id", name))
     named |= dict.fromkeys((in_code | overriding) & code.readable_by(caller).keys(), "")
     named |= {agent_id: agent.name for agent_id, agent in code.agents.items() if agent_id in named}
     hidden = 0
-    if isinstance(target, Agent) and target.visibility_by(code) == Visibility.PUBLIC:
+    if target.visibility_by(code) == Visibility.PUBLIC:
         hidden = agents.count() + len(in_code) - len(named)
     return Dependents(readable=sorted(named.items()), hidden_count=hidden)
 
 
-def agents_that_show(block: PromptBlock, code: Registry, beside: Sequence[Agent] = ()) -> list[Agent]:
-    """Return the live agents that show a block to people who may not read it.
+def agents_that_show(shown: VersionedResource, code: Registry, unstored: Sequence[Agent] = ()) -> list[Agent]:
+    """Return the live agents that show the text of a resource to people who may not read it.
 
     That is public ones of its workspace, and those of other workspaces that were granted it. Live are the
-    published version and those under released labels. `beside` are overrides that a file decides.
+    published version and those under released labels. `unstored` are overrides that a file decides.
     """
-    references = BlockReference.objects.filter(target_id=block.pk)
-    at_home = Q(version__resource__workspace_id=block.workspace_id)
-    versions = references.filter(at_home | Q(target_uuid=block.uuid)).values("version_id")
+    references: Any = shown.referred_by._default_manager.filter(target_id=shown.pk)
+    at_home = Q(version__resource__workspace_id=shown.workspace_id)
+    versions = references.filter(at_home | Q(target_uuid=shown.uuid)).values("version_id")
     condition, _ = _reference_that_counts(versions, Status.PUBLISHED, APPLICATION)
-    strangers = is_visible(Visibility.PUBLIC, code) | ~Q(workspace_id=block.workspace_id)
+    strangers = is_visible(Visibility.PUBLIC, code) | ~Q(workspace_id=shown.workspace_id)
     found = {agent.pk: agent for agent in Agent.objects.filter(strangers & condition)}
-    if block.workspace_id == code.workspace_id:
-        overrides = {override.pk: override for override in beside}
+    if shown.workspace_id == code.workspace_id:
+        overrides = {override.pk: override for override in unstored}
         for agent in code.agents.values():
             override = overrides.get(agent.id)
             active = override.active if override else None
             config = active.config if active else code_config(agent)
             shows = agent.visibility == Visibility.PUBLIC and any(
-                target == block.pk for _, target in referenced_blocks(config)
+                target == shown.pk for _, target in shown.referred_by.find(config)
             )
             if shows and agent.id not in found:
                 found[agent.id] = Agent(id=agent.id, workspace_id=code.workspace_id)
@@ -119,22 +120,22 @@ def _reference_that_counts(versions: QuerySet[Any], status: Status, caller: Call
 
 
 def _overrides_that_refer(
-    target: Agent | PromptBlock, status: Status, beside: Sequence[Agent], versions: QuerySet[Any]
+    target: VersionedResource, status: Status, overrides: Sequence[Agent], versions: QuerySet[Any]
 ) -> set[str]:
-    """Return the overrides kept as files that refer to the target, judged as rows are."""
+    """Return the overrides in files that refer to the target, judged as rows are."""
     if status is Status.DRAFT:
-        return {agent.pk for agent in beside if _refers(agent.latest, target)}
-    labels = AgentLabel.objects.filter(resource__in=[agent.pk for agent in beside], released=True)
+        return {agent.pk for agent in overrides if _refers(agent.latest, target)}
+    labels = AgentLabel.objects.filter(resource__in=[agent.pk for agent in overrides], released=True)
     released = labels.filter(version__in=versions).values_list("resource_id", flat=True)
-    return {agent.pk for agent in beside if agent.active and _refers(agent.active, target)} | set(released)
+    return {agent.pk for agent in overrides if agent.active and _refers(agent.active, target)} | set(released)
 
 
-def _refers(version: Snapshot, target: Agent | PromptBlock) -> bool:
-    return any(target.pk == found for _, found in referenced_blocks(version.config))
+def _refers(version: Snapshot, target: VersionedResource) -> bool:
+    return any(target.pk == found for _, found in target.referred_by.find(version.config))
 
 
-def _code_dependents(target: Agent | PromptBlock, code: Registry) -> set[str]:
-    find = referenced_agents if isinstance(target, Agent) else referenced_blocks
+def _code_dependents(target: VersionedResource, code: Registry) -> set[str]:
+    find = target.referred_by.find
     others = (agent for agent in code.agents.values() if agent.id != target.pk)
     return {agent.id for agent in others if any(target.pk == found for _, found in find(code_config(agent)))}
 

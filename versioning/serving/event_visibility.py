@@ -11,7 +11,7 @@ from versioning.domain.events import Audience, Reach
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.registry import Registry
 from versioning.models import Agent, Event, PromptBlock
-from versioning.models.versioned import within
+from versioning.models.querysets import within
 
 KINDS: Final[dict[str, Any]] = {"agent": Agent, "promptBlock": PromptBlock}
 """Which rows the events about a kind of resource are about."""

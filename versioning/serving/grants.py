@@ -12,39 +12,38 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
-from editor_client.shared.instructions import referenced_blocks
-
 from versioning.domain.access import Caller, Right
-from versioning.domain.config import Config, referenced_agents
+from versioning.domain.config import Config
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.registry import Registry
 from versioning.domain.resolved_agent import ResolvedAgent
-from versioning.models import Agent, AgentVersion, BlockReference, PromptBlock, SubAgentReference
+from versioning.domain.snapshots import Snapshot
+from versioning.models import Agent, Reference, SubAgentReference, Version, VersionedResource
 
 
-def keep_targets(config: Config) -> None:
+def keep_targets(model: type[VersionedResource], config: Config) -> None:
     """Keep what a configuration refers to from being deleted until the transaction ends.
 
     Otherwise `delete(if_unused=True)` could miss an agent that is being published at this moment.
-    Agents come before prompt blocks, and each by id, so that nobody waits in a circle.
+    The sorts of reference come in their order, and each by id, so that nobody waits in a circle.
     """
-    Agent.objects.all().keep_existing({target for _, target in referenced_agents(config)})
-    PromptBlock.objects.all().keep_existing({target for _, target in referenced_blocks(config)})
+    for references in model.version_model.reference_models:
+        references.target.objects.all().keep_existing(_targets(references, config))
 
 
-def grant(version: AgentVersion, by: Caller, code: Registry, *, anew: bool) -> bool:
+def grant(version: Snapshot, by: Caller, code: Registry, *, anew: bool) -> bool:
     """Store which targets the caller, who makes the version go live, may read; say whether anything changed.
 
     `anew` forgets what was granted before; otherwise grants are only added, for a version that is live
-    already.
+    already. What a file or a commit holds is granted nothing.
     """
-    agents = {target for _, target in referenced_agents(version.config)}
-    blocks = {target for _, target in referenced_blocks(version.config)}
+    if not isinstance(version, Version):
+        return False
     changed = False
-    if agents:
-        changed |= _grant(SubAgentReference, version, _readable_agents(agents, by, code), anew=anew)
-    if blocks:
-        changed |= _grant(BlockReference, version, _readable_blocks(blocks, by), anew=anew)
+    for references in version.reference_models:
+        wanted = _targets(references, version.config)
+        if wanted:
+            changed |= _grant(references, version, _readable(references, wanted, by, code), anew=anew)
     return changed
 
 
@@ -62,7 +61,7 @@ def granted_sub_agents(parent: ResolvedAgent, code: Registry) -> dict[str, UUID]
 
 
 def granted(
-    references: type[SubAgentReference | BlockReference], version_ids: Iterable[str | None]
+    references: type[Reference], version_ids: Iterable[str | None]
 ) -> dict[str | None, dict[str, UUID]]:
     """Return the identities that were granted to each of these versions, by the ids of the targets."""
     found: dict[str | None, dict[str, UUID]] = {}
@@ -73,33 +72,29 @@ def granted(
     return found
 
 
-def _readable_agents(wanted: set[str], by: Caller, code: Registry) -> dict[str, UUID]:
-    in_code = wanted & code.agents.keys()
-    rows = Agent.objects.filter(pk__in=wanted - in_code).values_list("pk", "uuid", "workspace_id")
+def _targets(references: type[Reference], config: Config) -> set[str]:
+    return {target for _, target in references.find(config)}
+
+
+def _readable(references: type[Reference], wanted: set[str], by: Caller, code: Registry) -> dict[str, UUID]:
+    """Return the identities of the targets that the caller, as a member, may read, by id."""
+    in_code = wanted & code.agents.keys() if references.target.kind.in_code else set()
+    rows = references.target.objects.filter(pk__in=wanted - in_code).values_list("pk", "uuid", "workspace_id")
     readable = {pk: uuid for pk, uuid, workspace_id in rows if by.may(Right.READ, workspace_id)}
     return readable | (dict.fromkeys(in_code, IN_CODE) if by.may(Right.READ, code.workspace_id) else {})
 
 
-def _readable_blocks(wanted: set[str], by: Caller) -> dict[str, UUID]:
-    rows = PromptBlock.objects.filter(pk__in=wanted).values_list("pk", "uuid", "workspace_id")
-    return {pk: uuid for pk, uuid, workspace_id in rows if by.may(Right.READ, workspace_id)}
-
-
 def _grant(
-    references: type[SubAgentReference | BlockReference],
-    version: AgentVersion,
-    readable: Mapping[str, UUID],
-    *,
-    anew: bool,
+    references: type[Reference], version: Version, readable: Mapping[str, UUID], *, anew: bool
 ) -> bool:
     """Store the identities with the references of the version; say whether any of them changed."""
     changed = []
-    rows: Any = references._default_manager.filter(version=version)
-    for reference in rows:
+    manager: Any = references._default_manager
+    for reference in manager.filter(version=version):
         identity = readable.get(reference.target_id, None if anew else reference.target_uuid)
         if identity != reference.target_uuid:
             reference.target_uuid = identity
             changed.append(reference)
     if changed:
-        references._default_manager.bulk_update(changed, ["target_uuid"])
+        manager.bulk_update(changed, ["target_uuid"])
     return bool(changed)

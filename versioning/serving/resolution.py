@@ -30,14 +30,16 @@ class Resolved(Generic[R]):
     selector: Selector = PUBLISHED
     label: VersionLabel | None = None
     """The label that was asked for; None for one that is computed."""
+    is_chosen: bool = False
+    """Whether it takes the place of the active version for this request (`versioning.serving.choice`)."""
     fallback: Notice | None = None
     warnings: tuple[Notice, ...] = ()
 
     @property
     def is_live(self) -> bool:
-        """Whether it is served as published: the active version, or one asked for by a released label."""
+        """Whether it is served as published: active, chosen instead, or asked for by a released label."""
         is_released = self.label is not None and self.label.released
-        return is_released or self.version.version_id == self.resource.active_id
+        return is_released or self.is_chosen or self.version.version_id == self.resource.active_id
 
 
 NEVER_PUBLISHED = Notice(
@@ -45,9 +47,10 @@ NEVER_PUBLISHED = Notice(
 )
 
 
-def select(resource: R, selector: Selector, caller: Caller) -> Resolved[R]:
+def select(resource: R, selector: Selector, caller: Caller, *, chosen: Snapshot | None = None) -> Resolved[R]:
     """Return the version of a readable resource that the selector names.
 
+    `chosen` is what the published selector means for this request, in place of the active version.
     Raises `NotFound` for a version, a label or a published version that is not there. A version that
     is neither the published one nor asked for by a released label needs the right to read drafts;
     without it, raises as `require_drafts` does.
@@ -56,6 +59,8 @@ def select(resource: R, selector: Selector, caller: Caller) -> Resolved[R]:
         raise NotFound
     if selector.asks_for_draft:
         require_drafts(selector, caller, resource.workspace_id)
+    if chosen is not None and selector.status is Status.PUBLISHED:
+        return Resolved(resource=resource, version=chosen, selector=selector, is_chosen=True)
     label = _label(resource, selector)
     version = label.version if label else _selected(resource, selector)
     fallback = None
@@ -83,7 +88,7 @@ def require_drafts(selector: Selector, caller: Caller, workspace_id: str) -> Non
 
 def find_version(resource: VersionedResource, version_id: str) -> Snapshot:
     """Return the version of this resource with this id; raises `NotFound` for any other."""
-    found: Snapshot | None = resource.standing.find(version_id) if resource.standing else None
+    found: Snapshot | None = resource.pointers.find(version_id) if resource.pointers else None
     if found is None:
         found = resource.versions.select_related("author").filter(pk=_parsed(version_id)).first()
     if found is None:

@@ -11,7 +11,7 @@ from pydantic_core import CoreSchema
 from typing_extensions import TypeAliasType
 
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time
-from versioning.editor.saving import MAX_MESSAGE
+from versioning.editor.inputs import MAX_MESSAGE
 
 NotEmpty = Annotated[str, Field(json_schema_extra={"minLength": 1})]
 ChangeMessage = Annotated[str, Field(json_schema_extra={"maxLength": MAX_MESSAGE})]

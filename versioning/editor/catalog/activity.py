@@ -14,7 +14,7 @@ from versioning.domain.snapshots import subject_of
 from versioning.editor.catalog.catalog import Catalog, sliced
 from versioning.editor.catalog.entries import Entry
 from versioning.models import Version, VersionedResource
-from versioning.models.versioned import within
+from versioning.models.querysets import within
 
 _VERSIONS_PER_RESOURCE: Final = 5
 """How many of the own versions are looked at for each resource that is wanted: several can be of one."""
@@ -78,7 +78,7 @@ def _in_files(
     catalog: Catalog, wanted: Callable[[VersionedResource], bool], right: Right
 ) -> list[VersionedResource]:
     """Return the wanted ones of the overrides that files hold; they are few."""
-    found = catalog.collection.beside(by=catalog.caller)
+    found = catalog.collection.unstored(by=catalog.caller)
     return [one for one in found if catalog.caller.may(right, one.workspace_id) and wanted(one)]
 
 

@@ -15,9 +15,9 @@ from versioning.editor.catalog.criteria import Unstored, Viewer
 from versioning.editor.catalog.entries import Entry, entry_of, entry_of_code, reads_drafts
 from versioning.editor.catalog.filters import Filter
 from versioning.editor.collection import Collection
-from versioning.editor.reading import Who, caller_of
-from versioning.models import Agent, VersionedResource
-from versioning.models.versioned import VersionedQuerySet
+from versioning.editor.resources import Who, caller_of
+from versioning.models import VersionedResource
+from versioning.models.querysets import VersionedQuerySet
 
 _TEXTS = ("config_json", "search_text", "digest")
 
@@ -39,9 +39,7 @@ class Catalog:
     @property
     def in_code(self) -> Mapping[str, CodeAgent]:
         """The agents that code defines and the caller may read, by id; prompt blocks never are."""
-        if self.collection.model is not Agent:
-            return {}
-        return self.collection.code.readable_by(self.caller)
+        return self.collection.ownership.readable_by(self.caller)
 
     @property
     def rows(self) -> VersionedQuerySet[Any]:
@@ -78,7 +76,7 @@ class Catalog:
         code = self.in_code
         by_id = {resource.pk: resource for resource in resources}
         labels: dict[str, list[str]] = defaultdict(list)
-        for label in self.collection.label_model.objects.filter(resource_id__in=by_id):
+        for label in self.collection.model.label_model.objects.filter(resource_id__in=by_id):
             resource = by_id[label.resource_id]
             is_live = label.released or str(label.version_id) == resource.active_id
             if is_live or reads_drafts(self.caller, resource):
@@ -95,10 +93,9 @@ class Catalog:
 
     def stored(self) -> VersionedQuerySet[Any]:
         """Return the rows that are no override of an agent in code."""
-        if self.collection.model is not Agent:
+        if not self.collection.kind.in_code:
             return self.rows
-        code = self.collection.code
-        return self.rows.filter(~Q(pk__in=code.agents, workspace_id=code.workspace_id))
+        return self.rows.filter(~Q(pk__in=self.collection.code.agents, workspace_id=self.home))
 
     def defined_in_code(self, wanted: Filter) -> list[Entry]:
         """Return the agents that code defines and the filter lets through, each with its override, by id."""
@@ -107,7 +104,7 @@ class Catalog:
             return []
         rows = self.collection.list(by=self.caller).filter(pk__in=agents, workspace_id=self.home)
         rows = rows.select_related("active_version__author", "latest_version__author")
-        overrides = [*rows, *self.collection.beside(by=self.caller)]
+        overrides = [*rows, *self.collection.unstored(by=self.caller)]
         entries = {entry.id: entry for entry in self.entries(overrides)}
         by_id = {override.pk: override for override in overrides}
         for agent_id, agent in agents.items():

@@ -22,8 +22,8 @@ from versioning.models import Favorite, VersionedResource
 from versioning.models.accounts import name_of
 from versioning.models.agents import is_visible
 from versioning.models.metadata import has_members, with_members
+from versioning.models.querysets import within
 from versioning.models.search import matching, occurs
-from versioning.models.versioned import within
 
 V = TypeVar("V")
 Rows = QuerySet[Any, Any]

@@ -96,7 +96,7 @@ def _origin_of(resource: VersionedResource, code: CodeAgent | None) -> Origin:
         return Origin.STORED
     if resource.active_id is None:
         return Origin.CODE
-    return Origin.OVERRIDE if resource.standing is None else Origin.GIT
+    return Origin.OVERRIDE if resource.pointers is None else Origin.GIT
 
 
 def _name_of(version: Snapshot | None) -> str:

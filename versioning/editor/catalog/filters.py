@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from versioning.editor.catalog import criteria
 from versioning.editor.catalog.criteria import Criterion, Unstored, Viewer
 from versioning.editor.catalog.entries import ResourceState
-from versioning.models.versioned import VersionedQuerySet
+from versioning.models.querysets import VersionedQuerySet
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,8 +13,8 @@ from editor_client.shared import ids
 from versioning.domain.access import Right
 from versioning.editor.catalog.catalog import Catalog
 from versioning.editor.catalog.entries import ResourceState, entry_of
+from versioning.models.querysets import within
 from versioning.models.search import MAX_LENGTH, contains
-from versioning.models.versioned import within
 
 
 @dataclass(frozen=True, kw_only=True)

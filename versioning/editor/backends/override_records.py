@@ -1,4 +1,4 @@
-"""Where an override stands whose file decides: a record put together of the file, the commits and the row."""
+"""An override whose file decides: a record put together of the file, the commits and the row."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from editor_client.shared import canonical
 
 from versioning.domain.overrides import CodeAgent, applied
-from versioning.domain.snapshots import Snapshot, Standing
+from versioning.domain.snapshots import Snapshot, VersionPointers
 from versioning.models import Agent, Version
 from versioning.sources.overrides import FileVersion, OverrideSource
 
@@ -39,7 +39,7 @@ class OverrideRecords:
             return None
         if row is None:
             row = self._unstored(agent, [*filter(None, [file]), *commits])
-        row.standing = self._standing(agent, row, file, commits)
+        row.pointers = self._pointers(agent, row, file, commits)
         return row
 
     def _unstored(self, agent: CodeAgent, snapshots: Sequence[Snapshot]) -> Agent:
@@ -51,15 +51,17 @@ class OverrideRecords:
             updated_at=snapshots[0].created_at,
         )
 
-    def _standing(
+    def _pointers(
         self, agent: CodeAgent, row: Agent, file: FileVersion | None, commits: Sequence[Snapshot]
-    ) -> Standing:
+    ) -> VersionPointers:
         own: Version | None = row.latest_version if row.is_stored else None
         if file is None:
             newest = own or commits[0]
-            return Standing(active=None, latest=newest, base=newest, outside=commits, gone=own is None)
+            return VersionPointers(
+                active=None, latest=newest, base=newest, from_git=commits, gone=own is None
+            )
         active = self._published(agent, row, file, commits)
-        at = partial(Standing, active=active, outside=commits, file=file)
+        at = partial(VersionPointers, active=active, from_git=commits, file=file)
         if own is None:
             return at(latest=active, base=active)
         if _digest(agent, own.config) == file.digest:

@@ -1,0 +1,81 @@
+"""The kinds of resource that the editor versions, each described once. Pure.
+
+Editor, API, studio, the log and their tests ask a kind what it is called and what it can do; none of
+them compares it with another one. The models that store a kind carry it as `model.kind`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from versioning.domain import config
+from versioning.domain.config import ConfigSchema
+from versioning.domain.context_schema import SCHEMA_FIELD
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResourceKind:
+    """What one kind of resource is called, what its versions hold, and which features it has."""
+
+    word: str
+    """The word for the kind in resource references and event types: `agent`, `promptBlock`."""
+    namespace: str
+    """The attribute of the editor that holds its verbs: `editor.agent`."""
+    singular: str
+    plural: str
+    path: str
+    """The folder of its addresses (`/stored/agents`) and of its exported files."""
+    icon: str
+    """The Material symbol by which people recognise it."""
+    text_field: str
+    """The snapshot field with the text that people come to edit."""
+    schema: ConfigSchema
+    override_schema: ConfigSchema | None = None
+    """What the snapshots of an override hold, of a kind that code can define; None for other kinds."""
+    publishes_at_once: bool = False
+    """Whether a save in Python, and a creation anywhere, is published when nobody says."""
+    has_visibility: bool = False
+    """Whether a resource can be public: readable beyond its workspace."""
+    has_favorites: bool = False
+    """Whether people can mark a resource for themselves."""
+    is_shown: bool = False
+    """Whether its text is part of the instructions of agents, for whoever may read those."""
+
+    @property
+    def in_code(self) -> bool:
+        """Whether code can define resources of this kind, which stored ones then override."""
+        return self.override_schema is not None
+
+    @property
+    def has_context_schema(self) -> bool:
+        """Whether a version can say which request contexts it takes."""
+        return SCHEMA_FIELD in self.schema.names
+
+
+AGENT: Final = ResourceKind(
+    word="agent",
+    namespace="agent",
+    singular="agent",
+    plural="agents",
+    path="agents",
+    icon="smart_toy",
+    text_field="instructions",
+    schema=config.AGENT,
+    override_schema=config.AGENT_OVERRIDE,
+    publishes_at_once=True,
+    has_visibility=True,
+    has_favorites=True,
+)
+PROMPT_BLOCK: Final = ResourceKind(
+    word="promptBlock",
+    namespace="prompt",
+    singular="prompt block",
+    plural="prompt blocks",
+    path="prompt-blocks",
+    icon="article",
+    text_field="content",
+    schema=config.PROMPT_BLOCK,
+    is_shown=True,
+)
+KINDS: Final = (AGENT, PROMPT_BLOCK)

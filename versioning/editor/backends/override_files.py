@@ -1,0 +1,211 @@
+"""Agents whose overrides are files under Git; those that code does not define are rows as ever.
+
+The file is the truth: what it holds at this moment is what is published, whoever wrote it. Rows
+hold the drafts; Git holds the history. A row's own pointer to an active version remembers what the
+editor published last: whatever is newer than that is a draft, and when the file says something else
+by now, somebody has changed it by hand, and the next edit starts from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Final
+
+from versioning.domain.access import Caller, Right
+from versioning.domain.errors import IdTaken
+from versioning.domain.overrides import CodeAgent
+from versioning.domain.registry import Registry
+from versioning.domain.snapshots import Snapshot, VersionPointers
+from versioning.editor.backends import Finish
+from versioning.editor.backends.override_records import OverrideRecords
+from versioning.editor.backends.rows import Rows, one_of, with_authors
+from versioning.models import Agent, KnownOverride, Version, Workspace, events
+from versioning.models.querysets import VersionedQuerySet
+from versioning.sources.overrides import OverrideSource, digest_of
+
+COPY_MESSAGE: Final = "Kept from the override file"
+
+
+class OverrideFiles:
+    """The backend of agents where overrides are files. It saves drafts and labels in rows."""
+
+    def __init__(self, code: Registry, source: OverrideSource) -> None:
+        self.code = code
+        self.source = source
+        self.rows = Rows(Agent, code)
+        self.records = OverrideRecords(source, code.workspace_id)
+
+    # Loading
+
+    def readable(self, by: Caller, *, label: str | None = None) -> VersionedQuerySet[Agent]:
+        """Return the rows of stored agents: those of overrides do not say what is published."""
+        rows = self.rows.readable(by, label=label)
+        return rows.exclude(pk__in=self.code.agents, workspace=self.code.workspace_id)
+
+    def unstored(self, by: Caller) -> Sequence[Agent]:
+        """Return the overrides that the caller may read, by id; one query, however many there are."""
+        rows = self._override_rows.in_bulk(list(self.code.agents))
+        commits_of = self.source.at_head()
+        found = (
+            self.records.record(agent, rows.get(agent.id), commits_of) for agent in self.code.agents.values()
+        )
+        readable = (one for one in found if one and not one.gone and self._is_readable(one, by))
+        return sorted(readable, key=lambda one: one.pk)
+
+    def find(self, resource_id: str, by: Caller, *, label: str | None = None) -> Agent:
+        """Return an agent, or the override that its file, its commits and its row make up."""
+        agent = self.code.get(resource_id)
+        override = self.override(agent) if agent else None
+        if override is None or not self._is_readable(override, by, label=label):
+            return one_of(with_authors(self.readable(by, label=label)), resource_id)
+        return override
+
+    def override(self, agent: CodeAgent) -> Agent | None:
+        """Return the override of an agent that code defines."""
+        return self.records.record(agent, self._override_rows.filter(pk=agent.id).first())
+
+    def is_row_alone(self, resource_id: str) -> bool:
+        """Say whether no file has a say: code does not define the agent."""
+        return self.code.get(resource_id) is None
+
+    def refuse_taken(self, resource_id: str) -> None:
+        """Raise `IdTaken` for an agent whose override is in a file already."""
+        agent = self.code.get(resource_id)
+        if agent is not None and self.source.current(agent) is not None:
+            raise IdTaken(f"{resource_id!r} has an override already, in a file.")
+
+    # Locking: the file follows as the last act of a transaction
+
+    @contextmanager
+    def creating(self, resource_id: str) -> Iterator[Finish[Agent]]:
+        """Open a transaction whose last act writes the file of an override that is published at once."""
+        agent = self.code.get(resource_id)
+        with ExitStack() as undo, events.transaction():
+            content = self.source.files.content(agent.id) if agent else None
+            yield lambda made: self._write_file(undo, agent, made, None, content)
+
+    @contextmanager
+    def locked(self, resource_id: str, by: Caller, *, for_deletion: bool = False) -> Iterator[Agent]:
+        """Lock an agent, or an override with what its file says while it is locked."""
+        agent = self.code.get(resource_id)
+        with ExitStack() as undo, events.transaction():
+            resource = self._locked(resource_id, agent, by, for_deletion=for_deletion)
+            before = resource.active_id
+            content = self.source.files.content(resource_id) if agent else None
+            yield resource
+            self._write_file(undo, agent, resource, before, content)
+
+    def _locked(self, resource_id: str, agent: CodeAgent | None, by: Caller, *, for_deletion: bool) -> Agent:
+        row = self._locked_row(resource_id, for_deletion=for_deletion) if agent else None
+        override = self.records.record(agent, row) if agent else None
+        if override is None or not self._is_readable(override, by):
+            return one_of(self.readable(by).locked(for_deletion=for_deletion), resource_id)
+        if not override.is_stored and self.rows.all.filter(pk=resource_id).exists():
+            raise IdTaken(f"The id {resource_id!r} is taken by an agent of another workspace.")
+        return override
+
+    def _locked_row(self, agent_id: str, *, for_deletion: bool) -> Agent | None:
+        rows = self.rows.all.locked(for_deletion=for_deletion).filter(
+            pk=agent_id, workspace=self.code.workspace_id
+        )
+        row = rows.first()
+        if row is None:
+            # Whoever comes second to make the first draft waits here, and then finds the row.
+            Workspace.objects.select_for_update().get(pk=self.code.workspace_id)
+            row = rows.first()
+        return row
+
+    def _write_file(
+        self,
+        undo: ExitStack,
+        agent: CodeAgent | None,
+        resource: Agent,
+        before: str | None,
+        content: bytes | None,
+    ) -> None:
+        """Make the file hold what is active by now, if that is another version than before.
+
+        The file as it was, which held this content, comes back when the transaction cannot be ended
+        after that: until then nobody else can publish.
+        """
+        if agent is None or resource.pointers is None:
+            return
+        deleted = resource.pk is None
+        active = None if deleted else resource.active
+        if (active and active.version_id) != before:
+            config = None if active is None else active.config
+            KnownOverride.objects.note(agent.id, digest_of(agent, config), active)
+            undo.enter_context(self.source.replacing(agent, config, expected=content))
+        if not deleted:
+            self.records.record(agent, resource)
+
+    # Changing what is locked
+
+    def store(self, resource: Agent) -> None:
+        """Save the row; one that is made only now begins with what the file holds."""
+        if not resource.is_stored:
+            self._copy_into_row(resource, resource.base)
+        self.rows.store(resource)
+
+    def point(self, resource: Agent, version: Snapshot | None, by: Caller) -> None:
+        """Move the pointer; of an override the file follows, and a row remembers what only it held."""
+        if self.code.overridden_by(resource.pk, resource.workspace_id) is None:
+            self.rows.point(resource, version, by)
+            return
+        replaced = resource.active
+        if replaced is not None and (
+            replaced.source == "file" or (version is None and not resource.is_stored)
+        ):
+            self._copy_into_row(resource, replaced)
+        if version is not None and version.read_only:
+            if resource.is_stored:
+                self.rows.point(resource, None, by)
+        else:
+            self.rows.point(resource, version, by)
+        latest = version or resource.latest
+        resource.pointers = VersionPointers(active=version, latest=latest, base=latest)
+
+    def forget(self, resource: Agent, version: Version) -> None:
+        """Delete the version; an override whose row has nothing left to hold lives on in its file."""
+        if self.rows.is_last_trace(resource, version):
+            resource.drop_row()
+        else:
+            self.rows.forget(resource, version)
+
+    def is_last_trace(self, resource: Agent, version: Version) -> bool:
+        """Say whether it is the only version, and no file holds another."""
+        in_file = resource.pointers is not None and resource.active is not None
+        return not in_file and self.rows.is_last_trace(resource, version)
+
+    def delete(self, resource: Agent) -> None:
+        """Delete the row, if there is one; the file follows."""
+        self.rows.delete(resource)
+
+    def _copy_into_row(self, resource: Agent, snapshot: Snapshot) -> None:
+        """Save what nothing else holds, or will hold: a version of the row, but not its latest."""
+        latest_id = resource.latest_version_id if resource.is_stored else None
+        before = resource.latest_version.config if resource.is_stored else {}
+        resource.append(
+            snapshot.config,
+            message=COPY_MESSAGE,
+            author_id=None,
+            changed_fields=resource.kind.schema.changed(before, snapshot.config),
+            created_at=snapshot.created_at,
+        )
+        if latest_id is not None:
+            resource.latest_version_id = latest_id
+
+    # Reading
+
+    @property
+    def _override_rows(self) -> VersionedQuerySet[Agent]:
+        return with_authors(self.rows.overrides).select_related("author")
+
+    def _is_readable(self, override: Agent, by: Caller, *, label: str | None = None) -> bool:
+        if by.may(Right.READ_DRAFTS, self.code.workspace_id):
+            return True
+        if override.pk not in self.code.readable_by(by):
+            return False
+        is_released = label is not None and override.labels.filter(name=label, released=True).exists()
+        return override.active_id is not None or is_released

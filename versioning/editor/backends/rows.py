@@ -1,0 +1,110 @@
+"""Resources in rows: what the row says is how a resource stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Generic, TypeVar, cast
+
+from editor_client.shared import ids
+
+from versioning.domain.access import Caller
+from versioning.domain.errors import NotFound
+from versioning.domain.overrides import CodeAgent
+from versioning.domain.registry import Registry
+from versioning.domain.snapshots import Snapshot
+from versioning.editor.backends import Finish
+from versioning.models import Version, VersionedResource, events
+from versioning.models.querysets import VersionedQuerySet
+
+R = TypeVar("R", bound=VersionedResource)
+
+
+class Rows(Generic[R]):
+    """The backend of prompt blocks, and of agents whose overrides are rows as well."""
+
+    def __init__(self, model: type[R], code: Registry) -> None:
+        self.model = model
+        self.code = code
+
+    @property
+    def all(self) -> VersionedQuerySet[R]:
+        """Every row, whoever may read it."""
+        return cast("VersionedQuerySet[R]", self.model._default_manager.all())
+
+    @property
+    def overrides(self) -> VersionedQuerySet[R]:
+        """The rows of overrides: those elsewhere were stored before the code took their ids."""
+        rows = self.all.filter(workspace_id=self.code.workspace_id)
+        return rows.select_related("active_version", "latest_version")
+
+    def readable(self, by: Caller, *, label: str | None = None) -> VersionedQuerySet[R]:
+        """Return the rows that the caller may read."""
+        return self.all.readable_by(by, self.code, label=label).select_related("author")
+
+    def unstored(self, by: Caller) -> Sequence[R]:
+        """Return nothing: rows decide of everything."""
+        return ()
+
+    def find(self, resource_id: str, by: Caller, *, label: str | None = None) -> R:
+        """Return a resource with the versions it points at and their authors; raises `NotFound`."""
+        return one_of(with_authors(self.readable(by, label=label)), resource_id)
+
+    def override(self, agent: CodeAgent) -> R | None:
+        """Return the override of an agent that code defines."""
+        return self.overrides.filter(pk=agent.id).first()
+
+    def is_row_alone(self, resource_id: str) -> bool:
+        """Say yes."""
+        return True
+
+    def refuse_taken(self, resource_id: str) -> None:
+        """Refuse nothing: a row is inserted, or the database says that there is one."""
+
+    @contextmanager
+    def creating(self, resource_id: str) -> Iterator[Finish[R]]:
+        """Open a transaction; nothing but rows is written in it."""
+        with events.transaction():
+            yield lambda _resource: None
+
+    @contextmanager
+    def locked(self, resource_id: str, by: Caller, *, for_deletion: bool = False) -> Iterator[R]:
+        """Lock the row for this transaction; raises `NotFound`."""
+        with events.transaction():
+            yield one_of(self.readable(by).locked(for_deletion=for_deletion), resource_id)
+
+    def store(self, resource: R) -> None:
+        """Save the row."""
+        resource.save()
+
+    def point(self, resource: R, version: Snapshot | None, by: Caller) -> None:
+        """Move the pointer of the row."""
+        resource.activate(cast("Version", version).pk if version else None, by_id=by.user_id)
+
+    def forget(self, resource: R, version: Version) -> None:
+        """Delete the version."""
+        resource.forget(version)
+
+    def is_last_trace(self, resource: R, version: Version) -> bool:
+        """Say whether it is the only version."""
+        return resource.versions.count() == 1
+
+    def delete(self, resource: R) -> None:
+        """Delete the row with its versions and labels."""
+        resource.delete()
+
+
+def with_authors(rows: VersionedQuerySet[R]) -> VersionedQuerySet[R]:
+    """Read rows together with the versions that they point at, and with everybody who is named."""
+    return rows.select_related("active_version__author", "latest_version__author", "published_by")
+
+
+def one_of(rows: VersionedQuerySet[R], resource_id: str) -> R:
+    """Return the row with this id; raises `NotFound`."""
+    # An impossible id is refused here, before a database that cannot hold it gets to see it.
+    if ids.fault(resource_id):
+        raise NotFound
+    try:
+        return rows.get(pk=resource_id)
+    except rows.model.DoesNotExist:
+        raise NotFound from None

@@ -1,0 +1,108 @@
+"""Prompt blocks in use: what a list of blocks amounts to before it is saved, and which an agent uses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from editor_client.shared.evaluation import Evaluation
+from editor_client.shared.instructions import BlockReport, assemble, referenced_blocks
+
+from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.config import Config
+from versioning.domain.context_schema import SCHEMA_FIELD
+from versioning.domain.resolved_agent import Notice
+from versioning.editor.reading import list_readable
+from versioning.editor.resources import Resources, Who, caller_of
+from versioning.models import PromptBlock
+from versioning.serving.assembly import context_notices as notices_of
+from versioning.serving.blocks import find_blocks
+from versioning.serving.candidates import Blocks
+
+# To say where a block stands takes the numbers of its versions, and none of their text.
+_TEXTS: Final = [
+    f"{version}__{column}"
+    for version in ("active_version", "latest_version")
+    for column in ("config_json", "search_text")
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class UsedBlock:
+    """A prompt block that an agent refers to: what is live of it, and what waits to be published."""
+
+    id: str
+    name: str
+    live: int | None
+    """The number of the published version; None while none is published."""
+    draft: int | None
+    """The number of a newer version that is not published; None without one that the caller may read."""
+
+
+def preview(
+    resources: Resources[PromptBlock],
+    blocks: Sequence[Mapping[str, Any]],
+    context: Mapping[str, Any] | None = None,
+    *,
+    drafts: bool = True,
+    by: Who = APPLICATION,
+    field: str = "blocks",
+) -> tuple[str, list[BlockReport]]:
+    """Return the text that instruction blocks make in the context, and what became of each.
+
+    A referenced block is its draft, the published one for who may read no more, and missing
+    for strangers. Without `drafts` it is the published one for everybody who may read it: the
+    text that an agent would get that is published with these blocks now. Raises `Invalid` for
+    a text that would be too long, or would take too much to evaluate; `field` is what the caller
+    calls the blocks.
+    """
+    evaluation = Evaluation(context or {})
+    evaluation.field = field
+    wanted = {block["id"] for block in blocks if block["type"] == "prompt_block_ref"}
+    found = find_blocks(wanted, Blocks.DRAFTS if drafts else Blocks.READABLE, caller_of(by), evaluation)
+    texts = {block_id: block.text for block_id, block in found.items()}
+    return assemble(blocks, evaluation, texts, field=field)
+
+
+def context_notices(
+    resources: Resources[PromptBlock],
+    reports: Sequence[BlockReport],
+    context: Mapping[str, Any] | None = None,
+) -> list[Notice]:
+    """Return what the schemas of the blocks that a preview shows have against its context."""
+    shown = [report.version_id for report in reports if report.shown and report.version_id]
+    if not shown:
+        return []
+    evaluation = Evaluation(context or {})
+    versions = resources.model.version_model.objects
+    with_schema = versions.filter(pk__in=shown, config_json__contains=SCHEMA_FIELD)
+    return [
+        replace(notice, message=f"Prompt block {version.resource_id!r}: {notice.message}")
+        for version in with_schema.order_by("resource_id")
+        for notice in notices_of(version.config.get(SCHEMA_FIELD), evaluation)
+    ]
+
+
+def used_in(resources: Resources[PromptBlock], config: Config, *, by: Who = APPLICATION) -> list[UsedBlock]:
+    """Return the prompt blocks that instructions refer to, in their order, each once.
+
+    Those that the caller may not read are left out; one query.
+    """
+    by = caller_of(by)
+    wanted = list(dict.fromkeys(target for _, target in referenced_blocks(config)))
+    rows = list_readable(resources, by=by).filter(pk__in=wanted).defer(*_TEXTS) if wanted else ()
+    found = {block.pk: block for block in rows}
+    return [_used(found[block_id], by) for block_id in wanted if block_id in found]
+
+
+def _used(block: PromptBlock, by: Caller) -> UsedBlock:
+    shows_draft = block.has_draft and by.may(Right.READ_DRAFTS, block.workspace_id)
+    live, draft = block.active_version, block.latest_version if shows_draft else None
+    named = draft or live
+    return UsedBlock(
+        id=block.pk,
+        name=named.name if named else block.pk,
+        live=live.number if live else None,
+        draft=draft.number if draft else None,
+    )

@@ -1,0 +1,144 @@
+"""Creating: a resource with its first version, from fields or from a version of another one."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from django.db import IntegrityError
+from editor_client.shared import ids
+
+from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.errors import Forbidden, IdTaken, Invalid
+from versioning.domain.selectors import PUBLISHED, Selector
+from versioning.editor.inputs import (
+    NOTHING,
+    Fields,
+    check_id,
+    id_of_new,
+    merged_fields,
+    merged_metadata,
+    message_or,
+)
+from versioning.editor.locking import retried
+from versioning.editor.publishing import activate
+from versioning.editor.reading import get
+from versioning.editor.recording import record as record_event
+from versioning.editor.resources import Resources, Who, caller_of
+from versioning.editor.unversioned import visibility_of_new
+from versioning.models import VersionedResource, Workspace
+from versioning.models.versioned import INITIAL_MESSAGE
+from versioning.serving.resolution import Resolved
+
+R = TypeVar("R", bound=VersionedResource)
+
+
+@retried
+def create(
+    resources: Resources[R],
+    fields: Fields | None = None,
+    *,
+    id: str | None = None,  # noqa: A002  the wire name
+    workspace: str | None = None,
+    visibility: str | None = None,
+    metadata: Fields | None = NOTHING,
+    publish: bool | None = None,
+    message: str | None = None,
+    by: Who = APPLICATION,
+    **named: Any,
+) -> Resolved[R]:
+    """Make a resource with its first version, or the override of an agent that code defines.
+
+    The id defaults to one made of the name, the workspace to the caller's only one. An agent of the
+    code that the caller may not read is nothing but an id that is taken. Raises `Invalid`, `Forbidden`
+    for a workspace that is not the caller's, `IdTaken`, and with `publish` what the gate raises.
+    """
+    by = caller_of(by)
+    ownership, changes = resources.ownership, merged_fields(fields, named)
+    resource_id = id_of_new(id, changes)
+    if ownership.hides(resource_id, by):
+        _workspace_for(by, workspace)
+        raise _taken(resource_id)
+    config = ownership.schema_of(resource_id).edited({}, changes)
+    check_id(resource_id, given=id)
+    # What follows this is for who may save there: it tells of what exists.
+    workspace_id = _workspace_for(by, ownership.home_of(resource_id, workspace))
+    ownership.refuse_changes(resource_id, changes)
+    resources.backend.refuse_taken(resource_id)
+    record = {"metadata": merged_metadata({}, metadata), "workspace_id": workspace_id}
+    record |= visibility_of_new(resources, resource_id, visibility, workspace_id, by)
+    publish = _publishes_new(resources, resource_id, workspace_id, by, asked=publish)
+    first_message = message_or(INITIAL_MESSAGE, message)
+    try:
+        with resources.backend.creating(resource_id) as finish:
+            resource = resources.model.begin(
+                id=resource_id, config=config, message=first_message, author_id=by.user_id, **record
+            )
+            version = resource.latest_version
+            record_event(resources, "created", resource, by, version=version)
+            if publish:
+                activate(resources, resource, version, by)
+                resources.backend.store(resource)
+            finish(resource)
+    except IntegrityError:
+        if resources.all.filter(pk=resource_id).exists():
+            raise _taken(resource_id) from None
+        raise
+    return Resolved(resource=resource, version=version, warnings=resources.warnings(resource, version, by))
+
+
+def clone(
+    resources: Resources[R],
+    resource_id: str,
+    new_id: str,
+    selector: Selector = PUBLISHED,
+    *,
+    name: str | None = None,
+    workspace: str | None = None,
+    by: Who = APPLICATION,
+) -> Resolved[R]:
+    """Make a new, private, unpublished resource from the version that the selector names."""
+    by = caller_of(by)
+    source = get(resources, resource_id, selector, by=by)
+    if workspace is None and by.may(Right.SAVE, source.resource.workspace_id):
+        workspace = source.resource.workspace_id
+    config = resources.ownership.whole_config(source.resource, source.version.config)
+    if name is not None:
+        config = {**config, "name": name}
+    metadata = source.resource.metadata
+    return create(resources, config, id=new_id, workspace=workspace, metadata=metadata, publish=False, by=by)
+
+
+def _taken(resource_id: str) -> IdTaken:
+    return IdTaken(f"The id {resource_id!r} is taken.")
+
+
+def _workspace_for(by: Caller, asked: str | None) -> str:
+    """Return the workspace of a new resource, in which the caller may save."""
+    if asked is None:
+        own = [by.key_workspace] if by.key_workspace else list(by.roles)
+        if len(own) != 1:
+            how_many = "several workspaces" if own else "no workspace"
+            raise Invalid.field("workspaceId", f"is required: you are a member of {how_many}")
+        asked = own[0]
+    by.require(Right.SAVE, asked)
+    # An impossible id is refused before a database that cannot hold it gets to see it.
+    if by.everywhere is not None and (
+        ids.fault(asked) is not None or not Workspace.objects.filter(pk=asked).exists()
+    ):
+        raise Forbidden(f"You may not {Right.SAVE.value} in the workspace {asked!r}.")
+    return asked
+
+
+def _publishes_new(
+    resources: Resources[R], resource_id: str, workspace_id: str, by: Caller, *, asked: bool | None
+) -> bool:
+    """Return whether a new resource is published; raises `Forbidden` without the right.
+
+    When nobody says, an override is not: its agent is served already, as its code says.
+    """
+    if asked is None and resources.ownership.defines(resource_id) is not None:
+        return False
+    if asked:
+        by.require(Right.PUBLISH, workspace_id)
+    default = resources.kind.publishes_at_once and by.may(Right.PUBLISH, workspace_id)
+    return default if asked is None else asked

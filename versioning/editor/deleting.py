@@ -1,0 +1,103 @@
+"""Deleting: a resource, a version, or the versions that nobody needs any more."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TypeVar
+
+from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.errors import InUse, Invalid
+from versioning.domain.selectors import State, Status
+from versioning.editor.judging import dependents
+from versioning.editor.labelling import version_of_row
+from versioning.editor.locking import changing, drop_old_versions, retried
+from versioning.editor.recording import record
+from versioning.editor.resources import Resources, Who, caller_of
+from versioning.models import Favorite, Version, VersionedResource
+
+R = TypeVar("R", bound=VersionedResource)
+
+
+@retried
+def delete(
+    resources: Resources[R],
+    resource_id: str,
+    *,
+    if_unused: bool = False,
+    by: Who = APPLICATION,
+    expect: Collection[str] | None = None,
+) -> None:
+    """Delete a resource with its versions and labels; its id can be used again.
+
+    With `if_unused`, raises `InUse` when a published agent refers to it.
+    """
+    by = caller_of(by)
+    with changing(resources, resource_id, Right.PUBLISH, by, expect, for_deletion=True) as resource:
+        if if_unused:
+            _refuse_in_use(resources, resource_id, by)
+        record(resources, "deleted", resource, by, previous=resource.active_id)
+        if resources.kind.has_favorites:
+            Favorite.objects.filter(agent_id=resource.pk).delete()
+        resources.backend.delete(resource)
+
+
+def delete_version(
+    resources: Resources[R],
+    resource_id: str,
+    version_id: str,
+    *,
+    by: Who = APPLICATION,
+    expect: Collection[str] | None = None,
+) -> R:
+    """Delete a version: a draft needs the right to save, a historical one the right to publish.
+
+    Raises `Invalid` for one that is published, labelled or the only one.
+    """
+    by = caller_of(by)
+    with changing(resources, resource_id, Right.SAVE, by, expect) as resource:
+        version = version_of_row(resource, version_id)
+        if resource.state_of(version) is not State.DRAFT:
+            by.require(Right.PUBLISH, resource.workspace_id)
+        obstacle = _obstacle_to_deleting(resources, resource, version)
+        if obstacle is not None:
+            raise Invalid.field("versionId", obstacle, code="version_in_use")
+        record(resources, "versionDeleted", resource, by, version=version)
+        resources.backend.forget(resource, version)
+        return resource
+
+
+def prune(resources: Resources[R], resource_id: str, keep: int, *, by: Who = APPLICATION) -> int:
+    """Delete all but the newest `keep` versions and return how many went.
+
+    Never removes an active, latest or labelled version.
+    """
+    by = caller_of(by)
+    with changing(resources, resource_id, Right.PUBLISH, by) as resource:
+        pruned = drop_old_versions(resources, resource, keep, by)
+        resource.revision += 1 if pruned else 0
+        return pruned
+
+
+def _obstacle_to_deleting(resources: Resources[R], resource: R, version: Version) -> str | None:
+    if version.version_id == resource.active_id:
+        return "is published: publish another one or unpublish it first"
+    if version.pk == resource.active_version_id:
+        return "was published last from here: publish another one first"
+    label = resource.labels.filter(version_id=version.pk).first()
+    if label is not None:
+        return f"carries the label {label.name!r}: move or remove the label first"
+    if resources.backend.is_last_trace(resource, version):
+        return "is the only version: delete the whole resource instead"
+    return None
+
+
+def _refuse_in_use(resources: Resources[R], resource_id: str, by: Caller) -> None:
+    users = dependents(resources, resource_id, status=Status.PUBLISHED, by=by)
+    everybody = dependents(resources, resource_id, status=Status.PUBLISHED, by=APPLICATION)
+    if everybody.readable:
+        named = ", ".join(name for _, name in users.readable) or "agents that you cannot read"
+        raise InUse(
+            f"In use by {named}.",
+            dependents=[{"id": agent_id, "name": name} for agent_id, name in users.readable],
+            hidden_count=users.hidden_count,
+        )

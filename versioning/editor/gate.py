@@ -1,0 +1,73 @@
+"""The gate: what must hold before a version can be read without the right to drafts.
+
+Every door leads through here, in the transaction that moves the pointer or releases the label: activate,
+`autoPublish`, publishing in Python and in the studio, a released label, an override that is published into
+its file, and `import_overrides`. `tests/test_gate.py` drives each of them, and finds code that goes past.
+
+An application of Django registers a check in `AppConfig.ready()`. A check raises an error of
+`versioning.domain.errors` to refuse; then nothing is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from versioning.domain.access import Caller, Right
+from versioning.domain.registry import Registry
+from versioning.domain.snapshots import Snapshot
+from versioning.models import VersionedResource
+from versioning.serving.dependents import refuse_unpublished_blocks
+from versioning.serving.grants import grant, keep_targets
+
+
+@dataclass(frozen=True, kw_only=True)
+class Passage:
+    """A version on its way through the gate."""
+
+    resource: VersionedResource
+    """Locked for this transaction, and as it was before."""
+    version: Snapshot
+    caller: Caller
+    label: str | None = None
+    """The label by whose name it is released; None when it becomes the active version."""
+
+
+Check = Callable[[Passage], None]
+
+_checks: list[Check] = []
+
+
+def register(check: Check) -> None:
+    """Ask this check too, after those that are registered already."""
+    _checks.append(check)
+
+
+def unregister(check: Check) -> None:
+    """Ask it no more."""
+    _checks.remove(check)
+
+
+def let_through(passage: Passage, code: Registry) -> None:
+    """Raise unless the version may go live; settle what it may run and show from then on.
+
+    Asks for the right to publish, then whether every prompt block that the version refers to is
+    published, then the registered checks in their order. Raises `Forbidden`, `Invalid` with the code
+    `unpublished_blocks`, and whatever a check raises.
+    """
+    resource, version, caller = passage.resource, passage.version, passage.caller
+    caller.require(Right.PUBLISH, resource.workspace_id)
+    keep_targets(type(resource), version.config)
+    refuse_unpublished_blocks(version.config, caller)
+    for check in _checks:
+        check(passage)
+    grant(version, caller, code, anew=version.version_id != resource.active_id)
+
+
+def grant_more(resource: VersionedResource, version: Snapshot, caller: Caller, code: Registry) -> bool:
+    """Let a version that is live run and show what it was not granted and the caller may read; say if any.
+
+    It passed the gate when it went live, and nobody gets to read it who could not before.
+    """
+    keep_targets(type(resource), version.config)
+    return grant(version, caller, code, anew=False)

@@ -1,0 +1,184 @@
+"""Labels: names for versions, of which a released one serves its version as published."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+from django.utils import timezone
+from editor_client.shared import ids
+
+from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.errors import Invalid, NotFound
+from versioning.domain.events import Audience
+from versioning.domain.snapshots import Snapshot
+from versioning.editor import gate
+from versioning.editor.locking import changing
+from versioning.editor.reading import find
+from versioning.editor.recording import record, target_of
+from versioning.editor.resources import Resources, Who, caller_of
+from versioning.models import Version, VersionedResource
+from versioning.serving.resolution import find_version
+
+R = TypeVar("R", bound=VersionedResource)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Label:
+    """A name for a version: `latest` and `production` are computed, the others set by people."""
+
+    name: str
+    version_id: str
+    version_number: int
+    computed: bool
+    released: bool
+    """Whether whoever may read what is published may read and run the version by this name."""
+    updated_at: datetime.datetime
+    updated_by: str | None
+
+
+def labels(resources: Resources[R], resource_id: str, *, by: Who = APPLICATION) -> list[Label]:
+    """Return the labels of the versions that the caller may read, the computed ones first."""
+    by = caller_of(by)
+    resource = find(resources, resource_id, by=by)
+    drafts = by.may(Right.READ_DRAFTS, resource.workspace_id)
+    pointers = {"latest": resource.latest if drafts else None, "production": resource.active}
+    rows: Any = resource.labels.select_related("version", "updated_by")
+    return [
+        _computed(name, version, resource) for name, version in pointers.items() if version is not None
+    ] + [
+        _custom(row, row.version)
+        for row in rows
+        if drafts or row.released or str(row.version_id) == resource.active_id
+    ]
+
+
+def label(
+    resources: Resources[R],
+    resource_id: str,
+    name: str,
+    version_id: str,
+    *,
+    released: bool | None = None,
+    by: Who = APPLICATION,
+    expect: Collection[str] | None = None,
+) -> tuple[R, Label]:
+    """Set a label on a version, or move it there.
+
+    A released label serves its version, under its name, to whoever may read what is published;
+    None leaves that as it is. For such a label raises what the gate raises.
+    """
+    by = caller_of(by)
+    fault = ids.label_fault(name)
+    with changing(resources, resource_id, Right.PUBLISH, by, expect) as resource:
+        if fault is not None:
+            raise Invalid.field("name", fault)
+        version = version_of_row(resource, version_id)
+        row = resource.labels.select_related("updated_by").filter(name=name).first()
+        before, was_released = (row.version_id, row.released) if row else (None, False)
+        row = row or resources.model.label_model(resource_id=resource.pk, name=name)
+        released = row.released if released is None else released
+        if before != version.pk or row.released != released:
+            if released:
+                passage = gate.Passage(resource=resource, version=version, caller=by, label=name)
+                gate.let_through(passage, resources.code)
+            row.released = released
+            _move(row, version, by)
+            resource.touch()
+            versions = {"version": version, "previous": before}
+            _record(resources, "labelMoved", resource, row, by, was_released=was_released, **versions)
+        return resource, _custom(row, version)
+
+
+def unlabel(
+    resources: Resources[R],
+    resource_id: str,
+    name: str,
+    *,
+    by: Who = APPLICATION,
+    expect: Collection[str] | None = None,
+) -> R:
+    """Remove a label; raises `NotFound` when there is none of this name."""
+    by = caller_of(by)
+    with changing(resources, resource_id, Right.PUBLISH, by, expect) as resource:
+        if name in ids.RESERVED_LABELS:
+            raise Invalid.field("name", f"{name!r} is computed and cannot be removed")
+        row = resource.labels.filter(name=name).first()
+        if row is None:
+            raise NotFound
+        _record(
+            resources, "labelRemoved", resource, row, by, was_released=row.released, previous=row.version_id
+        )
+        row.delete()
+        resource.touch()
+        return resource
+
+
+def version_of_row(resource: VersionedResource, version_id: str) -> Version:
+    """Return a version that a row holds; raises `Invalid` for one that cannot be changed here."""
+    version = find_version(resource, version_id)
+    if version.read_only:
+        raise Invalid.field("versionId", "is kept outside of the database", code="read_only")
+    return cast("Version", version)
+
+
+def _move(row: Any, version: Version, by: Caller) -> None:
+    row.version_id = version.pk
+    row.updated_by_id, row.updated_at = by.user_id, timezone.now()
+    row.save()
+
+
+def _custom(row: Any, version: Snapshot) -> Label:
+    """Return the label that a row holds."""
+    return Label(
+        name=row.name,
+        version_id=version.version_id,
+        version_number=version.number,
+        computed=False,
+        released=row.released,
+        updated_at=row.updated_at,
+        updated_by=row.updated_by.get_username() if row.updated_by else None,
+    )
+
+
+def _computed(name: str, version: Snapshot, resource: VersionedResource) -> Label:
+    moved_at, mover = version.created_at, version.author_name
+    if name == "production" and resource.published_since is not None:
+        moved_at = resource.published_since
+        mover = resource.published_by.get_username() if resource.published_by else None
+    return Label(
+        name=name,
+        version_id=version.version_id,
+        version_number=version.number,
+        computed=True,
+        released=False,
+        updated_at=moved_at,
+        updated_by=mover,
+    )
+
+
+def _record(
+    resources: Resources[R],
+    what: str,
+    resource: R,
+    row: Any,
+    by: Caller,
+    *,
+    was_released: bool,
+    **versions: Any,
+) -> None:
+    """Tell the log of a label; of a released one its readers hear, too."""
+    audience = Audience.READERS if was_released or row.released else None
+    record(
+        resources,
+        what,
+        resource,
+        by,
+        target=target_of(resource, resources.code, released=was_released),
+        label=row.name,
+        released=row.released,
+        audience=audience,
+        **versions,
+    )

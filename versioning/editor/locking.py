@@ -1,0 +1,93 @@
+"""The frame of every change: lock, rights, expectations, and saving at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
+from functools import wraps
+from typing import Any, Final, TypeVar, cast
+
+from django.conf import settings
+
+from versioning.domain.access import Caller, Right
+from versioning.domain.errors import EditConflict, NotFound
+from versioning.editor.recording import record
+from versioning.editor.resources import Resources
+from versioning.models import Version, VersionedResource
+from versioning.sources.files import OverrideChanged
+
+R = TypeVar("R", bound=VersionedResource)
+V = TypeVar("V", bound=Callable[..., Any])
+
+ANY_TAG: Final = "*"
+_ATTEMPTS: Final = 3
+
+
+@contextmanager
+def changing(
+    resources: Resources[R],
+    resource_id: str,
+    right: Right,
+    by: Caller,
+    expect: Collection[str] | None = None,
+    *,
+    even_gone: bool = False,
+    for_deletion: bool = False,
+) -> Iterator[R]:
+    """Lock a resource for this transaction and save it at the end.
+
+    Raises `NotFound`, `Forbidden` without the right, `EditConflict` when `expect` names tags and none of
+    them is the resource's. `even_gone` takes one too of which nothing but history is left.
+    """
+    with resources.backend.locked(resource_id, by, for_deletion=for_deletion) as resource:
+        if resource.gone and not even_gone:
+            raise NotFound
+        by.require(right, resource.workspace_id)
+        if expect is not None and ANY_TAG not in expect and resource.tag not in expect:
+            raise EditConflict(_current_state(resource))
+        revision, last_number = resource.revision, resource.last_number
+        yield resource
+        if resource.revision != revision:
+            resources.backend.store(resource)
+        if resource.last_number != last_number and settings.EDITOR_KEEP_VERSIONS:
+            drop_old_versions(resources, resource, settings.EDITOR_KEEP_VERSIONS, by)
+
+
+def retried(verb: V) -> V:
+    """Begin a verb anew when somebody else changes the override file while it decides."""
+
+    @wraps(verb)
+    def begun_anew(*args: Any, **named: Any) -> Any:
+        for _ in range(_ATTEMPTS - 1):
+            with suppress(OverrideChanged):
+                return verb(*args, **named)
+        return verb(*args, **named)
+
+    return cast("V", begun_anew)
+
+
+def drop_old_versions(resources: Resources[R], resource: R, keep: int, by: Caller) -> int:
+    """Delete all but the newest versions of a locked resource and those in use; return how many went."""
+    needed = {resource.active_version_id, resource.latest_version_id}
+    if resource.active is not None and not resource.active.read_only:
+        needed.add(cast("Version", resource.active).pk)
+    needed.update(resource.labels.values_list("version_id", flat=True))
+    needed.update(resource.versions.values_list("pk", flat=True)[:keep])
+    old = resource.versions.exclude(pk__in=[pk for pk in needed if pk is not None])
+    pruned = list(old.only("pk", "number").order_by("number"))
+    for version in pruned:
+        record(resources, "versionDeleted", resource, by, version=version, pruned=True)
+    if pruned:
+        old.delete()
+    return len(pruned)
+
+
+def _current_state(resource: VersionedResource) -> dict[str, Any]:
+    latest = resource.latest
+    return {
+        "latestVersionId": latest.version_id,
+        "activeVersionId": resource.active_id,
+        "savedBy": latest.author_name,
+        "savedAt": latest.created_at,
+        "changedFields": latest.changed_fields,
+    }

@@ -1,0 +1,63 @@
+"""The override that a selector names of an agent that code defines, and whether there is one at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from versioning.domain.access import Caller
+from versioning.domain.errors import NotFound
+from versioning.domain.overrides import CodeAgent
+from versioning.domain.selectors import Selector, Status
+from versioning.editor.resources import Resources
+from versioning.models import VersionedResource
+from versioning.serving import choice
+from versioning.serving.resolution import Resolved, require_drafts, select
+
+R = TypeVar("R", bound=VersionedResource)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectedOverride(Generic[R]):
+    """What lies over the code of an agent."""
+
+    row: R | None
+    """The record of the override, whichever version of it counts."""
+    override: Resolved[R] | None
+    """The version that was selected; None when the code itself serves."""
+
+
+def selected_override(
+    resources: Resources[R],
+    agent: CodeAgent,
+    selector: Selector,
+    by: Caller,
+    *,
+    context: Mapping[str, Any] | None = None,
+) -> SelectedOverride[R]:
+    """Return the version of an override that the selector names.
+
+    `context` is that of the request which is served, so that a choice can be made for it. Raises
+    `NotFound` for a version or a label that is not there, and as `require_drafts` does.
+    """
+    row = resources.backend.override(agent)
+    if selector.asks_for_draft:
+        require_drafts(selector, by, resources.ownership.workspace_id)
+    counted = None if row is not None and row.gone and selector.version_id is None else row
+    if counted is None and selector.status is None:
+        raise NotFound
+    if counted is None or (selector.status is Status.PUBLISHED and counted.active_id is None):
+        return SelectedOverride(row=row, override=None)
+    chosen = {} if context is None else choice.chosen([counted], context)
+    override = select(counted, selector, by, chosen=chosen.get(counted.pk))
+    return SelectedOverride(row=row, override=override)
+
+
+def is_as_code_says(resources: Resources[R], resource_id: str, by: Caller) -> bool:
+    """Say whether the caller may read an agent of the code, and there is no override of it."""
+    agent = resources.ownership.readable_by(by).get(resource_id)
+    if agent is None:
+        return False
+    row = resources.backend.override(agent)
+    return row is None or row.gone

@@ -1,0 +1,144 @@
+"""Serving agents: with everything resolved in a context, as applications and runs get them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from editor_client.shared.evaluation import Evaluation
+
+from versioning.domain.access import APPLICATION, Caller
+from versioning.domain.errors import NotFound
+from versioning.domain.overrides import IN_CODE
+from versioning.domain.resolved_agent import ResolvedAgent
+from versioning.domain.selectors import DRAFT, PUBLISHED, Selector, Status
+from versioning.editor.overriding import selected_override
+from versioning.editor.reading import list_readable
+from versioning.editor.resources import Resources, Who, caller_of
+from versioning.models import Agent
+from versioning.serving import choice
+from versioning.serving.assembly import all_assembled, assembled
+from versioning.serving.candidates import Blocks, Candidate
+from versioning.serving.resolution import select
+
+
+def serve(
+    resources: Resources[Agent],
+    agent_id: str,
+    selector: Selector = PUBLISHED,
+    *,
+    context: Mapping[str, Any] | Evaluation | None = None,
+    by: Who = APPLICATION,
+    identity: UUID | None = None,
+) -> ResolvedAgent:
+    """Return an agent with everything resolved in the context, whether stored or defined in code.
+
+    With an `identity` a published agent runs it as a part of itself, whoever calls: nobody asks
+    whether the caller may read what is published of it, but it has to be the very agent that was
+    granted (`versioning.serving.grants`). Nothing of a namesake is looked at: even what it takes to
+    evaluate it would tell that it is there.
+    Raises `NotFound` and `Forbidden` as `select` does, `Invalid` for what is too long or takes
+    too much to evaluate; several agents share one budget by sharing an `Evaluation`.
+    """
+    by, evaluation = caller_of(by), Evaluation.of(context or {})
+    candidate = _candidate(resources, agent_id, selector, by, evaluation.context, identity=identity)
+    return assembled(candidate, evaluation, by)
+
+
+def preview(
+    resources: Resources[Agent],
+    agent_id: str,
+    selector: Selector = DRAFT,
+    *,
+    context: Mapping[str, Any] | None = None,
+    drafts_of_blocks: bool = False,
+    by: Who = APPLICATION,
+) -> ResolvedAgent:
+    """Return what a version of an agent would be served as if it were published now.
+
+    Referenced prompt blocks are the published ones; those that the caller may not read, or that
+    are not published, are left out and reported. With `drafts_of_blocks` they are the latest
+    ones that the caller may read. Raises `NotFound` and `Forbidden` as `serve` does.
+    """
+    by, evaluation = caller_of(by), Evaluation(context or {})
+    candidate = _candidate(resources, agent_id, selector, by, evaluation.context)
+    if drafts_of_blocks:
+        candidate = replace(candidate, policy=Blocks.DRAFTS)
+    elif candidate.policy is Blocks.DRAFTS:
+        candidate = replace(candidate, policy=Blocks.READABLE)
+    return assembled(candidate, evaluation, by)
+
+
+def serve_all(
+    resources: Resources[Agent], *, context: Mapping[str, Any] | None = None, by: Who = APPLICATION
+) -> tuple[ResolvedAgent, ...]:
+    """Return the published resolution of every agent that the caller may read, by id.
+
+    The number of queries does not depend on the number of agents. Raises `Invalid` when that
+    is too much to evaluate; a public agent of another workspace is left out instead.
+    """
+    by, evaluation = caller_of(by), Evaluation(context or {})
+    code = resources.code
+    rows = [*list_readable(resources, by=by), *resources.backend.unstored(by)]
+    chosen = choice.chosen(rows, evaluation.context)
+    resolved = {row.pk: select(row, PUBLISHED, by, chosen=chosen.get(row.pk)) for row in rows}
+    candidates = [Candidate.stored(found) for agent_id, found in resolved.items() if not code.get(agent_id)]
+    # What was stored elsewhere before the code took its id is no override.
+    overrides = {row.pk: row for row in rows if row.workspace_id == code.workspace_id}
+    for agent_id, agent in code.readable_by(by).items():
+        row = overrides.get(agent_id)
+        override = resolved[agent_id] if row and row.active_id else None
+        candidates.append(
+            Candidate.code(agent, PUBLISHED, workspace_id=code.workspace_id, row=row, override=override)
+        )
+    # One whose code leaves its instructions to the editor is none before some are published.
+    candidates = [candidate for candidate in candidates if "instructions" in candidate.config]
+    candidates.sort(key=lambda candidate: candidate.id)
+    return tuple(all_assembled(candidates, evaluation, by))
+
+
+def _candidate(
+    resources: Resources[Agent],
+    agent_id: str,
+    selector: Selector,
+    by: Caller,
+    context: Mapping[str, Any],
+    *,
+    identity: UUID | None = None,
+) -> Candidate:
+    """Return the configuration that the selector names for a request with this context."""
+    if resources.code.get(agent_id) is not None:
+        return _code_candidate(resources, agent_id, selector, by, context, identity=identity)
+    if identity is None:
+        row = resources.backend.find(agent_id, by, label=selector.label)
+    else:
+        rows = resources.all.select_related("active_version", "latest_version")
+        granted = rows.filter(pk=agent_id, uuid=identity).first()
+        if granted is None or (selector.status is Status.PUBLISHED and granted.active_id is None):
+            raise NotFound
+        row = granted
+    chosen = choice.chosen([row], context) if selector.status is Status.PUBLISHED else {}
+    return Candidate.stored(select(row, selector, by, chosen=chosen.get(row.pk)))
+
+
+def _code_candidate(
+    resources: Resources[Agent],
+    agent_id: str,
+    selector: Selector,
+    by: Caller,
+    context: Mapping[str, Any],
+    *,
+    identity: UUID | None,
+) -> Candidate:
+    code = resources.code
+    if identity is None and agent_id not in code.readable_by(by):
+        raise NotFound
+    if identity not in {None, IN_CODE}:
+        raise NotFound
+    agent = code.agents[agent_id]
+    found = selected_override(resources, agent, selector, by, context=context)
+    return Candidate.code(
+        agent, selector, workspace_id=code.workspace_id, row=found.row, override=found.override
+    )

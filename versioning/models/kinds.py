@@ -1,0 +1,20 @@
+"""Which model stores a kind of resource. The model itself names its versions, labels and references."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from versioning.domain.kinds import ResourceKind
+from versioning.models.agents import Agent
+from versioning.models.prompts import PromptBlock
+from versioning.models.versioned import VersionedResource
+
+_MODELS: Final[Mapping[str, type[VersionedResource]]] = {
+    model.kind.word: model for model in (Agent, PromptBlock)
+}
+
+
+def model_of(kind: ResourceKind) -> type[VersionedResource]:
+    """Return the model that stores resources of this kind."""
+    return _MODELS[kind.word]

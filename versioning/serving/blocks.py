@@ -1,0 +1,103 @@
+"""The prompt blocks that an agent shows: which text of each counts, and which it may show at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+from uuid import UUID
+
+from editor_client.shared.evaluation import Evaluation
+from editor_client.shared.instructions import BlockText
+
+from versioning.domain.access import Caller, Right
+from versioning.domain.snapshots import Snapshot
+from versioning.models import BlockReference, PromptBlock, PromptBlockVersion
+from versioning.serving import choice
+from versioning.serving.candidates import Blocks, Candidate
+from versioning.serving.grants import granted
+
+READ_AT_ONCE: Final = 100
+"""How many prompt blocks are read in one statement: they can be a megabyte each."""
+
+
+@dataclass(frozen=True)
+class FoundBlock:
+    """A prompt block that may be shown: its text, or why there is none, and whose it is."""
+
+    text: BlockText | str
+    workspace_id: str
+    uuid: UUID
+
+
+Found = Mapping[str, FoundBlock]
+Texts = Mapping[str, BlockText | str]
+
+
+def find_blocks(
+    wanted: Iterable[str], policy: Blocks, caller: Caller, evaluation: Evaluation, *, is_paid: bool = True
+) -> dict[str, FoundBlock]:
+    """Return, by block id, the text that counts or the reason why there is none.
+
+    Ids that are not in the answer are missing, or not the caller's to read. What is read is paid for
+    out of the evaluation's budget, unless `is_paid` says no; its context says which of the published
+    versions a request gets.
+    """
+    blocks = PromptBlock.objects.all() if policy is Blocks.LIVE else PromptBlock.objects.readable_by(caller)
+    # In one statement with their versions: a version could be gone before it is read on its own.
+    pointers = ("active_version",) if policy is not Blocks.DRAFTS else ("active_version", "latest_version")
+    rows = blocks.select_related(*pointers).defer(*(f"{pointer}__search_text" for pointer in pointers))
+    found: dict[str, FoundBlock] = {}
+    ids = iter(sorted(wanted))
+    while some := list(islice(ids, READ_AT_ONCE)):
+        found_rows = list(rows.filter(pk__in=some))
+        chosen = {} if policy is Blocks.DRAFTS else choice.chosen(found_rows, evaluation.context)
+        for block in found_rows:
+            if is_paid:
+                evaluation.spend(sum(len(version.config_json) for version in _versions(block, policy)))
+            found[block.pk] = _found(block, policy, caller, chosen.get(block.pk))
+    return found
+
+
+def _versions(block: PromptBlock, policy: Blocks) -> Iterator[PromptBlockVersion]:
+    """Yield the versions that are read together with a block."""
+    if block.active_version is not None:
+        yield block.active_version
+    if policy is Blocks.DRAFTS:
+        yield block.latest_version
+
+
+def _found(block: PromptBlock, policy: Blocks, caller: Caller, chosen: Snapshot | None) -> FoundBlock:
+    drafts = policy is Blocks.DRAFTS and caller.may(Right.READ_DRAFTS, block.workspace_id)
+    version = block.latest_version if drafts else chosen or block.active_version
+    text = BlockText(version_id=version.version_id, config=version.config) if version else "unpublished"
+    return FoundBlock(text=text, workspace_id=block.workspace_id, uuid=block.uuid)
+
+
+def shown_texts(candidates: Sequence[Candidate], found: Mapping[Blocks, Found]) -> Iterator[Texts]:
+    """Yield for each candidate the texts of the blocks that it may show; a query, if any needs a grant."""
+    blocks_of = [found.get(one.policy, {}) for one in candidates]
+    asking = {
+        one.version_id
+        for one, blocks in zip(candidates, blocks_of, strict=True)
+        if _is_stored_version(one.version_id) and any(_needs_grant(one, block) for block in blocks.values())
+    }
+    grants = granted(BlockReference, asking) if asking else {}
+    for one, blocks in zip(candidates, blocks_of, strict=True):
+        own = grants.get(one.version_id, {})
+        yield {
+            block_id: block.text
+            for block_id, block in blocks.items()
+            if not _needs_grant(one, block) or own.get(block_id) == block.uuid
+        }
+
+
+def _is_stored_version(version_id: str | None) -> bool:
+    """Say whether a row holds the version: one of a file or a commit was granted nothing."""
+    return version_id is not None and not version_id.startswith(("git-", "file-"))
+
+
+def _needs_grant(candidate: Candidate, block: FoundBlock) -> bool:
+    """Say whether the block is shown only because whoever published this version might read it."""
+    return candidate.policy is Blocks.LIVE and block.workspace_id != candidate.workspace_id

@@ -1,0 +1,100 @@
+"""A configuration on its way to being served: of a stored agent, or of one that code defines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+from uuid import UUID
+
+from versioning.domain.config import Config
+from versioning.domain.overrides import IN_CODE, CodeAgent, laid_over
+from versioning.domain.resolved_agent import Notice
+from versioning.domain.selectors import Selector, Status
+from versioning.models import Agent
+from versioning.serving.resolution import Resolved
+
+
+class Blocks(Enum):
+    """Which text of a referenced prompt block counts."""
+
+    LIVE = "published"
+    """The published text, whoever asks, of the agent's workspace or granted when it was published."""
+    READABLE = "published, of blocks that the caller may read"
+    """For versions that nobody has published: a reference in a draft opens no door."""
+    DRAFTS = "the latest that the caller may read"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A configuration on its way to being served, and what is known about it."""
+
+    id: str
+    uuid: UUID
+    config: Config
+    source: str
+    status: Status
+    metadata: Mapping[str, Any]
+    version_id: str | None
+    active_version_id: str | None
+    selector: Selector
+    policy: Blocks
+    is_live: bool
+    workspace_id: str
+    fallback: Notice | None = None
+
+    @classmethod
+    def stored(cls, resolved: Resolved[Agent]) -> Candidate:
+        """Return a stored agent in the version that was selected."""
+        agent = resolved.resource
+        return cls(
+            id=agent.pk,
+            uuid=agent.uuid,
+            config=resolved.version.config,
+            source="stored",
+            status=Status.PUBLISHED if agent.active_id else Status.DRAFT,
+            metadata=agent.metadata,
+            version_id=resolved.version.version_id,
+            active_version_id=agent.active_id,
+            selector=resolved.selector,
+            policy=_policy(resolved),
+            is_live=resolved.is_live,
+            workspace_id=agent.workspace_id,
+            fallback=resolved.fallback,
+        )
+
+    @classmethod
+    def code(
+        cls,
+        agent: CodeAgent,
+        selector: Selector,
+        *,
+        workspace_id: str,
+        row: Agent | None,
+        override: Resolved[Agent] | None,
+    ) -> Candidate:
+        """Return a code-defined agent, with the override that was selected laid over it, if there is one.
+
+        `workspace_id` is the one that what code defines belongs to.
+        """
+        return cls(
+            id=agent.id,
+            uuid=IN_CODE,
+            config=laid_over(agent, override.version.config if override else {}),
+            source="code",
+            status=Status.PUBLISHED,
+            metadata={**agent.metadata, **(row.metadata if row else {})},
+            version_id=override.version.version_id if override else None,
+            active_version_id=row.active_id if row else None,
+            selector=selector,
+            policy=_policy(override) if override else Blocks.LIVE,
+            workspace_id=workspace_id,
+            is_live=override.is_live if override else True,
+        )
+
+
+def _policy(resolved: Resolved[Agent]) -> Blocks:
+    if resolved.selector.asks_for_draft:
+        return Blocks.DRAFTS
+    return Blocks.LIVE if resolved.is_live else Blocks.READABLE
