@@ -1,4 +1,4 @@
-"""What is answered when something breaks: a page to people in the studio, JSON to everybody else."""
+"""The responses to bugs and to a database that is away: a page in the studio, JSON elsewhere."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from versioning.api import errors
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer a bug, or a database that is away; Django calls this while it handles the exception."""
+    """Respond to an exception; Django calls this while it handles it."""
     is_studio = request.path.startswith(reverse("admin:index"))
-    fault = sys.exception()
-    if isinstance(fault, OperationalError | InterfaceError):
-        return error_pages.database_unavailable(request) if is_studio else errors.database_unavailable(fault)
+    error = sys.exception()
+    if isinstance(error, OperationalError | InterfaceError):
+        return error_pages.database_unavailable(request) if is_studio else errors.database_unavailable(error)
     return error_pages.server_error(request) if is_studio else errors.server_error(request)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from versioning.conf import DEFAULTS
 
 ROOT = Path(__file__).resolve().parents[1]
 DOMAIN = sorted(path.stem for path in (ROOT / "versioning" / "domain").glob("[a-z]*.py"))
@@ -80,6 +83,34 @@ def test_a_shared_rule_needs_nothing_but_the_standard_library(name: str) -> None
     theirs = {module.partition(".")[0] for module in loaded if "editor_client" not in module}
     assert not {"editor_client.sync", "editor_client.asynchronous"} & set(loaded)
     assert not {"httpcore", "httpx", "pydantic", "versioning"} & theirs
+
+
+def names_at_runtime(path: Path) -> set[str]:
+    """Return what a file imports by name, but for what it imports for annotations alone."""
+    tree = ast.parse(path.read_text())
+    for_types = [
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    ]
+    return {
+        f"{node.module}.{alias.name}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node not in for_types
+        for alias in node.names
+    }
+
+
+def test_a_project_may_have_accounts_of_its_own() -> None:
+    files = [path for package in ("studio", "versioning") for path in (ROOT / package).rglob("*.py")]
+    assert not [path for path in files if "django.contrib.auth.models.User" in names_at_runtime(path)]
+    assert "django.contrib.auth.get_user_model" in names_at_runtime(ROOT / "versioning/models/accounts.py")
+
+
+def test_a_setting_has_a_default_for_projects_that_do_not_name_it() -> None:
+    settings = (ROOT / "editor_project/settings.py").read_text()
+    assert set(re.findall(r"^(EDITOR_\w+) =", settings, re.MULTILINE)) == set(DEFAULTS)
 
 
 def test_only_the_api_knows_the_web() -> None:

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core import checks
 from django.db.models.signals import post_migrate
 
-from versioning.conf import apply_defaults, check_api_prefix
+from versioning.conf import apply_defaults, check_api_prefix, check_sqlite
 
 
 class VersioningConfig(AppConfig):
@@ -27,9 +27,16 @@ class VersioningConfig(AppConfig):
         apply_defaults()
 
     def ready(self) -> None:
-        """Check the settings; make the workspace of the code-defined agents with the tables."""
+        """Check the settings, make the workspace of the code, hear of direct changes, say what workers do."""
+        from versioning.models import direct_changes  # noqa: PLC0415  the models are there only now
+
+        direct_changes.connect()
         checks.register(check_api_prefix, checks.Tags.urls)
+        checks.register(check_sqlite)
         post_migrate.connect(make_code_workspace, sender=self)
+        from versioning.worker import own_jobs  # noqa: PLC0415  it needs the models, which are ready by now
+
+        own_jobs.register()
 
 
 def make_code_workspace(*, apps: Apps = global_apps, **_signal: Any) -> None:

@@ -11,8 +11,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error
+from django.core.checks import CheckMessage, Error, Warning  # noqa: A004  Django calls it that
 from django.core.exceptions import ImproperlyConfigured
+from django.db import connection
 from django.urls import NoReverseMatch, get_script_prefix, reverse
 from django.utils.module_loading import import_string
 
@@ -31,13 +32,15 @@ DEFAULTS: Final[Mapping[str, Any]] = MappingProxyType(
         "EDITOR_FRAMEWORK": "",  # a dotted path; empty is an editor without agents in code
         "EDITOR_GIT_HISTORY_DEPTH": 50,  # commits of a file
         "EDITOR_HTTPS": False,  # a proxy in front takes https
+        "EDITOR_KEEP_EVENTS": 0,  # days for which the log has its entries; 0 keeps all of them
         "EDITOR_KEEP_VERSIONS": 0,  # of a resource; 0 keeps all of them
-        "EDITOR_KEPT_BYTES": 8 * 1024 * 1024,  # of answers, a process
+        "EDITOR_CACHE_BYTES": 16 * 1024 * 1024,  # of answers, a process
         "EDITOR_MAX_BODY": 1024 * 1024,  # bytes
         "EDITOR_PIN_WORKERS": "auto",  # or "on", "off"
         "EDITOR_SOURCE": "database",  # or "code": override files under Git
         "EDITOR_STATEMENT_TIMEOUT": 4.0,  # seconds, on PostgreSQL; 0 is none
         "EDITOR_THROTTLE": "",  # such as "600/min"; empty is off
+        "EDITOR_WORKER": "on",  # or "off": whether `serve` runs a worker beside itself
     }
 )
 """Every setting of the editor, as it is unless a project sets it; docs/settings.md explains them."""
@@ -63,9 +66,21 @@ def check_api_prefix(**_options: Any) -> list[CheckMessage]:
         return []
     found = served_at.removesuffix("/schema")
     message = f"EDITOR_API_PREFIX is {settings.EDITOR_API_PREFIX!r}, but versioning.api.urls is at {found!r}."
-    return [
-        Error(message, hint="Make the two the same, without a slash at either end.", id="versioning.E001")
-    ]
+    hint = "Make the two the same, without a slash at either end."
+    return [Error(message, hint=hint, id="versioning.E001")]
+
+
+def check_sqlite(**_options: Any) -> list[CheckMessage]:
+    """Check that on SQLite a transaction takes the write lock when it begins.
+
+    Otherwise two that read first and write later end in "database is locked", whatever the timeout.
+    """
+    options = settings.DATABASES["default"].get("OPTIONS", {})
+    if connection.vendor != "sqlite" or options.get("transaction_mode") == "IMMEDIATE":
+        return []
+    message = "On SQLite, concurrent changes of agents will fail: database is locked."
+    hint = "Set OPTIONS['transaction_mode'] of the database to 'IMMEDIATE'."
+    return [Warning(message, hint=hint, id="versioning.W001")]
 
 
 def get_framework() -> Framework:

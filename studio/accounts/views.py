@@ -1,12 +1,11 @@
-"""What an invited person sees: the link leads to a page that offers the role, and asks for a yes."""
+"""Accepting an invitation: its link leads to a page that offers the role and asks for confirmation."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from django.contrib.auth import authenticate, login
 from django.contrib.auth.forms import SetPasswordForm
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.decorators import method_decorator
@@ -21,8 +20,11 @@ from versioning.domain.access import Via
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
 from versioning.editor import Invitations
 from versioning.models import Invitation
-from versioning.models.accounts import account
+from versioning.models.accounts import account, unsaved_account
 from versioning.models.keys import digest_of
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
 
 OPENED: Final = "studio.invitation"
 """The session's member with the digest of the link that was opened last."""
@@ -33,7 +35,7 @@ _TEMPLATE: Final = "studio/accounts/invited.html"
 def open_link(request: HttpRequest, token: str) -> HttpResponse:
     """Take the secret out of the address: the session stores its digest, and no page is shown at the link.
 
-    So it is in no `Referer`, and in the history of the browser once only.
+    So the secret is in no `Referer`, and only once in the history of the browser.
     """
     digest = digest_of(token.rstrip("/"))
     try:
@@ -55,7 +57,7 @@ def is_invited(request: HttpRequest, user: User) -> bool:
 
 @method_decorator([never_cache, sensitive_post_parameters()], name="dispatch")
 class AcceptPage(View):
-    """Asks for a yes: of whoever is signed in with the invited account, or with a new password."""
+    """Asks for confirmation: from the invited account, or together with a password for a new one."""
 
     http_method_names = ("get", "post")
 
@@ -68,11 +70,11 @@ class AcceptPage(View):
         return self._show(invitation)
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Accept; what is in the way is said on the page."""
+        """Accept the invitation, or show why that is not possible."""
         try:
             invitation = self._opened()
             if request.POST.get("invitation") != str(invitation.pk):
-                # Another link was opened in this browser meanwhile: nobody accepts what was not on the page.
+                # Another link was opened in this browser meanwhile: nobody accepts what they did not see.
                 return self._show(invitation, status=409)
             if request.user.is_authenticated:
                 return self._accept(invitation, request.user)
@@ -88,7 +90,7 @@ class AcceptPage(View):
         return self._done()
 
     def _make_account(self, invitation: Invitation) -> HttpResponse:
-        form = SetPasswordForm(User(username=invitation.username), self.request.POST)
+        form = SetPasswordForm(unsaved_account(invitation.username), self.request.POST)
         if account(invitation.username) is not None or not form.is_valid():
             return self._show(invitation, form, status=400)
         password = form.cleaned_data["new_password1"]
@@ -120,7 +122,7 @@ class AcceptPage(View):
             invitation=invitation,
             has_account=account(invitation.username) is not None,
             signed_in=signed_in,
-            form=form or SetPasswordForm(User(username=invitation.username)),
+            form=form or SetPasswordForm(unsaved_account(invitation.username)),
             sign_in_address=f"{reverse('admin:login')}?{urlencode({'next': here})}",
         )
 

@@ -15,7 +15,7 @@ from django.template.response import TemplateResponse
 from editor_client.shared.instructions import BlockReport
 
 from studio.editing.forms import Submission
-from studio.editing.views import Editable, controls_of
+from studio.editing.views import EditablePage, controls_of
 from studio.forms.context import context_controls, read_context
 from studio.forms.inputs import Reading
 from studio.forms.words import REASONS
@@ -82,7 +82,7 @@ class Preview:
         )
 
 
-class Assembled(Editable):
+class InstructionsPage(EditablePage):
     """A page that shows assembled instructions: as if published now, or with drafts of blocks."""
 
     @cached_property
@@ -96,7 +96,7 @@ class Assembled(Editable):
         return blocks_on_page(config, self.caller)
 
 
-class Statuses(Assembled):
+class SavedInstructionsPage(InstructionsPage):
     """A page that shows what is saved: the draft, or what is published."""
 
     @cached_property
@@ -117,7 +117,7 @@ class Statuses(Assembled):
         return self.effective(self.resource.latest if status is Status.DRAFT else self.resource.active)
 
 
-class PreviewPage(Statuses):
+class PreviewPage(SavedInstructionsPage):
     """A context to fill in, and the text that the instructions make in it."""
 
     tab = "preview"

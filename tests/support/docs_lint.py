@@ -74,7 +74,7 @@ def codes() -> set[str]:
         for path in (ROOT / folder).rglob("*.py"):
             source = path.read_text()
             found.update(re.findall(r'\bcode ?= ?"(\w+)"', source))
-            found.update(re.findall(r'\b(?:Notice|plain)\(\s*(?:\d+,\s*)?"(\w+)"', source))
+            found.update(re.findall(r'\b(?:Notice|error_response)\(\s*(?:\d+,\s*)?"(\w+)"', source))
             found.update(re.findall(r'exceptions\.\w+: "(\w+)"', source))
     return found - NOT_SAID_BY_THE_API
 

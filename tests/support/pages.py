@@ -81,8 +81,12 @@ def section(page: Path, heading: str) -> str:
     return re.split(r"^#+ ", rest, maxsplit=1, flags=re.MULTILINE)[0]
 
 
-def commands(page: Path, heading: str) -> list[str]:
-    """Return the blocks of commands below a heading of a page, in order; there is at least one."""
-    found = [block["text"] for block in _FENCED.finditer(section(page, heading)) if block["language"] == "sh"]
+def commands(page: Path, heading: str, language: str = "sh") -> list[str]:
+    """Return the blocks of commands, or of another language, below a heading of a page, in order.
+
+    There is at least one.
+    """
+    shown = _FENCED.finditer(section(page, heading))
+    found = [block["text"] for block in shown if block["language"] == language]
     assert found, f"{page.name} shows no commands below {heading!r}"
     return found

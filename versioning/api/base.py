@@ -19,7 +19,7 @@ from rest_framework.viewsets import ViewSet
 
 from versioning.api import errors, parameters
 from versioning.api.authentication import ApiKeyAuthentication, PersonAuthentication
-from versioning.api.keeping import made_of
+from versioning.api.cached_answers import depends_on
 from versioning.api.middleware.cache_control import set_private
 from versioning.api.negotiation import CompactJSONRenderer, HeaderNegotiation
 from versioning.api.openapi.operations import EditorSchema
@@ -28,7 +28,7 @@ from versioning.api.schemas.base import Json, RequestSchema, ResponseSchema
 from versioning.api.throttling import CallerThrottle
 from versioning.domain.access import Caller
 from versioning.domain.errors import NotFound
-from versioning.models.basis import Basis
+from versioning.serving.followed_log import Dependency
 
 Parameters = tuple[OpenApiParameter, ...]
 
@@ -42,7 +42,7 @@ class EditorViewSet(ViewSet):
 
     http_method_names = ["get", "post", "put", "patch", "delete", "head"]
 
-    # All of it is said here and nothing is left to the project's REST_FRAMEWORK: that is about its own API.
+    # All set here: the REST_FRAMEWORK setting of a project is for the project's own API.
     authentication_classes = [ApiKeyAuthentication, PersonAuthentication]
     permission_classes = [IsAuthenticated]
     throttle_classes = [CallerThrottle]
@@ -61,7 +61,7 @@ class EditorViewSet(ViewSet):
     created: ClassVar[frozenset[str]] = frozenset()
     """The actions that answer 201."""
     guarded: ClassVar[frozenset[str]] = frozenset()
-    """The actions that heed `If-Match`."""
+    """The actions that respect `If-Match`."""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Check the method, then who is calling, then the query parameters."""
@@ -69,11 +69,11 @@ class EditorViewSet(ViewSet):
             self.http_method_not_allowed(request, *args, **kwargs)
         super().initial(request, *args, **kwargs)
         raw = request.META.get("QUERY_STRING", "")
-        parameters.check(request.query_params, self.declared(self.action), raw=raw)
+        parameters.check(request.query_params, self.query_parameters(self.action), raw=raw)
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response | None]:
         """Return what makes an answer of an exception, whatever the project has for its own API."""
-        return errors.handle
+        return errors.exception_handler
 
     def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
         """Return the answer with its content negotiated; only its caller may keep it."""
@@ -82,20 +82,20 @@ class EditorViewSet(ViewSet):
         return answer
 
     def http_method_not_allowed(self, request: Any, *args: Any, **kwargs: Any) -> Response:
-        """Refuse the method; where the address can be nothing at all there is nothing that it could do."""
+        """Refuse the method; an address whose id is impossible does not exist, and is a 404."""
         if ids.fault(kwargs.get("id", "any")):
             raise NotFound
         return super().http_method_not_allowed(request, *args, **kwargs)
 
     @classmethod
-    def declared(cls, action: str) -> Parameters:
+    def query_parameters(cls, action: str) -> Parameters:
         """Return the query parameters of an action; `requestContext` is known everywhere."""
         own = cls.query.get(action, ())
         return own if parameters.CONTEXT in own else (*own, parameters.UNUSED_CONTEXT)
 
     @property
     def caller(self) -> Caller:
-        """Who is calling, with the rights of this moment."""
+        """Who is calling, with the rights that they have now."""
         caller: Caller = self.request.auth  # type: ignore[assignment]
         return caller
 
@@ -104,9 +104,10 @@ class EditorViewSet(ViewSet):
         schema = cast("type[ResponseSchema]", self.responses[self.action])
         return schema.dump(source)
 
-    def made_of(self, basis: Basis | None) -> None:
-        """Say what the answer is going to be made of, so that it can be kept."""
-        made_of(self.request._request, basis, self.caller)  # noqa: SLF001  what the middleware sees
+    def depends_on(self, *dependencies: Dependency, is_personal: bool = False) -> None:
+        """Say what the answer depends on, before that is read; see `versioning.api.cached_answers`."""
+        request = self.request._request  # noqa: SLF001  what the middleware sees
+        depends_on(request, self.caller, *dependencies, is_personal=is_personal)
 
 
 def tagged(request: Request, data: Any, *, tag: str | None = None, **response: Any) -> Response:

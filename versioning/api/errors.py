@@ -45,7 +45,7 @@ STATUS: dict[type[errors.VersioningError], int] = {
 
 RETRY_SOON = {"Retry-After": "1"}
 
-# What the framework raises by itself, in the words of the domain.
+# The errors that Django REST framework itself raises, under the codes of the domain.
 _FRAMEWORK_CODES: dict[type[exceptions.APIException], str] = {
     exceptions.NotAuthenticated: "unauthorized",
     exceptions.AuthenticationFailed: "unauthorized",
@@ -57,76 +57,81 @@ _FRAMEWORK_CODES: dict[type[exceptions.APIException], str] = {
 }
 
 
-def handle(fault: Exception, context: dict[str, Any]) -> Response | None:
-    """Return the answer to an exception of a view; None for one that is a bug."""
+def _status_of(error: errors.VersioningError) -> int:
+    """Return the status of an error, which for the errors of other applications is that of their base."""
+    return next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
+
+
+def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
+    """Return the response to an exception of a view; None for a bug, as in DRF's own handler."""
     set_rollback()
-    if isinstance(fault, errors.VersioningError):
-        response = Response(body(fault), status=STATUS[type(fault)])
-        if isinstance(fault, errors.Unauthorized):
+    if isinstance(error, errors.VersioningError):
+        response = Response(error_body(error), status=_status_of(error))
+        if isinstance(error, errors.Unauthorized):
             response["WWW-Authenticate"] = context["view"].get_authenticate_header(context["request"])
         return response
-    if isinstance(fault, Http404):
-        return handle(errors.NotFound(), context)
-    if isinstance(fault, PermissionDenied):
-        return handle(errors.Forbidden(str(fault) or "You may not do this."), context)
-    if isinstance(fault, OperationalError | InterfaceError):
-        logger.error("the database does not answer", exc_info=fault)
-        return Response(_database_fault(fault), status=503, headers=RETRY_SOON)
-    return _framework_answer(fault) if isinstance(fault, exceptions.APIException) else None
+    if isinstance(error, Http404):
+        return exception_handler(errors.NotFound(), context)
+    if isinstance(error, PermissionDenied):
+        return exception_handler(errors.Forbidden(str(error) or "You may not do this."), context)
+    if isinstance(error, OperationalError | InterfaceError):
+        logger.error("the database does not answer", exc_info=error)
+        return Response(_database_error(error), status=503, headers=RETRY_SOON)
+    return _framework_response(error) if isinstance(error, exceptions.APIException) else None
 
 
-def body(fault: errors.VersioningError) -> dict[str, Any]:
-    """Return the wire form of a domain error."""
-    details = fault.details()
-    if isinstance(fault, errors.EditConflict):
-        details["current"] = {**fault.current, "savedAt": utc(fault.current["savedAt"])}
-    return {"error": fault.message, "code": fault.code, **details}
+def error_body(error: errors.VersioningError) -> dict[str, Any]:
+    """Return the JSON object of a domain error, as the schema `ErrorAnswer` describes it."""
+    details = error.details()
+    if isinstance(error, errors.EditConflict):
+        details["current"] = {**error.current, "savedAt": utc(error.current["savedAt"])}
+    return {"error": error.message, "code": error.code, **details}
 
 
-def _framework_answer(fault: exceptions.APIException) -> Response:
+def _framework_response(error: exceptions.APIException) -> Response:
     headers = {}
-    if isinstance(fault, exceptions.NotAuthenticated | exceptions.AuthenticationFailed):
-        headers["WWW-Authenticate"] = fault.auth_header  # type: ignore[union-attr]
-    if isinstance(fault, exceptions.Throttled):
-        headers["Retry-After"] = str(math.ceil(getattr(fault, "wait", None) or 1))
-    code = _FRAMEWORK_CODES.get(type(fault), str(fault.default_code))
-    return Response({"error": str(fault.detail), "code": code}, status=fault.status_code, headers=headers)
+    if isinstance(error, exceptions.NotAuthenticated | exceptions.AuthenticationFailed):
+        headers["WWW-Authenticate"] = error.auth_header  # type: ignore[union-attr]
+    if isinstance(error, exceptions.Throttled):
+        headers["Retry-After"] = str(math.ceil(getattr(error, "wait", None) or 1))
+    code = _FRAMEWORK_CODES.get(type(error), str(error.default_code))
+    return Response({"error": str(error.detail), "code": code}, status=error.status_code, headers=headers)
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """Answer what Django itself refuses, such as an unknown host name."""
-    return plain(400, "bad_request", "The request is not one that this server answers.")
+    return error_response(400, "bad_request", "The request is not one that this server answers.")
 
 
 def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """Answer a refusal outside the API."""
-    return plain(403, "forbidden", "You may not do this.")
+    return error_response(403, "forbidden", "You may not do this.")
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """Answer for an address that does not exist."""
-    return JsonResponse(body(errors.NotFound()), status=404)
+    return JsonResponse(error_body(errors.NotFound()), status=404)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Answer a bug: the log has the details under the request's id."""
-    return plain(500, "server_error", "Something went wrong on the server; its log says what.")
+    return error_response(500, "server_error", "Something went wrong on the server; its log says what.")
 
 
 def method_not_allowed(request: HttpRequest, known: Iterable[str]) -> HttpResponse:
     """Answer a method that an address does not know; `Allow` names those that it does."""
-    answer = plain(405, "method_not_allowed", f'Method "{request.method}" not allowed.')
+    answer = error_response(405, "method_not_allowed", f'Method "{request.method}" not allowed.')
     answer["Allow"] = ", ".join(known)
     return answer
 
 
-def database_unavailable(fault: Exception) -> HttpResponse:
+def database_unavailable(error: Exception) -> HttpResponse:
     """Answer a failure of the database outside the API framework."""
-    return JsonResponse(_database_fault(fault), status=503, headers=RETRY_SOON)
+    return JsonResponse(_database_error(error), status=503, headers=RETRY_SOON)
 
 
-def _database_fault(fault: Exception) -> dict[str, str]:
-    if isinstance(fault.__cause__, QueryCanceled):
+def _database_error(error: Exception) -> dict[str, str]:
+    if isinstance(error.__cause__, QueryCanceled):
         return {
             "error": "The database took too long for this; nothing was saved.",
             "code": "database_timeout",
@@ -134,11 +139,11 @@ def _database_fault(fault: Exception) -> dict[str, str]:
     return {"error": "The database does not answer; nothing was saved.", "code": "database_unavailable"}
 
 
-def plain(status: int, code: str, message: str) -> JsonResponse:
+def error_response(status: int, code: str, message: str) -> JsonResponse:
     """Return an error answer from outside the API framework."""
     return JsonResponse({"error": message, "code": code}, status=status)
 
 
 def too_large(limit: int) -> JsonResponse:
     """Return the answer to a body of more bytes than that."""
-    return plain(413, "payload_too_large", f"The body must not be larger than {limit} bytes.")
+    return error_response(413, "payload_too_large", f"The body must not be larger than {limit} bytes.")

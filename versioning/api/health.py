@@ -21,8 +21,8 @@ def ready(_request: HttpRequest) -> HttpResponse:
     """Answer 200 when the database answers and is migrated, else 503."""
     try:
         pending = tables.lack_migrations()
-    except Error as fault:
-        return errors.database_unavailable(fault)
+    except Error as error:
+        return errors.database_unavailable(error)
     if pending:
-        return errors.plain(503, "not_migrated", tables.NOT_MIGRATED)
+        return errors.error_response(503, "not_migrated", tables.NOT_MIGRATED)
     return JsonResponse({"status": "ok"})

@@ -1,4 +1,4 @@
-"""The form of answers: compact JSON, whatever a project chooses for its own API."""
+"""The form of responses: compact JSON, whatever a project chooses for its own API."""
 
 from __future__ import annotations
 

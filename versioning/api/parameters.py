@@ -1,4 +1,7 @@
-"""Query parameters: every one is declared, documented and checked; an unknown one is refused."""
+"""Query parameters: every one is declared, documented and checked; an unknown one is refused.
+
+Neither Django REST framework nor django-filter refuses parameters that it does not know.
+"""
 
 from __future__ import annotations
 
@@ -102,15 +105,15 @@ def check(given: QueryDict, declared: Iterable[OpenApiParameter], *, raw: str = 
             issues.append(Issue(name, "is not a parameter of this address"))
         elif len(values) > 1:
             issues.append(Issue(name, "is given more than once"))
-        elif fault := _fault(known[name], str(values[0])):
-            issues.append(Issue(name, fault))
+        elif error := _error(known[name], str(values[0])):
+            issues.append(Issue(name, error))
     missing = [name for name, parameter in known.items() if parameter.required and name not in given]
     issues += [Issue(name, "is required") for name in missing]
     if issues:
         raise Invalid(issues)
 
 
-def _fault(parameter: OpenApiParameter, value: str) -> str | None:
+def _error(parameter: OpenApiParameter, value: str) -> str | None:
     if parameter.enum and value not in parameter.enum:
         return "must be one of " + ", ".join(repr(allowed) for allowed in parameter.enum)
     schema = cast("Mapping[str, Any]", parameter.type)

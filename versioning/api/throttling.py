@@ -1,4 +1,8 @@
-"""The limit on requests: `EDITOR_THROTTLE`, counted per key for all processes together."""
+"""The limit on requests: `EDITOR_THROTTLE`, counted per key for all processes together.
+
+DRF's rate throttles count in Django's cache, which processes share only where a cache server runs; here
+the database counts.
+"""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
+from typing import Any
 
 from versioning.domain.errors import Forbidden
 
@@ -71,7 +72,8 @@ class Caller:
     """
 
     username: str | None = None
-    user_id: int | None = None
+    user_id: Any = None
+    """The primary key of the account, of whatever type the project's accounts have."""
     roles: Mapping[str, Role] = field(default_factory=dict)
     everywhere: Role | None = None
     key_prefix: str | None = None

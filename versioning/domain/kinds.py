@@ -26,8 +26,6 @@ class ResourceKind:
     plural: str
     path: str
     """The folder of its addresses (`/stored/agents`) and of its exported files."""
-    id_key: str
-    """The member under which version records and exports name their resource."""
     icon: str
     """The Material symbol by which people recognise it."""
     text_field: str
@@ -43,11 +41,6 @@ class ResourceKind:
     """Whether people can mark a resource for themselves."""
     is_shown: bool = False
     """Whether its text is part of the instructions of agents, for whoever may read those."""
-
-    @property
-    def list_key(self) -> str:
-        """The member that holds the records of a list."""
-        return f"{self.word}s"
 
     @property
     def in_code(self) -> bool:
@@ -66,7 +59,6 @@ AGENT: Final = ResourceKind(
     singular="agent",
     plural="agents",
     path="agents",
-    id_key="agentId",
     icon="smart_toy",
     text_field="instructions",
     schema=config.AGENT,
@@ -81,7 +73,6 @@ PROMPT_BLOCK: Final = ResourceKind(
     singular="prompt block",
     plural="prompt blocks",
     path="prompt-blocks",
-    id_key="blockId",
     icon="article",
     text_field="content",
     schema=config.PROMPT_BLOCK,

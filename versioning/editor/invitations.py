@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
@@ -22,7 +22,17 @@ from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
 from versioning.editor.resources import Who, caller_of
 from versioning.editor.workspaces import Workspaces, withdraw
 from versioning.models import Invitation, Membership, Workspace, caller_for, events
-from versioning.models.accounts import account, checked_new_name, new_account, normalized
+from versioning.models.accounts import (
+    account,
+    checked_new_name,
+    names_with_accounts,
+    new_account,
+    normalized,
+)
+from versioning.models.invitations import MAX_NAME
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +58,7 @@ class Invitations:
         found = list(workspace.invitations.pending().select_related("invited_by").order_by("username"))
         acceptable = set(workspace.invitations.acceptable().values_list("pk", flat=True))
         names = {invitation.username for invitation in found}
-        accounts = set(User.objects.filter(username__in=names).values_list("username", flat=True))
+        accounts = names_with_accounts(names)
         return [
             PendingInvitation(
                 invitation=invitation,
@@ -70,6 +80,8 @@ class Invitations:
         with self._workspaces.administering(workspace_id, by) as workspace:
             user = account(username)
             name = checked_new_name(username) if user is None else user.get_username()
+            if len(name) > MAX_NAME:
+                raise Invalid.field("username", f"is longer than {MAX_NAME} characters")
             if user is not None and workspace.memberships.filter(user=user).exists():
                 raise Invalid.field("username", "is a member already: change the role in the list")
             if user is not None and not user.is_active:

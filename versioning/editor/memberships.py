@@ -25,5 +25,5 @@ def with_member_counts(workspaces: QuerySet[Workspace]) -> QuerySet[Any]:
 def memberships_beyond(right: Right, *, by: Who = APPLICATION) -> list[Membership]:
     """Return the caller's memberships in workspaces where the role does not give the right."""
     by = caller_of(by)
-    own = Membership.objects.filter(user__username=by.username).select_related("workspace")
+    own = Membership.objects.filter(user_id=by.user_id).select_related("workspace")
     return [membership for membership in own if not by.may(right, membership.workspace_id)]

@@ -15,6 +15,7 @@ from versioning.domain.resolved_agent import Notice
 from versioning.domain.selectors import Status
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.collection import Collection
+from versioning.editor.ownership import CodeOwnership
 from versioning.models import Favorited, VersionedResource
 from versioning.serving.resolution import Resolved
 
@@ -74,8 +75,8 @@ class RecordView:
         this is appended after the first `-`, and ignored in `If-Match`: it is no change of the resource.
         """
         tag = self.resource.tag
-        in_code = self.resource.kind.in_code
-        agent = self.code.overridden_by(self.resource.pk, self.resource.workspace_id) if in_code else None
+        ownership = CodeOwnership(self.resource.kind, self.code)
+        agent = ownership.overridden_by(self.resource)
         if agent is not None:
             tag += f"-{agent.visibility}"
         if not self.reads_drafts:

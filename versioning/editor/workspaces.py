@@ -9,9 +9,8 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 from editor_client.shared import ids
@@ -20,7 +19,10 @@ from versioning.domain.access import APPLICATION, Caller, Right, Role
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
 from versioning.editor.resources import Who, caller_of
 from versioning.models import ApiKey, Event, Invitation, Membership, Workspace, events
-from versioning.models.accounts import account
+from versioning.models.accounts import account, accounts, name_of
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
 
 MAX_NAME: Final = 200
 
@@ -59,7 +61,7 @@ class Workspaces:
             if not is_new:
                 raise IdTaken(f"The id {workspace_id!r} is taken.")
             if by.user_id is not None:
-                Membership.objects.grant(User.objects.get(pk=by.user_id), workspace, Role.ADMIN, by=by)
+                Membership.objects.grant(accounts().get(pk=by.user_id), workspace, Role.ADMIN, by=by)
         return workspace
 
     def rename(self, workspace_id: str, name: str, *, by: Who = APPLICATION) -> Workspace:
@@ -74,7 +76,7 @@ class Workspaces:
     def members(self, workspace_id: str, *, by: Who = APPLICATION) -> QuerySet[Membership]:
         """Return who is a member, with the accounts, by name."""
         workspace = self.find(workspace_id, by=by)
-        return workspace.memberships.select_related("user").order_by("user__username")
+        return workspace.memberships.select_related("user").order_by(name_of("user"))
 
     def change_role(
         self, workspace_id: str, username: str, role: Role, *, by: Who = APPLICATION
@@ -132,7 +134,7 @@ class Workspaces:
     def keys(self, workspace_id: str, *, by: Who = APPLICATION) -> QuerySet[ApiKey]:
         """Return the keys that reach a workspace: its own, and those that reach all of a member's."""
         workspace = self.find(workspace_id, by=by)
-        everywhere = Q(workspace=None, owner__memberships__workspace=workspace)
+        everywhere = Q(workspace=None, owner__in=workspace.memberships.values("user"))
         return (
             ApiKey.objects.filter(Q(workspace=workspace) | everywhere)
             .select_related("owner")
@@ -156,7 +158,7 @@ class Workspaces:
         with self.administering(workspace_id, by) as workspace:
             if by.user_id is None:
                 raise Forbidden("An API key belongs to a person.")
-            owner = User.objects.get(pk=by.user_id)
+            owner = accounts().get(pk=by.user_id)
             if expires_at is not None and expires_at <= timezone.now():
                 raise Invalid.field("expiresAt", "must lie in the future")
             return ApiKey.objects.issue(

@@ -478,7 +478,7 @@ class Migration(migrations.Migration):
                     "user",
                     models.ForeignKey(
                         on_delete=django.db.models.deletion.CASCADE,
-                        related_name="memberships",
+                        related_name="+",
                         to=settings.AUTH_USER_MODEL,
                     ),
                 ),
@@ -526,7 +526,7 @@ class Migration(migrations.Migration):
                     "owner",
                     models.ForeignKey(
                         on_delete=django.db.models.deletion.CASCADE,
-                        related_name="api_keys",
+                        related_name="+",
                         to=settings.AUTH_USER_MODEL,
                     ),
                 ),

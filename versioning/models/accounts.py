@@ -1,22 +1,47 @@
-"""Accounts: the people who sign in, found and made by user name."""
+"""Accounts: the people who sign in, found and made by user name.
+
+A project may have a user model of its own. What is asked of it: a unique `USERNAME_FIELD`, `is_active`, and
+Django's `PermissionsMixin`, whose `is_superuser` counts.
+"""
 
 from __future__ import annotations
 
 import unicodedata
+from typing import TYPE_CHECKING, Any
 
-from django.contrib.auth.models import User
+from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
 
 from versioning.domain.errors import Invalid
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+    from django.db.models import QuerySet
 
 # Alphabets with letters that look the same, such as the Latin and the Cyrillic "a".
 _CONFUSABLE_ALPHABETS = frozenset({"LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "CHEROKEE"})
 
 
+def accounts() -> QuerySet[User]:
+    """Return all accounts, of whatever model the project has for them."""
+    return get_user_model()._default_manager.all()
+
+
+def name_of(relation: str) -> str:
+    """Return the lookup of a user's name through a relation, such as `author__username`."""
+    return f"{relation}__{get_user_model().USERNAME_FIELD}"
+
+
 def account(username: str) -> User | None:
     """Return the account of this name; None where there is none, or can be none."""
     name = normalized(username)
-    return None if name is None else User.objects.filter(username=name).first()
+    return None if name is None else accounts().filter(**{get_user_model().USERNAME_FIELD: name}).first()
+
+
+def names_with_accounts(usernames: set[str]) -> set[str]:
+    """Return those of the names that have an account."""
+    field = get_user_model().USERNAME_FIELD
+    return set(accounts().filter(**{f"{field}__in": usernames}).values_list(field, flat=True))
 
 
 def normalized(username: str) -> str | None:
@@ -24,18 +49,29 @@ def normalized(username: str) -> str | None:
 
     Asked before a database that cannot hold such a name gets to see it.
     """
-    return User.normalize_username(username) if _fault_of(username) is None else None
+    return get_user_model().normalize_username(username) if _fault_of(username) is None else None
 
 
 def new_account(username: str, password: str | None = None) -> User:
     """Make an account, without a password unless one is given.
 
-    Raises `Invalid` for a name that it cannot have, and `IntegrityError` for one that is taken.
+    Raises `Invalid` for a name that it cannot have, and `IntegrityError` for one that is taken. Nothing
+    but name and password is set: a user model whose manager asks for more than these still has the rest
+    at its defaults.
     """
     fault = _fault_of(username)
     if fault is not None:
         raise Invalid.field("username", fault)
-    return User.objects.create_user(username=username, password=password)
+    made = unsaved_account(username)
+    made.set_password(password)
+    made.save()
+    return made
+
+
+def unsaved_account(username: str) -> User:
+    """Return an account of this name that is not stored: of use to forms that ask for a password."""
+    model = get_user_model()
+    return model(**{model.USERNAME_FIELD: model.normalize_username(username)})
 
 
 def checked_new_name(username: str) -> str:
@@ -45,12 +81,15 @@ def checked_new_name(username: str) -> str:
     account: one that differs from an existing name in upper and lower case only, or that mixes alphabets
     whose letters look alike.
     """
-    name = User.normalize_username(username)
+    model = get_user_model()
+    name = model.normalize_username(username)
     fault = _fault_of(name)
     if fault is None and len(_alphabets(name) & _CONFUSABLE_ALPHABETS) > 1:
         fault = "mixes letters of alphabets that look alike"
     if fault is None:
-        similar = User.objects.filter(username__iexact=name).exclude(username=name).first()
+        field = model.USERNAME_FIELD
+        alike = accounts().filter(**{f"{field}__iexact": name})
+        similar = alike.exclude(**{field: name}).first()
         if similar is not None:
             fault = f"differs from the account {similar.get_username()} in upper and lower case only"
     if fault is not None:
@@ -59,8 +98,10 @@ def checked_new_name(username: str) -> str:
 
 
 def _fault_of(username: str) -> str | None:
+    model = get_user_model()
+    field: Any = model._meta.get_field(model.USERNAME_FIELD)
     try:
-        User(username=User.normalize_username(username)).clean_fields(exclude=["password"])
+        field.clean(model.normalize_username(username), None)
     except ValidationError as fault:
         return " ".join(fault.messages)
     return None

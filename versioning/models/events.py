@@ -145,6 +145,10 @@ class _Open(threading.local):
     """The entries of the transaction that this thread has open; None outside of one."""
 
     entries: list[Entry] | None = None
+    touched = False
+    """Whether something has changed that no entry tells of."""
+    touched_unless_told = False
+    """Whether something has changed that no entry tells of, if there is none at all."""
 
 
 _open: Final = _Open()
@@ -168,10 +172,12 @@ def transaction() -> Iterator[None]:
             raise
         return
     entries = _open.entries = []
+    _open.touched = _open.touched_unless_told = False
     try:
         with database.atomic():
             yield
-            _write(entries)
+            is_untold = _open.touched or (_open.touched_unless_told and not entries)
+            _write(entries, positions=1 if is_untold else 0)
     finally:
         _open.entries = None
 
@@ -230,6 +236,21 @@ def record(
             **_about(agent),
         }
         _open.entries.append(shown)
+
+
+def touch(*, unless_told: bool = False) -> None:
+    """Move the log by a position without an entry: something changed that answers depend on.
+
+    Whoever follows the log and finds nothing at a position takes everything for changed. `unless_told`
+    is for changes of which our own verbs tell: then the entries of the transaction are enough.
+    """
+    if _open.entries is None:
+        with transaction():
+            touch(unless_told=unless_told)
+    elif unless_told:
+        _open.touched_unless_told = True
+    else:
+        _open.touched = True
 
 
 @dataclass(frozen=True)
@@ -300,13 +321,13 @@ def _about(resource: Target | None) -> Entry:
     }
 
 
-def _write(recorded: Sequence[Entry]) -> None:
-    if not recorded:
-        return
+def _write(recorded: Sequence[Entry], positions: int) -> None:
+    """Write the entries, and take so many positions beside theirs."""
     now = timezone.now()
-    number = 0
+    number = positions
     for entry in recorded:
         number += entry["ordinal"] == 0
         entry["created_at"] = now
         entry["position"] = number  # from the position before: the statement adds it
-    take_positions_and_insert(Event, LogPosition, recorded, number)
+    if number:
+        take_positions_and_insert(Event, LogPosition, recorded, number)

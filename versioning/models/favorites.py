@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
@@ -23,11 +23,11 @@ class Favorited:
 class FavoriteQuerySet(models.QuerySet["Favorite"]):
     """How favorites are counted."""
 
-    def of(self, user_id: int | None) -> Self:
+    def of(self, user_id: Any) -> Self:
         """Keep a person's; the application has none."""
         return self.filter(user_id=user_id) if user_id is not None else self.none()
 
-    def about(self, agent_ids: Collection[str], user_id: int | None) -> dict[str, Favorited]:
+    def about(self, agent_ids: Collection[str], user_id: Any) -> dict[str, Favorited]:
         """Return what is known about each of these agents; one query, however many there are."""
         marks, own = Count("pk"), Count("pk", filter=Q(user_id=user_id))
         counted = self.filter(agent_id__in=agent_ids).values_list("agent_id").annotate(marks=marks, own=own)

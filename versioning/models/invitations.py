@@ -18,6 +18,9 @@ from versioning.models.workspaces import ROLE_CHOICES, Membership, Workspace
 if TYPE_CHECKING:
     from versioning.domain.access import Caller
 
+MAX_NAME: Final = 150
+"""As many characters as a user name of Django's own accounts has; those of a project may have more."""
+
 VALID_FOR: Final = datetime.timedelta(days=3)
 
 
@@ -48,7 +51,7 @@ class Invitation(models.Model):
     """A role that is offered to whoever has, or gets, an account of this name."""
 
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="invitations")
-    username = models.CharField(max_length=150)
+    username = models.CharField(max_length=MAX_NAME)
     role = models.CharField(max_length=16, choices=ROLE_CHOICES)
     invited_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="+"

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from django.contrib.auth import get_user_model
 from django.db import models
 from django.db.models.signals import pre_delete
 from django.dispatch import receiver
@@ -18,7 +17,6 @@ from django.utils import timezone
 from versioning.domain.access import APPLICATION, Caller, Role, Via
 from versioning.domain.errors import Invalid
 from versioning.models import events
-from versioning.models.prepared import prepared_cursor
 from versioning.models.workspaces import ROLE_CHOICES, Workspace, caller_for
 
 if TYPE_CHECKING:
@@ -26,10 +24,6 @@ if TYPE_CHECKING:
 
 PREFIX_LENGTH = 11
 LAST_USED_STEP = datetime.timedelta(minutes=1)
-USABLE = "k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > %s) AND u.is_active"
-"""`ApiKey.usable` in SQL, of a key `k` and its owner `u`; the parameter is the moment."""
-
-_OPENS = "SELECT 1 FROM {key} k JOIN {user} u ON u.id = k.owner_id WHERE k.digest = %s AND {usable}"
 
 
 class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
@@ -77,16 +71,6 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
             return None
         return key if key.usable else None
 
-    def opens(self, text: str) -> bool:
-        """Say whether there is a usable key with this secret text, in one prepared statement."""
-        with prepared_cursor() as cursor:
-            now = cursor.db.ops.adapt_datetimefield_value(timezone.now())
-            cursor.execute(
-                _OPENS.format(key=ApiKey._meta.db_table, user=get_user_model()._meta.db_table, usable=USABLE),
-                (digest_of(text), now),
-            )
-            return cursor.fetchone() is not None
-
     def named(self, key_or_prefix: str) -> ApiKey | None:
         """Return the key with this secret text or this prefix, usable or not."""
         named = models.Q(digest=digest_of(key_or_prefix)) | models.Q(prefix=key_or_prefix)
@@ -96,7 +80,7 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
 class ApiKey(models.Model):
     """A program's credential: acts for its owner, limited to a workspace and a role."""
 
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_keys")
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     name = models.TextField(blank=True)
     prefix = models.CharField(max_length=PREFIX_LENGTH)
     digest = models.CharField(max_length=64)
@@ -140,11 +124,16 @@ class ApiKey(models.Model):
             caller_for(self.owner, Via.API), workspace_id=self.workspace_id, role=role, key_prefix=self.prefix
         )
 
-    def mark_used(self) -> None:
-        """Remember the time of use, to the minute, so that reads seldom write."""
+    def mark_used(self) -> datetime.datetime:
+        """Note that the key is used now, unless that was done within the last minute; return the noted time.
+
+        So reads seldom write. The log does not hear of it: nothing that is served depends on it.
+        """
         now = timezone.now()
         if self.last_used_at is None or now - self.last_used_at >= LAST_USED_STEP:
             ApiKey.objects.filter(pk=self.pk).update(last_used_at=now)
+            self.last_used_at = now
+        return self.last_used_at
 
     @events.transaction()
     def revoke(self, *, by: Caller = APPLICATION) -> None:

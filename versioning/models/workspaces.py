@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.db import models
 from django.db.models.signals import pre_delete
 from django.dispatch import receiver
@@ -14,6 +13,9 @@ from django.utils import timezone
 
 from versioning.domain.access import APPLICATION, Caller, Role, Via
 from versioning.models import events
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
 
 ROLE_CHOICES = [(role.value, role.value) for role in Role]
 
@@ -102,7 +104,8 @@ class MembershipManager(models.Manager["Membership"]):
 class Membership(models.Model):
     """A user's role in a workspace."""
 
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
+    # No name on the side of the accounts: they may be of a model of the project, with members of its own.
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=16, choices=ROLE_CHOICES)
 

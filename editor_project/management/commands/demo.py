@@ -6,12 +6,12 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand
 
 from editor_project.demo import load
 from versioning.domain.access import Role
 from versioning.models import ApiKey, Membership, Workspace, events
+from versioning.models.accounts import account, new_account
 
 USERNAME = "demo"
 PASSWORD = "demo"  # noqa: S105  it is printed at every start
@@ -31,15 +31,14 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, address: str, **_options: Any) -> None:
         """Print the studio's address, the sign-in and the key."""
         workspace = Workspace.objects.get(id=settings.EDITOR_CODE_WORKSPACE)
-        user, is_new = User.objects.get_or_create(
-            username=USERNAME, defaults={"is_staff": True, "is_superuser": True}
-        )
-        if is_new:
-            user.set_password(PASSWORD)
+        user = account(USERNAME)
+        if user is None:
+            user = new_account(USERNAME, PASSWORD)
+            user.is_staff = user.is_superuser = True
             user.save()
             Membership.objects.grant(user, workspace, Role.ADMIN)
             load(user, workspace.id)
-        for key in user.api_keys.filter(name=KEY_NAME, revoked_at=None):
+        for key in ApiKey.objects.filter(owner=user, name=KEY_NAME, revoked_at=None):
             key.revoke()
         _, text = ApiKey.objects.issue(user, name=KEY_NAME, workspace=workspace, role=Role.ADMIN)
         self.stdout.write(

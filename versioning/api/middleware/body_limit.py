@@ -46,18 +46,18 @@ def _refused(request: HttpRequest, refusal: Refusal) -> HttpResponse:
                 redirect_to_login(request.get_full_path()) if is_page else errors.too_large(ANONYMOUS_LIMIT)
             )
         case Refusal.NO_MEMORY:
-            response = errors.plain(
+            response = errors.error_response(
                 503, "too_busy", "Too many bodies are being received. Send it again soon."
             )
             response["Retry-After"] = "1"
             return response
         case Refusal.TOO_SLOW:
-            response = errors.plain(408, "request_timeout", "The body took too long to arrive.")
+            response = errors.error_response(408, "request_timeout", "The body took too long to arrive.")
             response["Connection"] = "close"
             return response
         case Refusal.BROKEN:
             broken = Invalid.field("body", "broke off, or came in chunks that are none")
-            return JsonResponse(errors.body(broken), status=400)
+            return JsonResponse(errors.error_body(broken), status=400)
 
 
 def _is_chunked(request: HttpRequest) -> bool:

@@ -1,4 +1,4 @@
-"""How the shapes of bodies and answers become the components of the OpenAPI document.
+"""How the schemas of the API become the components of the OpenAPI document.
 
 What is written for generators of clients follows from one rule each: a shape is called by its own
 name, which no other may have; a member that may be missing is just not required, without a default
@@ -30,7 +30,7 @@ class PlainJsonSchema(GenerateJsonSchema):
         return self.generate_inner(schema["schema"])
 
     def nullable_schema(self, schema: NullableSchema) -> JsonSchemaValue:
-        """Say null beside a plain type in one word rather than as a union."""
+        """Write `"type": ["string", "null"]` rather than a union with null."""
         inner = self.generate_inner(schema["schema"])
         if isinstance(inner.get("type"), str) and not inner.keys() & {"enum", "const"}:
             return {**inner, "type": [inner["type"], "null"]}

@@ -1,6 +1,6 @@
-"""The OpenAPI document and the page to browse it: made once in each process, then given as they are.
+"""The OpenAPI document and the page to browse it.
 
-Anybody may ask for them, so that a request must cost no more than sending what is there.
+Anybody may ask for them, so they are made once in each process, and a request only sends them.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _generator_settings() -> dict[str, Any]:
 
 
 def _generated() -> dict[str, Any]:
-    # The project's own addresses are none of this document's affair.
+    # Only the addresses of the API, none of the project's own.
     patterns = [path(f"{settings.EDITOR_API_PREFIX}/", include("versioning.api.urls"))]
     with patched_settings(_generator_settings()):
         made: dict[str, Any] = SchemaGenerator(patterns=patterns).get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
@@ -87,7 +87,7 @@ def schema(request: HttpRequest) -> HttpResponse:
     """Answer with the document as JSON or YAML, or 304 to who has it already."""
     media_type = request.get_preferred_type(list(_TYPES))
     if media_type is None:
-        return errors.plain(406, "not_acceptable", "The document is JSON or YAML.")
+        return errors.error_response(406, "not_acceptable", "The document is JSON or YAML.")
     form = _TYPES[media_type]
     content, tag = _texts.get(form, lambda: _tagged(_RENDER[form](document())))
     return _answer(request, content, tag, f"{media_type}; charset=utf-8", filename=f"schema.{form}")
@@ -103,7 +103,7 @@ def docs(request: HttpRequest) -> HttpResponse:
 def _answer(
     request: HttpRequest, content: bytes, tag: str, content_type: str, *, filename: str | None = None
 ) -> HttpResponse:
-    # Kept by whoever fetched it, and asked for again before it is used: an upgrade changes it.
+    # Clients may cache it and have to revalidate it: an upgrade changes it.
     headers = {"ETag": tag, "Cache-Control": "public, no-cache", "Vary": "Accept"}
     if filename is not None:
         headers["Content-Disposition"] = f'inline; filename="{filename}"'
@@ -123,7 +123,7 @@ def _page() -> bytes:
         throttle_classes=(),
         title="The editor",
     )
-    # A request of no caller, so that nothing of one can stay in what everybody gets.
+    # An empty request: nothing of a caller's can be in what everybody gets.
     request = HttpRequest()
     request.method = "GET"
     with patched_settings(_generator_settings()):

@@ -1,4 +1,4 @@
-"""How the declarations of a view become its part of the OpenAPI document."""
+"""How what a view declares becomes operations of the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from versioning.api.openapi import components, security  # noqa: F401  registers their extensions
 from versioning.api.schemas.common import ErrorAnswer
 
-_FAULTS = {
+_ERRORS = {
     400: "The request is invalid; `issues` names every fault.",
     401: "No credentials, or credentials that do not hold.",
     403: "Readable, but the action is not allowed.",
@@ -52,7 +52,7 @@ _OPERATIONS = {
     "remove_label": "delete_{}_label",
     "preview": "preview_{}s",
 }
-"""What is done by an action, for those whose own name and the subject do not say it."""
+"""The operation ids of the actions whose own name does not say what they do with the subject."""
 
 _ID = {"type": "string", "minLength": 1, "maxLength": ids.MAX_BYTES, "pattern": ids.PATTERN}
 _PATH_PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
@@ -75,7 +75,7 @@ class DeclaringView(Protocol):
     guarded: ClassVar[frozenset[str]]
 
     @classmethod
-    def declared(cls, action: str) -> tuple[OpenApiParameter, ...]:
+    def query_parameters(cls, action: str) -> tuple[OpenApiParameter, ...]:
         """Return the query parameters of an action."""
         ...
 
@@ -86,21 +86,21 @@ class EditorSchema(AutoSchema):
     @property
     def action(self) -> str:
         """The name of the view's method."""
-        return self.declared.action
+        return self.editor_view.action
 
     @property
-    def declared(self) -> DeclaringView:
-        """The view, whose declarations are read."""
+    def editor_view(self) -> DeclaringView:
+        """The view that is described."""
         return cast("DeclaringView", self.view)
 
     def get_operation_id(self) -> str:
         """Return the name of the operation, such as `restore_stored_agent`."""
         name = _OPERATIONS.get(self.action, f"{self.action}_{{}}")
-        return name.format(self.declared.subject.replace(" ", "_"))
+        return name.format(self.editor_view.subject.replace(" ", "_"))
 
     def get_tags(self) -> list[str]:
         """Group the operations by what they are about."""
-        return [f"{self.declared.subject}s".capitalize()]
+        return [f"{self.editor_view.subject}s".capitalize()]
 
     def _is_list_view(self, serializer: Any = None) -> bool:
         # A page is an object that holds a list; the library would take it for a list of pages.
@@ -108,14 +108,14 @@ class EditorSchema(AutoSchema):
 
     def get_override_parameters(self) -> list[Any]:
         """Return the query parameters, the id, and the headers that count."""
-        found = list(self.declared.declared(self.action))
+        found = list(self.editor_view.query_parameters(self.action))
         for name in re.findall(r"\{(\w+)\}", self.path):
             schema, description = _PATH_PARAMETERS[name]
-            description = description.format(self.declared.subject)
+            description = description.format(self.editor_view.subject)
             found.append(
                 OpenApiParameter(name, schema, OpenApiParameter.PATH, required=True, description=description)
             )
-        if self.action in self.declared.guarded:
+        if self.action in self.editor_view.guarded:
             found.append(
                 OpenApiParameter(
                     "If-Match", str, OpenApiParameter.HEADER, description="The record's `ETag` must be this."
@@ -124,32 +124,32 @@ class EditorSchema(AutoSchema):
         return found
 
     def get_request_serializer(self) -> Any:
-        """Return the shape of the body; None where there is none."""
-        return self.declared.requests.get(self.action)
+        """Return the schema of the body; None where there is none."""
+        return self.editor_view.requests.get(self.action)
 
     def get_response_serializers(self) -> Any:
-        """Return the shapes of the success and of every fault."""
-        success = 201 if self.action in self.declared.created else 200
+        """Return the schemas of the success and of every error."""
+        success = 201 if self.action in self.editor_view.created else 200
         if self.action == "stream":
-            return {(200, "text/event-stream"): str} | self._described_faults()
-        answer = self.declared.responses[self.action]
+            return {(200, "text/event-stream"): str} | self._error_responses()
+        answer = self.editor_view.responses[self.action]
         described: dict[Any, Any] = {success: OpenApiResponse(answer, str(answer.__doc__).strip())}
-        if self.action in _TAGGED_READS or self.declared.subject == "event":
+        if self.action in _TAGGED_READS or self.editor_view.subject == "event":
             described[304] = OpenApiResponse(description="Not changed.")
-        return described | self._described_faults()
+        return described | self._error_responses()
 
-    def _described_faults(self) -> dict[Any, Any]:
-        faults = sorted({*_FOR_ALL, *self._own_faults()})
-        return {status: OpenApiResponse(ErrorAnswer, _FAULTS[status]) for status in faults}
+    def _error_responses(self) -> dict[Any, Any]:
+        errors = sorted({*_FOR_ALL, *self._own_errors()})
+        return {status: OpenApiResponse(ErrorAnswer, _ERRORS[status]) for status in errors}
 
-    def _own_faults(self) -> set[int]:
-        faults = set(_CONFLICTS.get(self.action, ()))
+    def _own_errors(self) -> set[int]:
+        errors = set(_CONFLICTS.get(self.action, ()))
         if "{" in self.path:
-            faults.add(404)
-        if self.action in self.declared.guarded:
-            faults.add(412)
-        if self.declared.subject == "event":
-            faults.add(410)
+            errors.add(404)
+        if self.action in self.editor_view.guarded:
+            errors.add(412)
+        if self.editor_view.subject == "event":
+            errors.add(410)
         if self.action in _RUNS:
-            faults |= {422, 424, 502}
-        return faults
+            errors |= {422, 424, 502}
+        return errors

@@ -8,7 +8,7 @@ by now, somebody has changed it by hand, and the next edit starts from there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Final
 
@@ -21,9 +21,9 @@ from versioning.editor.backends import Finish
 from versioning.editor.backends.override_records import OverrideRecords
 from versioning.editor.backends.rows import Rows, one_of, with_authors
 from versioning.editor.targets import target_of
-from versioning.models import Agent, Version, Workspace, events
+from versioning.models import Agent, KnownOverride, Version, Workspace, events
 from versioning.models.querysets import VersionedQuerySet
-from versioning.sources.overrides import OverrideSource
+from versioning.sources.overrides import OverrideSource, digest_of
 
 COPY_MESSAGE: Final = "Kept from the override file"
 BY_HAND: Final = Caller(via=Via.FILE)
@@ -68,9 +68,10 @@ class OverrideFiles:
         """Return the override of an agent that code defines."""
         return self.records.record(agent, self._override_rows.filter(pk=agent.id).first())
 
-    def is_row_alone(self, resource_id: str) -> bool:
-        """Say whether no file has a say: code does not define the agent."""
-        return self.code.get(resource_id) is None
+    def fingerprint(self, resource_id: str) -> Hashable | None:
+        """Return that of the file and its history; `()` for an agent that code does not define."""
+        agent = self.code.get(resource_id)
+        return () if agent is None else self.source.fingerprint(agent)
 
     def refuse_taken(self, resource_id: str) -> None:
         """Raise `IdTaken` for an agent whose override is in a file already."""
@@ -138,6 +139,7 @@ class OverrideFiles:
         active = None if deleted else resource.active
         if (active and active.version_id) != before:
             config = None if active is None else active.config
+            KnownOverride.objects.note(agent.id, digest_of(agent, config), active)
             undo.enter_context(self.source.replacing(agent, config, expected=content))
         if not deleted:
             self.records.record(agent, resource)

@@ -19,6 +19,7 @@ from versioning.domain.registry import Registry
 from versioning.domain.selectors import Status
 from versioning.editor.catalog.entries import Entry, ResourceState, entry_of, reads_drafts
 from versioning.models import Favorite, VersionedResource
+from versioning.models.accounts import name_of
 from versioning.models.agents import is_visible
 from versioning.models.metadata import has_members, with_members
 from versioning.models.querysets import within
@@ -122,8 +123,8 @@ def _is_marked(viewer: Viewer) -> Q:
 
 
 def _saved_by(name: str, viewer: Viewer) -> Q:
-    newest = Q(viewer.drafts, latest_version__author__username=name)
-    return newest | Q(~viewer.drafts, active_version__author__username=name)
+    newest = Q(viewer.drafts, (name_of("latest_version__author"), name))
+    return newest | Q(~viewer.drafts, (name_of("active_version__author"), name))
 
 
 def _labelled(name: str, viewer: Viewer) -> Q:
@@ -178,7 +179,7 @@ HAS_DRAFT = Criterion[bool](narrow=_with_draft, holds=_has_draft)
 """It has a draft, or has none, and the viewer may read its drafts."""
 
 AUTHOR: Criterion[str] = condition(
-    lambda name, _viewer: Q(author__username=name),
+    lambda name, _viewer: Q((name_of("author"), name)),
     lambda found, name, _viewer: found.author == name,
 )
 """This user has made the resource."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 from editor_client.shared import ids
 
@@ -14,6 +13,9 @@ from versioning.domain.errors import Invalid
 from versioning.management.moments import moment
 from versioning.models import ApiKey, Membership, Workspace, events
 from versioning.models.accounts import account, new_account
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
 
 
 class Command(BaseCommand):

@@ -1,0 +1,296 @@
+"""A Django team adds the editor to a project of theirs, as docs/embedding.md says, from the wheels.
+
+Their project has accounts of its own, found by address, and an API of its own, whose REST_FRAMEWORK settings
+would change everything about ours if they were asked.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+from editor_client import Client
+
+from tests.support.pages import commands
+from tests.support.ports import free_port, wait_for
+from tests.support.service import ROOT, is_sqlite, new_database
+from tests.support.wheels import build_wheel, install
+
+PAGE = ROOT / "docs/embedding.md"
+PERSON = "ada@example.com"
+
+OURS = {"DATABASE_URL", "DJANGO_SETTINGS_MODULE", "SECRET_KEY"}
+"""What the tests' own environment says, and a team's does not."""
+
+OTHER_DATABASE = """
+import os, environ
+DATABASES = {"default": environ.Env.db_url_config(os.environ["SHOP_DATABASE"])}
+"""
+
+MODELS = """
+import uuid
+from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
+from django.db import models
+
+class Person(AbstractBaseUser, PermissionsMixin):
+    key = models.UUIDField(primary_key=True, default=uuid.uuid4)
+    address = models.EmailField(unique=True)
+    is_active = models.BooleanField(default=True)
+    memberships = models.TextField(blank=True)  # a name that an application beside could want
+    api_keys = models.TextField(blank=True)
+
+    USERNAME_FIELD = EMAIL_FIELD = "address"
+    objects = BaseUserManager()
+"""
+
+SETTINGS = """
+AUTH_USER_MODEL = "people.Person"
+INSTALLED_APPS += ["people"]
+ROOT_URLCONF = "shop.own_urls"
+ALLOWED_HOSTS = ["127.0.0.1", "testserver"]
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [],
+    "DEFAULT_PERMISSION_CLASSES": [],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.FormParser"],
+    "DEFAULT_RENDERER_CLASSES": ["people.api.Shouting"],
+    "DEFAULT_THROTTLE_CLASSES": ["people.api.Never"],
+    "DEFAULT_SCHEMA_CLASS": "rest_framework.schemas.openapi.AutoSchema",
+    "DEFAULT_VERSIONING_CLASS": "rest_framework.versioning.AcceptHeaderVersioning",
+    "EXCEPTION_HANDLER": "people.api.teapot",
+    "URL_FORMAT_OVERRIDE": "format",
+    "UNICODE_JSON": False,
+    "COMPACT_JSON": False,
+}
+SPECTACULAR_SETTINGS = {"TITLE": "The shop", "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAdminUser"]}
+"""
+
+API = """
+from rest_framework.renderers import BaseRenderer
+from rest_framework.throttling import BaseThrottle
+
+class Shouting(BaseRenderer):
+    media_type, format, charset = "text/plain", "txt", "utf-8"
+
+    def render(self, data, accepted_media_type=None, renderer_context=None):
+        return str(data).upper()
+
+class Never(BaseThrottle):
+    def allow_request(self, request, view):
+        return False
+
+def teapot(fault, context):
+    from rest_framework.response import Response
+    return Response("short and stout", status=418)
+"""
+
+VIEWS = """
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+class Own(APIView):
+    throttle_classes = ()
+
+    def get(self, request):
+        return Response("of the shop")
+
+class Broken(APIView):
+    def get(self, request):
+        return Response("throttled before")
+"""
+
+OWN_URLS = """
+from people.views import Broken, Own
+urlpatterns += [path('own', Own.as_view()), path('broken', Broken.as_view())]
+"""
+
+STUDIO = """
+INSTALLED_APPS += ["people"]
+MIDDLEWARE += ["studio.csp.content_security_policy"]
+ROOT_URLCONF = "shop.studio_urls"
+"""
+
+PAGES = """
+import json
+from django.contrib.auth import get_user_model
+from django.test import Client
+person = get_user_model().objects.get(address="ada@example.com")
+person.set_password("a long one")
+person.save()
+browser = Client()
+signed_in = browser.post("/studio/login/", {"username": person.address, "password": "a long one"})
+pages = ["", "versioning/agent/", "versioning/agent/greeter/change/", "versioning/workspace/",
+    "versioning/agent/greeter/history/", "versioning/workspace/default/members/"]
+print(json.dumps([signed_in.status_code] + [browser.get(f"/studio/{page}").status_code for page in pages]))
+"""
+
+
+@dataclass(frozen=True)
+class Project:
+    """A project of a Django team."""
+
+    folder: Path
+    environment: dict[str, str]
+
+    def run(self, *command: str) -> str:
+        """Run a command there and return what it prints."""
+        done = subprocess.run(
+            [sys.executable, *command],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def write(self, module: str, text: str) -> None:
+        """Write a module of the project, such as `people.models`."""
+        (self.folder / module.replace(".", "/")).with_suffix(".py").write_text(text)
+
+    @contextmanager
+    def served(self) -> Iterator[str]:
+        """Serve it with Django's own server, and yield the address."""
+        port, log = free_port(), self.folder / "server.log"
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [sys.executable, "manage.py", "runserver", "--noreload", f"127.0.0.1:{port}"],
+                cwd=self.folder,
+                env=self.environment,
+                stdout=output,
+                stderr=output,
+            )
+        try:
+            wait_for(port, process, log)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait(timeout=30)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    """Make a project with accounts of its own, install the wheels, and follow the page as far as the API."""
+    wheels, site_packages = tmp_path_factory.mktemp("wheels"), tmp_path_factory.mktemp("site-packages")
+    for distribution in ("editor-client", "editor-server"):
+        install(build_wheel(distribution, wheels), site_packages)
+    folder = tmp_path_factory.mktemp("project")
+    with new_database(folder / "db.sqlite3") as url:
+        environment = {name: value for name, value in os.environ.items() if name not in OURS}
+        own = {"PYTHONPATH": str(site_packages), "SHOP_DATABASE": url}
+        made = Project(folder, environment | own)
+        made.run("-m", "django", "startproject", "shop", ".")
+        own["DJANGO_SETTINGS_MODULE"] = "shop.own_settings"
+        made = Project(folder, environment | own)
+        made.run("manage.py", "startapp", "people")
+        for module, text in (("models", MODELS), ("api", API), ("views", VIEWS)):
+            made.write(f"people.{module}", text)
+        apps, urls, databases = commands(PAGE, "The API", "python")
+        databases = databases if is_sqlite() else OTHER_DATABASE
+        made.write("shop.own_settings", f"from shop.settings import *\n{apps}{databases}{SETTINGS}")
+        made.write("shop.own_urls", urls + OWN_URLS)
+        made.run("manage.py", "makemigrations", "people")
+        yield made
+
+
+@pytest.fixture(scope="module")
+def key(project: Project) -> str:
+    """Do what the page says about tables and keys, and return the key."""
+    printed = ""
+    for line in commands(PAGE, "The API")[-1].splitlines():
+        python, *command = shlex.split(line)
+        assert python == "python"
+        printed = project.run(*command)
+    return printed.strip()
+
+
+@pytest.fixture(scope="module")
+def service_url(project: Project, key: str) -> Iterator[str]:
+    with project.served() as address:
+        yield address
+
+
+def asked(address: str, **headers: str) -> tuple[int, str, str]:
+    """Return the status, the type and the text of an answer."""
+    try:
+        with urlopen(Request(address, headers=headers)) as answer:
+            return answer.status, answer.headers["Content-Type"], answer.read().decode()
+    except HTTPError as fault:
+        return fault.code, fault.headers["Content-Type"], fault.read().decode()
+
+
+def test_an_agent_is_made_published_and_run_with_no_setting_of_the_editor(service_url: str, key: str) -> None:
+    with Client(service_url, api_key=key) as client:
+        stored = client.create_stored_agent(
+            id="greeter",
+            name="Greeter",
+            instructions=[{"type": "prompt_block", "content": "Greet {{ name }}."}],
+            model={"provider": "echo", "name": "echo"},
+        )
+        assert stored.author_id == PERSON
+        draft = client.get_stored_agent("greeter").update(
+            instructions=[{"type": "prompt_block", "content": "Welcome {{ name }}."}], base=stored
+        )
+        assert client.get_agent("greeter").details().instructions == "Greet {{ name }}."
+        client.get_stored_agent("greeter").activate_version(draft.latest_version_id or "")
+        agent = client.get_agent("greeter")
+        assert agent.details(request_context={"name": "Ada"}).instructions == "Welcome Ada."
+        assert "Hello" in agent.generate("Hello").text
+        assert [one.id for one in client.iter_stored_agents(author_id=PERSON)] == ["greeter"]
+        assert client.get_stored_agent("greeter").favorite().favorited
+
+
+def test_what_the_project_says_of_its_own_api_does_not_reach_ours(service_url: str, key: str) -> None:
+    bearer = {"Authorization": f"Bearer {key}"}
+    assert asked(f"{service_url}/own") == (200, "text/plain; charset=utf-8", "OF THE SHOP")
+    assert asked(f"{service_url}/broken")[0] == 418
+    status, media_type, text = asked(f"{service_url}/api/stored/agents?format=txt", **bearer)
+    assert (status, media_type, json.loads(text)["code"]) == (400, "application/json", "validation_failed")
+    assert asked(f"{service_url}/api/stored/agents")[0] == 401
+    for missing in ("stored/agents/missing", "nothing/like/this"):
+        status, media_type, text = asked(f"{service_url}/api/{missing}", **bearer)
+        assert (status, media_type, json.loads(text)["code"]) == (404, "application/json", "not_found")
+
+
+def test_the_document_is_ours_alone(service_url: str) -> None:
+    status, _, text = asked(f"{service_url}/api/schema")
+    document = json.loads(text)
+    assert (status, document["info"]["title"]) == (200, "The editor")
+    assert "/api/agents/{id}" in document["paths"] and "/own" not in document["paths"]
+    assert "swagger-ui" in asked(f"{service_url}/api/docs")[2]
+
+
+def test_a_body_has_its_limit_without_our_middleware(service_url: str, key: str) -> None:
+    body = json.dumps({"id": "large", "instructions": "x" * 2**20}).encode()
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    with pytest.raises(HTTPError, match="413"):
+        urlopen(Request(f"{service_url}/api/stored/agents", data=body, headers=headers))
+
+
+def test_django_finds_what_would_not_work_and_nothing_else(project: Project) -> None:
+    assert "no issues" in project.run("manage.py", "check")
+    different = "EDITOR_API_PREFIX = 'elsewhere'\nDATABASES['default']['OPTIONS'] = {}\n"
+    project.write("shop.elsewhere", f"from shop.own_settings import *\n{different}")
+    with pytest.raises(AssertionError, match=r"versioning\.E001") as complaint:
+        project.run("manage.py", "check", "--settings", "shop.elsewhere")
+    assert ("versioning.W001" in str(complaint.value)) == is_sqlite()
+
+
+def test_the_studio_opens_for_an_account_of_the_project(project: Project, service_url: str) -> None:
+    settings, urls = commands(PAGE, "The studio", "python")
+    project.write("shop.studio_urls", f"from shop.own_urls import *\n{urls}")
+    project.write("shop.studio_settings", f"from shop.own_settings import *\n{settings}{STUDIO}")
+    options = ("--settings", "shop.studio_settings")
+    assert "no issues" in project.run("manage.py", "check", *options)
+    printed = project.run("manage.py", "shell", "--no-imports", "-c", PAGES, *options)
+    assert json.loads(printed) == [302, *[200] * 6]
