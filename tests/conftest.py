@@ -21,6 +21,8 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.override_files import Folder, define
 from tests.support.people import make_cast
 from tests.support.service import Service, running_service
+from versioning.models import log_position
+from versioning.serving.followed_log import log
 
 
 def pytest_configure() -> None:
@@ -90,6 +92,14 @@ class Cast:
     charlie: Api
     root: Api
     nobody: Api
+
+
+@pytest.fixture(autouse=True)
+def nothing_cached() -> Iterator[None]:
+    """Every test begins with another database, which this process has not followed the log of."""
+    log.forget()
+    yield
+    log_position.close()
 
 
 @pytest.fixture

@@ -203,7 +203,7 @@ BEHIND_THE_GATE = {
 ASKING = {("editor/publishing.py", "activate"), ("editor/labelling.py", "label")}
 CALLING = {  # `publishing.activate`, which asks
     ("editor/publishing.py", "publish"),
-    ("editor/creating.py", "create"),
+    ("editor/creating.py", "_insert"),
     ("editor/saving.py", "edit"),
     ("editor/saving.py", "edit_live"),
 }
