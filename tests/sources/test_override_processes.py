@@ -53,7 +53,7 @@ class Publisher:
 
     def end(self) -> int:
         """Let it go on, wait for its end and return its status."""
-        with self.output, self.input, suppress(BrokenPipeError):
+        with suppress(BrokenPipeError), self.output, self.input:
             self.input.write("go on\n")
         return self.process.wait(60)
 
