@@ -134,7 +134,7 @@ def memory(bench: Bench) -> Iterator[Row]:
 def workers(bench: Bench) -> Iterator[Row]:
     """Two workers against one, with reads that are kept and with reads that go the ordinary way."""
     load = any_of("/api/agents/s{}", 100)
-    for kept, environment in (("kept reads", {}), ("ordinary reads", {"EDITOR_KEPT_BYTES": "0"})):
+    for kept, environment in (("cached reads", {}), ("ordinary reads", {"EDITOR_CACHE_BYTES": "0"})):
         with bench.serving(**environment) as one, bench.serving("--workers", "2", **environment) as two:
             times = median(bench.rate(two, load) / bench.rate(one, load) for _ in range(TURNS))
         name = f"two workers against one, {kept}"

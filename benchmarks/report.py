@@ -51,11 +51,10 @@ Versions: {versions}.
 
 ## Where the time goes
 
-An answer is kept under what it was made of (`versioning/api/keeping.py`). A request that asks the same
-again costs one prepared statement, which reads the key, its rights and the pointers of this moment, and a
-comparison. The first read after a change goes the ordinary way, through Django's queries and REST
-framework, and so does the first of a key in every minute, whose use is noted. `EDITOR_KEPT_BYTES` bounds
-what is kept.
+An answer is cached with what it depends on (`versioning/api/cached_answers.py`). A request that asks the
+same again costs one prepared statement, which asks where the log is, and nothing more where it has not
+moved. The first read after a change goes the ordinary way, through Django and REST framework, and so does
+the first of a key in every minute, whose use is noted. `EDITOR_CACHE_BYTES` bounds what is cached.
 
 A write goes the ordinary way too: authentication, validation, one locked transaction with its audit entry,
 and on SQLite one `fsync` before the answer. Writers wait for one another from the moment they take the lock
@@ -65,13 +64,11 @@ than 2 ms; what it takes, and for what, is [below](#what-a-write-takes).
 Two workers share the two cores with wrk, which one worker does not: where there are only as many cores as
 workers, that row cannot say more.
 
-On PostgreSQL a read takes two round trips: before the pool lends a connection, it asks it whether it still
-works, so that a restart of PostgreSQL costs no request. PostgreSQL itself, and wrk, work on the same cores.
+On PostgreSQL that statement is a round trip on a connection of its own. PostgreSQL itself, and wrk, work on
+the same cores.
 
-What is kept and what a worker may grow to pull in opposite directions. Most of a worker's memory is there
-before the first request, about a third of it the agent library. Reads drawn by lot of more agents than
-`EDITOR_KEPT_BYTES` holds mostly go the ordinary way: where memory allows, let it hold the agents that are
-read.
+Most of a worker's memory is there before the first request, about a third of it the agent library. Reads
+drawn by lot of more agents than `EDITOR_CACHE_BYTES` holds mostly go the ordinary way.
 {parts}"""
 
 PART = """

@@ -30,8 +30,9 @@ EDITOR_CODE_WORKSPACE = env.str("EDITOR_CODE_WORKSPACE", default=DEFAULTS["EDITO
 EDITOR_SOURCE = env.str("EDITOR_SOURCE", default=DEFAULTS["EDITOR_SOURCE"])
 EDITOR_CODE_PATH = env.str("EDITOR_CODE_PATH", default=DEFAULTS["EDITOR_CODE_PATH"])
 EDITOR_GIT_HISTORY_DEPTH = env.int("EDITOR_GIT_HISTORY_DEPTH", default=DEFAULTS["EDITOR_GIT_HISTORY_DEPTH"])
+EDITOR_INSTANCE = env.str("EDITOR_INSTANCE", default=DEFAULTS["EDITOR_INSTANCE"])
 EDITOR_FRAMEWORK = env.str("EDITOR_FRAMEWORK", default="editor_project.framework.framework")
-EDITOR_KEPT_BYTES = env.int("EDITOR_KEPT_BYTES", default=DEFAULTS["EDITOR_KEPT_BYTES"])
+EDITOR_CACHE_BYTES = env.int("EDITOR_CACHE_BYTES", default=DEFAULTS["EDITOR_CACHE_BYTES"])
 EDITOR_KEEP_EVENTS = env.int("EDITOR_KEEP_EVENTS", default=DEFAULTS["EDITOR_KEEP_EVENTS"])
 EDITOR_KEEP_VERSIONS = env.int("EDITOR_KEEP_VERSIONS", default=DEFAULTS["EDITOR_KEEP_VERSIONS"])
 EDITOR_MAX_BODY = env.int("EDITOR_MAX_BODY", default=DEFAULTS["EDITOR_MAX_BODY"])
@@ -67,7 +68,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "versioning.api.keeping.kept_answers",
+    "versioning.api.cached_answers.cached_answers",
     "versioning.api.middleware.request_log.RequestLogMiddleware",
     "versioning.api.middleware.cache_control.CacheControlMiddleware",
     "versioning.api.middleware.no_trace.NoTraceMiddleware",
@@ -127,7 +128,7 @@ def _database() -> dict[str, Any]:
             "keepalives_interval": 2,
             "keepalives_count": 3,
             **database.get("OPTIONS", {}),
-            # A request that finds no kept answer waits twice, so that it has an answer after five seconds.
+            # A request that finds no cached answer waits twice, so that it has an answer after five seconds.
             # The pool's attempts become rarer the longer the server is away: they are given up early, and
             # the next request begins with new ones.
             "pool": {"min_size": 1, "max_size": 16, "timeout": 2, "reconnect_timeout": 2},

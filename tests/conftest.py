@@ -21,6 +21,8 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.override_files import Folder, define
 from tests.support.people import make_cast
 from tests.support.service import Service, running_service
+from versioning.models import log_position
+from versioning.serving.followed_log import log
 
 
 def pytest_configure() -> None:
@@ -92,6 +94,14 @@ class Cast:
     nobody: Api
 
 
+@pytest.fixture(autouse=True)
+def nothing_cached() -> Iterator[None]:
+    """Every test begins with another database, which this process has not followed the log of."""
+    log.forget()
+    yield
+    log_position.close()
+
+
 @pytest.fixture
 def cast(db: None) -> Cast:
     """Everybody with a key that reaches whatever they may do."""
@@ -120,6 +130,19 @@ def stored_once(
     with django_db_blocker.unblock():
         transaction.set_rollback(True)
         outer.__exit__(None, None, None)
+
+
+@pytest.fixture(scope="module")
+def shared_keys(stored_once: Callable[[], AbstractContextManager[None]]) -> dict[str, str]:
+    """The keys of a cast that all tests of a module share."""
+    with stored_once():
+        return make_cast()
+
+
+@pytest.fixture
+def shared_cast(db: None, shared_keys: dict[str, str]) -> Cast:
+    """That cast; a module that wants it says so in a fixture `cast` of its own."""
+    return cast_with(shared_keys)
 
 
 @pytest.fixture

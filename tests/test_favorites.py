@@ -14,7 +14,6 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api
 from tests.support.door import FrontDoor
 from tests.support.override_files import Folder
 from tests.support.people import give_role, key_of
-from versioning.api.keeping import kept
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION
 from versioning.domain.errors import Forbidden
@@ -52,7 +51,6 @@ def published(cast: Cast) -> Cast:
     """The cast, with a public agent `writer` of acme and one that nobody marks."""
     AGENTS.make(cast.alice, "other", autoPublish=True)
     AGENTS.make(cast.alice, visibility="public", autoPublish=True)
-    kept().clear()
     return cast
 
 
@@ -138,7 +136,8 @@ def test_a_record_from_before_a_mark_is_not_called_unchanged(published: Cast) ->
 
 
 @pytest.mark.parametrize("door", [Api, FrontDoor], ids=["middleware", "application"])
-def test_what_is_kept_for_one_person_is_not_answered_to_another(published: Cast, door: type[Api]) -> None:
+@pytest.mark.django_db(transaction=True)
+def test_what_is_cached_for_one_person_is_not_answered_to_another(published: Cast, door: type[Api]) -> None:
     vera, other = door(published.vera.key), door(key_of("vera", workspace="acme").key)
     give_role("charlie", "acme", "viewer")
     victor = User.objects.create_user("victor")

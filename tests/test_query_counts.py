@@ -36,7 +36,7 @@ FACTORIES: dict[Kind, tuple[Any, Any, Any]] = {
 @pytest.fixture(autouse=True)
 def nothing_is_kept(settings: Any) -> None:
     """What is counted is what the first of equal reads takes."""
-    settings.EDITOR_KEPT_BYTES = 0
+    settings.EDITOR_CACHE_BYTES = 0
 
 
 def insert_resources(kind: Kind, names: list[str], **config: Any) -> list[Any]:

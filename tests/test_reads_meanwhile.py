@@ -47,9 +47,9 @@ SINGLES: dict[str, Callable[[Api, Kind, str, list[str]], Answer]] = {
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_kept(settings: Any) -> None:
+def nothing_is_cached(settings: Any) -> None:
     """Every read asks the database all that it asks, however often it was made before."""
-    settings.EDITOR_KEPT_BYTES = 0
+    settings.EDITOR_CACHE_BYTES = 0
 
 
 def agent_of(kind: Kind, name: str) -> str:

@@ -13,7 +13,6 @@ from tests.support.override_files import Folder
 from tests.support.people import give_role, key_of, person
 from tests.support.runs import agent, draft, ran, run
 from tests.support.served import ask, published_block, reference, served, text
-from versioning.api.keeping import kept
 from versioning.conf import get_editor
 from versioning.models import Event
 
@@ -174,10 +173,10 @@ def test_a_copy_is_made_by_a_released_label_and_has_none(cast: Cast, kind: Kind,
     assert [label["name"] for label in cast.vera.get(kind.url("copy", "labels")).body["labels"]] == ["latest"]
 
 
-def test_what_was_kept_of_a_label_is_not_answered_once_it_is_elsewhere(
+@pytest.mark.django_db(transaction=True)
+def test_what_was_cached_of_a_label_is_not_answered_once_it_is_elsewhere(
     cast: Cast, kind: Kind, history: History
 ) -> None:
-    kept().clear()
     release(kind, cast.paula, "first", history.labelled)
     said = []
     for change in (

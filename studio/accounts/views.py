@@ -16,6 +16,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 
 from studio.error_pages import framed
 from versioning.conf import get_editor
+from versioning.domain.access import Via
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
 from versioning.editor import Invitations
 from versioning.models import Invitation
@@ -83,7 +84,7 @@ class AcceptPage(View):
 
     def _accept(self, invitation: Invitation, user: User) -> HttpResponse:
         try:
-            _invitations().accept(invitation.digest, by=user)
+            _invitations().accept(invitation.digest, by=user, via=Via.STUDIO)
         except Forbidden:
             return self._show(invitation, status=403)
         return self._done()
@@ -94,7 +95,7 @@ class AcceptPage(View):
             return self._show(invitation, form, status=400)
         password = form.cleaned_data["new_password1"]
         try:
-            _invitations().accept_with_new_account(invitation.digest, password)
+            _invitations().accept_with_new_account(invitation.digest, password, via=Via.STUDIO)
         except (IdTaken, Invalid) as fault:
             form.add_error(None, fault.message)
             return self._show(invitation, form, status=409)

@@ -13,7 +13,7 @@ from tests.support.studio import Visitor, page_of, workspace_page
 from tests.test_query_counts import grow, insert_history, versions_to_read
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION
-from versioning.editor.recording import target_of
+from versioning.editor.targets import target_of
 from versioning.models import Agent, Workspace, events
 
 FEW, MANY = 60, 10_000

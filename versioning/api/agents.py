@@ -13,7 +13,10 @@ from versioning.api import parameters
 from versioning.api.base import EditorViewSet, tagged
 from versioning.api.schemas.agents import AgentsById, Preview, PreviewAnswer, ResolvedAgentAnswer
 from versioning.conf import get_editor
+from versioning.domain.kinds import AGENT, PROMPT_BLOCK
 from versioning.domain.resolved_agent import Notice
+from versioning.domain.selectors import PUBLISHED
+from versioning.serving.answer_cache import dependencies_of
 
 
 class ServedAgentViewSet(EditorViewSet):
@@ -29,7 +32,10 @@ class ServedAgentViewSet(EditorViewSet):
     def list(self, request: Request) -> Response:
         """Return the published resolution of every agent that the caller may read, by id."""
         context = parameters.context(request.query_params)
-        agents = get_editor().agent.serve_all(context=context, by=self.caller)
+        editor = get_editor()
+        if editor.is_cached(PUBLISHED, context):
+            self.depends_on((AGENT.word, None), (PROMPT_BLOCK.word, None))
+        agents = editor.agent.serve_all(context=context, by=self.caller)
         found = {agent.id: ResolvedAgentAnswer.dump(agent) for agent in agents}
         if request.query_params.get("partial") == "true":
             for agent in found.values():
@@ -40,9 +46,13 @@ class ServedAgentViewSet(EditorViewSet):
         """Return the agent that the selector names; what is published when it names nothing."""
         context = parameters.context(request.query_params)
         selector = parameters.selector(request.query_params)
-        agents = get_editor().agent
-        self.made_of(agents.served_basis(id, selector, context))
-        agent = agents.serve(id, selector, context=context, by=self.caller)
+        editor = get_editor()
+        is_cached = editor.is_cached(selector, context)
+        if is_cached:
+            self.depends_on((AGENT.word, id))
+        agent = editor.agent.serve(id, selector, context=context, by=self.caller)
+        if is_cached:
+            self.depends_on(*dependencies_of(agent))
         return tagged(request, self.dump(agent))
 
 

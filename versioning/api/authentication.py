@@ -5,32 +5,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication, get_authorization_header
 
 from versioning.domain.access import Caller, Via
 from versioning.domain.errors import Unauthorized
-from versioning.models import ApiKey, caller_for
+from versioning.models import caller_for
+from versioning.serving.followed_keys import keys
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
     from rest_framework.request import Request
 
 
+@dataclass(frozen=True, slots=True)
+class KeyOwner:
+    """Whom a key acts for, as much of it as REST framework asks about."""
+
+    username: str | None
+    is_authenticated: ClassVar[bool] = True
+
+
 class ApiKeyAuthentication(BaseAuthentication):
     """`Authorization: Bearer ek_…`."""
 
-    def authenticate(self, request: Request) -> tuple[User, Caller] | None:
+    def authenticate(self, request: Request) -> tuple[KeyOwner, Caller] | None:
         """Return the key's owner and the caller; raises `Unauthorized` for a key that does not hold."""
         text = bearer_key(get_authorization_header(request).decode("latin-1"))
         if text is None:
             return None
-        key = ApiKey.objects.holding(text)
+        key = keys.find(text)
         if key is None:
             raise Unauthorized("This API key is unknown, expired or revoked.")
-        key.mark_used()
-        return key.owner, key.caller()
+        return KeyOwner(key.caller.username), key.caller
 
     def authenticate_header(self, request: Request) -> str:
         """Return the challenge that goes with a 401."""

@@ -19,7 +19,7 @@ from rest_framework.viewsets import ViewSet
 
 from versioning.api import errors, parameters
 from versioning.api.authentication import ApiKeyAuthentication, PersonAuthentication
-from versioning.api.keeping import made_of
+from versioning.api.cached_answers import depends_on
 from versioning.api.middleware.cache_control import set_private
 from versioning.api.negotiation import CompactJSONRenderer, HeaderNegotiation
 from versioning.api.openapi.operations import EditorSchema
@@ -28,7 +28,7 @@ from versioning.api.schemas.base import Json, RequestSchema, ResponseSchema
 from versioning.api.throttling import CallerThrottle
 from versioning.domain.access import Caller
 from versioning.domain.errors import NotFound
-from versioning.models.basis import Basis
+from versioning.serving.followed_log import Dependency
 
 Parameters = tuple[OpenApiParameter, ...]
 
@@ -104,9 +104,10 @@ class EditorViewSet(ViewSet):
         schema = cast("type[ResponseSchema]", self.responses[self.action])
         return schema.dump(source)
 
-    def made_of(self, basis: Basis | None) -> None:
-        """Say what the answer is going to be made of, so that it can be kept."""
-        made_of(self.request._request, basis, self.caller)  # noqa: SLF001  what the middleware sees
+    def depends_on(self, *dependencies: Dependency, is_personal: bool = False) -> None:
+        """Say what the answer depends on, before that is read; see `versioning.api.cached_answers`."""
+        request = self.request._request  # noqa: SLF001  what the middleware sees
+        depends_on(request, self.caller, *dependencies, is_personal=is_personal)
 
 
 def tagged(request: Request, data: Any, *, tag: str | None = None, **response: Any) -> Response:

@@ -21,7 +21,7 @@ from django.db import Error, close_old_connections
 from django.http import HttpRequest, HttpResponse
 
 from versioning.api.authentication import bearer_key
-from versioning.models import ApiKey
+from versioning.serving.followed_keys import keys
 
 REFUSAL: Final = "editor.body_refusal"
 """The key, in a WSGI environment or an ASGI scope, of the reason for which a body was refused."""
@@ -182,7 +182,7 @@ def _is_known(request: HttpRequest) -> bool:
     """Say whether the request has a valid API key or the session of somebody."""
     key = bearer_key(request.headers.get("Authorization", ""))
     if key is not None:
-        return ApiKey.objects.opens(key)
+        return keys.find(key) is not None
     if settings.SESSION_COOKIE_NAME not in request.COOKIES:
         return False
     SessionMiddleware(_no_response).process_request(request)

@@ -19,7 +19,7 @@ from versioning.api.schemas.common import Nothing
 from versioning.api.schemas.records import Clone, split
 from versioning.api.schemas.versions import SetLabel, VersionCreate
 from versioning.conf import get_editor
-from versioning.domain.kinds import ResourceKind
+from versioning.domain.kinds import AGENT, ResourceKind
 from versioning.domain.selectors import Status
 from versioning.editor import Collection
 from versioning.editor.reading import Difference
@@ -31,10 +31,12 @@ from versioning.editor.records import (
     versions_of,
 )
 from versioning.models import VersionedResource
+from versioning.serving.followed_log import Dependency
 from versioning.serving.resolution import Resolved
 
 RECORD_ORDERS = {"createdAt": "created_at", "updatedAt": "updated_at"}
 VERSION_ORDERS = {"versionNumber": "number", "createdAt": "created_at"}
+LIST_PARAMETERS = parameters.paging(100, RECORD_ORDERS)
 
 
 class Compared(NamedTuple):
@@ -74,6 +76,12 @@ class ResourceViewSet(EditorViewSet):
         "compare": parameters.COMPARED,
     }
 
+    @classmethod
+    def query_parameters(cls, action: str) -> Parameters:
+        """Return the query parameters of an action; the filters of a list are those of its kind."""
+        declared = super().query_parameters(action)
+        return (*LIST_PARAMETERS, *cls.filters.parameters(), *declared) if action == "list" else declared
+
     @property
     def collection(self) -> Collection[Any]:
         """The agents, or the prompt blocks, of this installation."""
@@ -88,7 +96,7 @@ class ResourceViewSet(EditorViewSet):
         )
         page = Page.read(request.query_params, size=100, fields=RECORD_ORDERS, then="id")
         rows = filtered.chosen
-        self.made_of(self.collection.basis_of_list(rows.order_by(*page.order), page.slice))
+        self._depends_on(None)
         unstored = [found for found in self.collection.unstored(by=self.caller) if filtered.holds(found)]
         return Response(self.dump(page.of(rows, self._records, unstored=unstored)))
 
@@ -99,7 +107,7 @@ class ResourceViewSet(EditorViewSet):
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
         """Read a record with the fields of the version that the selector names."""
-        self.made_of(self.collection.basis_of_record(id))
+        self._depends_on(id)
         return self._record(
             self.collection.get(id, parameters.selector(request.query_params), by=self.caller)
         )
@@ -120,7 +128,7 @@ class ResourceViewSet(EditorViewSet):
     def dependents(self, request: Request, id: str) -> Response:  # noqa: A002
         """List the agents that refer to it."""
         status = Status(request.query_params.get("status", Status.PUBLISHED))
-        self.made_of(self.collection.basis_of_dependents(id))
+        self._depends_on(id, (AGENT.word, None))
         return Response(self.dump(self.collection.dependents(id, status=status, by=self.caller)))
 
     def export(self, request: Request, id: str) -> Response:  # noqa: A002
@@ -146,7 +154,7 @@ class ResourceViewSet(EditorViewSet):
     def versions(self, request: Request, id: str) -> Response:  # noqa: A002
         """List the versions, newest first."""
         page = Page.read(request.query_params, size=20, fields=VERSION_ORDERS, then="-number")
-        self.made_of(self.collection.basis_of_versions(id, page.order, page.slice))
+        self._depends_on(id)
         history = self.collection.versions(id, by=self.caller)
         source = request.query_params.get("source")
         rows = history.versions.none() if source == "git" else history.versions
@@ -165,6 +173,7 @@ class ResourceViewSet(EditorViewSet):
 
     def version(self, request: Request, id: str, version: str) -> Response:  # noqa: A002
         """Read one version."""
+        self._depends_on(id)
         found = self.collection.version(id, version, by=self.caller)
         return tagged(request, self.dump(*versions_of(found.resource, [found.version])))
 
@@ -199,6 +208,7 @@ class ResourceViewSet(EditorViewSet):
 
     def labels(self, request: Request, id: str) -> Response:  # noqa: A002
         """List the labels, the computed ones first."""
+        self._depends_on(id)
         return Response(self.dump(self.collection.labels(id, by=self.caller)))
 
     def set_label(self, request: Request, id: str, name: str) -> Response:  # noqa: A002
@@ -230,6 +240,11 @@ class ResourceViewSet(EditorViewSet):
     def update_schema(self, resource_id: str) -> type[RequestSchema]:
         """Return the schema of the body that edits this resource."""
         return self.requests["update"]
+
+    def _depends_on(self, resource_id: str | None, *others: Dependency) -> None:
+        """Say that the answer depends on a resource, or on all of the kind, and on what else it does."""
+        # Where there are favorites, records say which are the caller's.
+        self.depends_on((self.kind.word, resource_id), *others, is_personal=self.kind.has_favorites)
 
     @property
     def _expected(self) -> frozenset[str] | None:

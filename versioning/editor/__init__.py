@@ -12,13 +12,10 @@ audit log; the REST API, the studio and the commands call these same verbs.
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from threading import current_thread
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -26,7 +23,6 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import connections
 from editor_client.shared.evaluation import Evaluation
 
-from versioning.domain.bounded_cache import BoundedCache
 from versioning.domain.kinds import ResourceKind
 from versioning.domain.overrides import CodeAgent
 from versioning.domain.registry import Registry
@@ -38,28 +34,11 @@ from versioning.editor.event_log import EventLog
 from versioning.editor.invitations import Invitations
 from versioning.editor.resources import Who, caller_of
 from versioning.editor.workspaces import Workspaces
-from versioning.models.basis import Basis
-from versioning.serving import grants
+from versioning.serving import choice, grants
+from versioning.serving.answer_cache import AnswerCache
 from versioning.sources.overrides import OverrideSource
 
 __all__ = ["Agents", "Collection", "Editor", "Invitations", "Prompts", "UsedBlock", "Workspaces"]
-
-
-_OVERHEAD: Final = 1024  # bytes of the objects around what is kept
-
-
-@contextmanager
-def _connections_of_one_call() -> Iterator[None]:
-    """Close what a call opens where nobody else would.
-
-    Django closes connections at the end of a request, which a thread of an event loop's executor never
-    sees; there a connection would be kept from the pool for ever.
-    """
-    try:
-        yield
-    finally:
-        if current_thread().name.startswith("asyncio_"):
-            connections.close_all()
 
 
 class Editor:
@@ -86,7 +65,7 @@ class Editor:
         self.workspace = Workspaces()
         self.invitation = Invitations(self.workspace)
         self.event = EventLog(self.code)
-        self.kept: BoundedCache[Hashable, Any] = BoundedCache(settings.EDITOR_KEPT_BYTES)
+        self.cache = AnswerCache(settings.EDITOR_CACHE_BYTES, self.agent.fingerprint)
 
     def collection(self, kind: ResourceKind) -> Collection[Any]:
         """Return the verbs of this kind."""
@@ -98,6 +77,7 @@ class Editor:
     def register(self, agents: Sequence[CodeAgent], tools: AnyCollection[str]) -> None:
         """Take note of the agents and tools that code defines."""
         self.code.register(agents, tools)
+        self.cache.clear()
 
     def serve(
         self,
@@ -110,34 +90,27 @@ class Editor:
     ) -> ResolvedAgent:
         """Return the agent that the selector names; see `Agents.serve`."""
         evaluation = Evaluation.of(context)
+        caller = caller_of(by)
 
-        def made() -> ResolvedAgent:
-            return self.agent.serve(agent_id, selector, context=evaluation, by=by, identity=identity)
+        def make() -> ResolvedAgent:
+            return self.agent.serve(agent_id, selector, context=evaluation, by=caller, identity=identity)
 
-        with _connections_of_one_call():
-            basis = (
-                self.agent.served_basis(agent_id, selector, evaluation.context)
-                if settings.EDITOR_KEPT_BYTES
-                else None
-            )
-            if basis is None:
-                return made()
-            return self._kept_or(made, (agent_id, identity, caller_of(by).rights), basis)
+        if not self.is_cached(selector, evaluation.context):
+            return make()
+        return self.cache.resolved(agent_id, (selector, identity, caller.rights), make)
+
+    def is_cached(self, selector: Selector, context: Mapping[str, Any]) -> bool:
+        """Say whether a resolved agent depends on nothing but what is stored and what its caller may do."""
+        return bool(settings.EDITOR_CACHE_BYTES) and not context and not choice.is_open()
 
     def granted_sub_agents(self, parent: ResolvedAgent) -> Mapping[str, UUID]:
         """Return which sub-agents run as part of a published agent; see `versioning.serving.grants`."""
-        with _connections_of_one_call():
-            return grants.granted_sub_agents(parent, self.code)
+        return grants.granted_sub_agents(parent, self.code)
 
-    def _kept_or(self, make: Callable[[], ResolvedAgent], asked: Hashable, basis: Basis) -> ResolvedAgent:
-        """Return what was made before, while its basis reads the same; a copy, which is the caller's own."""
-        read = basis.read()
-        held = self.kept.get(asked)
-        if held is not None and held[0] == read:
-            kept: ResolvedAgent = pickle.loads(held[1])  # noqa: S301  was made below
-            return kept
-        made = make()
-        if read is not None and basis.read() == read:
-            pickled = pickle.dumps(made)
-            self.kept.put(asked, (read, pickled), len(pickled) + _OVERHEAD)
-        return made
+    def close_thread(self) -> None:
+        """Close the connections of this thread.
+
+        Django does so at the end of a request, which a thread of an event loop's executor never sees; there
+        a connection would be missing from the pool for ever.
+        """
+        connections.close_all()

@@ -68,12 +68,6 @@ class Collection(Resources[R]):
     delete_version = deleting.delete_version
     prune = deleting.prune
 
-    basis = dependencies.basis
-    basis_of_record = dependencies.basis_of_record
-    basis_of_list = dependencies.basis_of_list
-    basis_of_versions = dependencies.basis_of_versions
-    basis_of_dependents = dependencies.basis_of_dependents
-
 
 class Agents(Collection[Agent]):
     """The agents, stored or defined in code, and what else can be done with them."""
@@ -81,7 +75,7 @@ class Agents(Collection[Agent]):
     serve = serving.serve
     serve_all = serving.serve_all
     preview = serving.preview
-    served_basis = dependencies.served_basis
+    fingerprint = dependencies.fingerprint
     favorite = favorites.favorite
     unfavorite = favorites.unfavorite
     require_saving = proposing.require_saving

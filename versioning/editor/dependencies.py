@@ -1,79 +1,26 @@
-"""What cached answers depend on, as far as rows alone say it; None where files or a choice have a say."""
+"""What answers depend on beside the log: override files, which change without a word in it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from typing import Any, TypeVar
+from collections.abc import Hashable
 
-from django.core.exceptions import EmptyResultSet
-from django.db.models import QuerySet
-from editor_client.shared import ids
-from editor_client.shared.instructions import referenced_blocks
-
-from versioning.domain.overrides import code_config
-from versioning.domain.selectors import PUBLISHED, Selector
+from versioning.domain.kinds import AGENT
 from versioning.editor.resources import Resources
-from versioning.models import Agent, VersionedResource
-from versioning.models.basis import Basis
-from versioning.serving import choice
-
-R = TypeVar("R", bound=VersionedResource)
+from versioning.models import Agent
+from versioning.serving.followed_log import Dependency
 
 
-def basis(resources: Resources[R], resource_id: str) -> Basis | None:
-    """Return what depends on a resource alone depends on; None when on more than rows."""
-    if ids.fault(resource_id) or not resources.backend.is_row_alone(resource_id):
-        return None
-    return Basis.of_record(resources.model, resource_id)
+def fingerprint(agents: Resources[Agent], dependency: Dependency) -> Hashable | None:
+    """Return under what an answer with this dependency may be cached: right as long as it is the same.
 
-
-def basis_of_record(resources: Resources[R], resource_id: str) -> Basis | None:
-    """Return what the answer with the record of a resource depends on; None when on more than rows."""
-    found = basis(resources, resource_id)
-    return found.and_favorites(resource_id) if found and resources.kind.has_favorites else found
-
-
-def basis_of_list(resources: Resources[R], rows: QuerySet[R], page: slice) -> Basis | None:
-    """Return what a page of a list depends on; None when on more than rows, or on none."""
-    with suppress(EmptyResultSet):
-        return Basis.of_page(rows, page) if _are_rows_alone(resources) else None
-    return None
-
-
-def basis_of_versions(
-    resources: Resources[R], resource_id: str, order: Sequence[str], page: slice
-) -> Basis | None:
-    """Return what a page of a resource's versions depends on; None when on more than rows, or on none."""
-    found = basis(resources, resource_id)
-    versions = resources.model.version_model.objects.filter(resource_id=resource_id).order_by(*order)
-    with suppress(EmptyResultSet):
-        return found and found.and_authors(versions, page)
-    return None
-
-
-def basis_of_dependents(resources: Resources[R], resource_id: str) -> Basis | None:
-    """Return what the dependents of a resource depend on; None when on more than rows."""
-    references = resources.model.referred_by
-    by_rows = references.fixed_by_code or all(map(resources.agents.is_row_alone, resources.code.agents))
-    found = basis(resources, resource_id) if by_rows else None
-    return found and found.and_dependents(references)
-
-
-def served_basis(
-    resources: Resources[Agent], agent_id: str, selector: Selector, context: Mapping[str, Any]
-) -> Basis | None:
-    """Return what serving an agent depends on beside its code; None when on more than its pointers.
-
-    Only what is published has a basis so narrow: what a draft shows of prompt blocks depends on
-    what the caller may read of them.
+    It is `()` where the log tells of every change, and None where nothing can be said.
     """
-    agent = resources.code.get(agent_id)
-    in_code = agent is not None and any(referenced_blocks(code_config(agent)))
-    if selector != PUBLISHED or context or in_code or choice.is_open():
+    kind, agent_id = dependency
+    if kind != AGENT.word:
+        return ()
+    if agent_id is not None:
+        return agents.backend.fingerprint(agent_id)
+    found = tuple(agents.backend.fingerprint(one) for one in agents.code.agents)
+    if None in found:
         return None
-    return None if basis(resources, agent_id) is None else Basis.of_served(agent_id)
-
-
-def _are_rows_alone(resources: Resources[R]) -> bool:
-    return not resources.kind.in_code or all(map(resources.backend.is_row_alone, resources.code.agents))
+    return found if any(found) else ()

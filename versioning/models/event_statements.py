@@ -26,7 +26,7 @@ def take_positions_and_insert(
     the commit takes.
     """
     with connection.cursor() as cursor:
-        if connection.vendor == "postgresql" and len(entries) <= ROWS_AT_ONCE:
+        if connection.vendor == "postgresql" and 0 < len(entries) <= ROWS_AT_ONCE:
             statement = _both(event, log, len(entries))
             cursor.execute(statement, [number, number, *_values(event, entries)])
             return

@@ -126,6 +126,10 @@ class _Open(threading.local):
     """The entries of the transaction that this thread has open; None outside of one."""
 
     entries: list[Event] | None = None
+    touched = False
+    """Whether something has changed that no entry tells of."""
+    touched_unless_told = False
+    """Whether something has changed that no entry tells of, if there is none at all."""
 
 
 _open: Final = _Open()
@@ -149,10 +153,12 @@ def transaction() -> Iterator[None]:
             raise
         return
     entries = _open.entries = []
+    _open.touched = _open.touched_unless_told = False
     try:
         with database.atomic():
             yield
-            _write(entries)
+            is_untold = _open.touched or (_open.touched_unless_told and not entries)
+            _write(entries, positions=1 if is_untold else 0)
     finally:
         _open.entries = None
 
@@ -207,6 +213,21 @@ def record(
         # Who changed it is not theirs to know: they cannot read the block.
         shown.via = by.via
         _open.entries.append(shown)
+
+
+def touch(*, unless_told: bool = False) -> None:
+    """Move the log by a position without an entry: something changed that answers depend on.
+
+    Whoever follows the log and finds nothing at a position takes everything for changed. `unless_told`
+    is for changes of which our own verbs tell: then the entries of the transaction are enough.
+    """
+    if _open.entries is None:
+        with transaction():
+            touch(unless_told=unless_told)
+    elif unless_told:
+        _open.touched_unless_told = True
+    else:
+        _open.touched = True
 
 
 @dataclass(frozen=True)
@@ -277,13 +298,13 @@ def _about(resource: Target | None) -> dict[str, Any]:
     }
 
 
-def _write(recorded: Sequence[Event]) -> None:
-    if not recorded:
-        return
+def _write(recorded: Sequence[Event], positions: int) -> None:
+    """Write the entries, and take so many positions beside theirs."""
     now = timezone.now()
-    number = 0
+    number = positions
     for event in recorded:
         event.created_at = now
         number += event.ordinal == 0
         event.position = number  # from the position before: the statement adds it
-    take_positions_and_insert(Event, LogPosition, recorded, number)
+    if number:
+        take_positions_and_insert(Event, LogPosition, recorded, number)

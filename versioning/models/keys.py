@@ -9,14 +9,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from django.contrib.auth import get_user_model
 from django.db import models
+from django.db.models.signals import pre_delete
+from django.dispatch import receiver
 from django.utils import timezone
 
 from versioning.domain.access import APPLICATION, Caller, Role, Via
 from versioning.domain.errors import Invalid
 from versioning.models import events
-from versioning.models.prepared import prepared_cursor
 from versioning.models.workspaces import ROLE_CHOICES, Workspace, caller_for
 
 if TYPE_CHECKING:
@@ -24,10 +24,6 @@ if TYPE_CHECKING:
 
 PREFIX_LENGTH = 11
 LAST_USED_STEP = datetime.timedelta(minutes=1)
-USABLE = "k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > %s) AND u.is_active"
-"""`ApiKey.usable` in SQL, of a key `k` and its owner `u`; the parameter is the moment."""
-
-_OPENS = "SELECT 1 FROM {key} k JOIN {user} u ON u.{pk} = k.owner_id WHERE k.digest = %s AND {usable}"
 
 
 class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
@@ -74,15 +70,6 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
         except ApiKey.DoesNotExist:
             return None
         return key if key.usable else None
-
-    def opens(self, text: str) -> bool:
-        """Say whether there is a usable key with this secret text, in one prepared statement."""
-        users = get_user_model()._meta
-        with prepared_cursor() as cursor:
-            now = cursor.db.ops.adapt_datetimefield_value(timezone.now())
-            names = {"key": ApiKey._meta.db_table, "user": users.db_table, "pk": users.pk.column}
-            cursor.execute(_OPENS.format(usable=USABLE, **names), (digest_of(text), now))
-            return cursor.fetchone() is not None
 
     def named(self, key_or_prefix: str) -> ApiKey | None:
         """Return the key with this secret text or this prefix, usable or not."""
@@ -137,11 +124,16 @@ class ApiKey(models.Model):
             caller_for(self.owner, Via.API), workspace_id=self.workspace_id, role=role, key_prefix=self.prefix
         )
 
-    def mark_used(self) -> None:
-        """Remember the time of use, to the minute, so that reads seldom write."""
+    def mark_used(self) -> datetime.datetime:
+        """Note that the key is used now, unless that was done within the last minute; return the noted time.
+
+        So reads seldom write. The log does not hear of it: nothing that is served depends on it.
+        """
         now = timezone.now()
         if self.last_used_at is None or now - self.last_used_at >= LAST_USED_STEP:
             ApiKey.objects.filter(pk=self.pk).update(last_used_at=now)
+            self.last_used_at = now
+        return self.last_used_at
 
     @events.transaction()
     def revoke(self, *, by: Caller = APPLICATION) -> None:
@@ -162,6 +154,14 @@ class ApiKey(models.Model):
             name=self.name,
             role=self.role,
         )
+
+
+@receiver(pre_delete, sender=ApiKey)
+def _record_end_of_key(instance: ApiKey, **_signal: Any) -> None:
+    """Tell the log of a key that goes with its owner or its workspace."""
+    if instance.revoked_at is None:
+        with events.transaction():
+            instance.record("revoked", by=APPLICATION)
 
 
 def limited(owner: Caller, *, workspace_id: str | None, role: Role | None, **key: Any) -> Caller:

@@ -5,7 +5,7 @@ A verb finds, locks and saves a resource through its backend, and never asks whi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol, TypeVar
 
@@ -41,8 +41,11 @@ class Backend(Protocol[R]):
     def override(self, agent: CodeAgent) -> R | None:
         """Return the override of an agent that code defines, whoever may read it."""
 
-    def is_row_alone(self, resource_id: str) -> bool:
-        """Say whether the row of this id, and nothing beside it, says where a resource stands."""
+    def fingerprint(self, resource_id: str) -> Hashable | None:
+        """Return what is the same as long as nothing changes about a resource that the log does not tell of.
+
+        It is `()` where the log tells of everything, and None where nothing can be said.
+        """
 
     def refuse_taken(self, resource_id: str) -> None:
         """Raise `IdTaken` for an id that is taken although no row has it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Generic, TypeVar, cast
 
@@ -54,9 +54,9 @@ class Rows(Generic[R]):
         """Return the override of an agent that code defines."""
         return self.overrides.filter(pk=agent.id).first()
 
-    def is_row_alone(self, resource_id: str) -> bool:
-        """Say yes."""
-        return True
+    def fingerprint(self, resource_id: str) -> Hashable:
+        """Return `()`: the log tells of every change of a row."""
+        return ()
 
     def refuse_taken(self, resource_id: str) -> None:
         """Refuse nothing: a row is inserted, or the database says that there is one."""

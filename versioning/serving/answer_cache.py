@@ -1,0 +1,122 @@
+"""Answers that are given again for as long as nothing has changed that they depend on.
+
+Whoever makes an answer follows the log *before* it reads anything else, and the answer is cached
+under that moment. What is changed while it is being made comes later in the log: so such an answer
+is never given to anybody else.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, Final, NamedTuple
+
+from versioning.domain.bounded_cache import BoundedCache
+from versioning.domain.kinds import AGENT, PROMPT_BLOCK
+from versioning.domain.resolved_agent import ResolvedAgent
+from versioning.serving.followed_log import Dependency, FollowedLog, Moment, log
+
+ENTRY_BYTES: Final = 600
+"""The bytes of the objects around a cached answer, as measured."""
+
+Fingerprints = tuple[tuple[Dependency, Hashable], ...]
+
+
+class Cached(NamedTuple):
+    """An answer, of the state of which moment it is, and what it depends on."""
+
+    answer: Any
+    made: Moment
+    dependencies: tuple[Dependency, ...]
+    fingerprints: Fingerprints
+
+
+class Draft:
+    """An answer that is being made: since when, and what it depends on."""
+
+    def __init__(self, cache: AnswerCache, begun: Moment) -> None:
+        self._cache = cache
+        self.begun = begun
+        self._found: dict[Dependency, Hashable | None] = {}
+
+    def depends_on(self, *dependencies: Dependency) -> None:
+        """Add what it depends on; of what the log does not tell everything, before that is read."""
+        for one in dependencies:
+            if one not in self._found:
+                self._found[one] = self._cache.fingerprint(one)
+
+    def finish(self, question: Hashable, answer: Any, size: int) -> None:
+        """Cache the answer, of so many bytes, if somebody has said what it depends on."""
+        if not self._found or None in self._found.values():
+            return
+        fingerprints = tuple((one, found) for one, found in self._found.items() if found != ())
+        self._cache.put(question, Cached(answer, self.begun, tuple(self._found), fingerprints), size)
+
+
+class AnswerCache:
+    """Answers by question, for all threads of a process, bounded by the bytes that they take.
+
+    A question holds whatever an answer can depend on beside what is stored, such as the rights of
+    whoever asks. `fingerprint` says what the log does not tell: `versioning.editor.dependencies`.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        fingerprint: Callable[[Dependency], Hashable | None] = lambda _: (),
+        followed: FollowedLog = log,
+    ) -> None:
+        self.fingerprint = fingerprint
+        self.log = followed
+        self._held: BoundedCache[Hashable, Cached] = BoundedCache(size)
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    @property
+    def used(self) -> int:
+        """The bytes in use."""
+        return self._held.used
+
+    def get(self, question: Hashable, now: Moment) -> Any:
+        """Return the answer, if it is right at this moment; else None."""
+        held = self._held.get(question)
+        if held is None or not self.log.is_right(held.made, held.dependencies, now):
+            return None
+        if any(self.fingerprint(one) != found for one, found in held.fingerprints):
+            return None
+        return held.answer
+
+    def put(self, question: Hashable, cached: Cached, size: int) -> None:
+        """Cache an answer of so many bytes."""
+        self._held.put(question, cached, size + ENTRY_BYTES)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._held.clear()
+
+    def resolved(self, agent_id: str, asked: Hashable, make: Callable[[], ResolvedAgent]) -> ResolvedAgent:
+        """Return a resolved agent, made or cached; a copy, which is the caller's own to change."""
+        now = self.log.follow()
+        if now is None:
+            return make()
+        question = agent_id, asked
+        pickled: bytes | None = self.get(question, now)
+        if pickled is not None:
+            held: ResolvedAgent = pickle.loads(pickled)  # noqa: S301  was made below
+            return held
+        draft = Draft(self, now)
+        draft.depends_on((AGENT.word, agent_id))
+        made = make()
+        draft.depends_on(*dependencies_of(made))
+        pickled = pickle.dumps(made)
+        draft.finish(question, pickled, len(pickled))
+        return made
+
+
+def dependencies_of(agent: ResolvedAgent) -> Iterable[Dependency]:
+    """Return what a resolved agent depends on: itself, and every block that its instructions refer to."""
+    yield AGENT.word, agent.id
+    for report in agent.blocks:
+        if report.id is not None:
+            yield PROMPT_BLOCK.word, report.id
