@@ -1,4 +1,4 @@
-"""Who is looking: the signed-in person as the caller that all verbs of the editor ask for."""
+"""The signed-in person as the `Caller` that every method of the editor takes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ NOBODY = Caller()
 
 
 def caller_of(request: HttpRequest) -> Caller:
-    """Return the caller that the signed-in person is, with the roles of this moment.
+    """Return the signed-in person as a caller, with their current roles.
 
-    Found out once a request, so that every part of a page shows the same rights.
+    Computed once per request, so that every part of a page shows the same rights.
     """
     caller: Caller | None = getattr(request, "studio_caller", None)
     if caller is None:
@@ -24,5 +24,5 @@ def caller_of(request: HttpRequest) -> Caller:
 
 
 def may_enter(caller: Caller) -> bool:
-    """Say whether the studio is open to the caller: to the members of any workspace, and superusers."""
+    """Say whether the caller may use the studio: members of any workspace may, and superusers."""
     return caller.everywhere is not None or bool(caller.roles)

@@ -1,4 +1,4 @@
-"""The pages that stand where something could not be shown or done."""
+"""Error pages, and the frame that they share with every other page."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def framed(
 
 
 def error_page(request: HttpRequest, status: int, title: str, message: str) -> HttpResponse:
-    """Return the page that says in a sentence why something could not be shown or done."""
+    """Return a page that says in one sentence what went wrong."""
     return framed(request, "studio/error.html", title=title, status=status, message=message).render()
 
 
 def expired(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Answer a form whose token does not hold: somebody signed in or out since it was opened."""
+    """Answer a form with an invalid CSRF token: somebody signed in or out since it was opened."""
     return framed(
         request,
         "studio/error.html",
@@ -51,7 +51,7 @@ def _came_from(request: HttpRequest) -> str:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer a bug, without asking the database for anything."""
+    """Answer a bug; the page needs no query."""
     return render(request, "studio/server_error.html", status=500)
 
 

@@ -1,4 +1,4 @@
-"""The admin site: open to the members of any workspace, whatever their staff flag says."""
+"""The admin site, open to the members of any workspace; `is_staff` does not matter."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from django.urls import URLPattern, URLResolver, reverse
 from unfold.sites import UnfoldAdminSite
 
 from studio.accounts.attempts import remember_browser
-from studio.accounts.forms import ChangePasswordForm, SignInForm, say_how_long_to_wait
+from studio.accounts.forms import ChangePasswordForm, SignInForm, with_retry_after
 from studio.auth import caller_of, may_enter
 from studio.error_pages import error_page
 from studio.kinds import KINDS
 
 
 class StudioSite(UnfoldAdminSite):
-    """The studio. Who may do what on a page is the editor's decision, never a model permission."""
+    """The studio. The editor decides who may do what; Django's model permissions play no part."""
 
     enable_nav_sidebar = False
     login_form = SignInForm
@@ -35,20 +35,20 @@ class StudioSite(UnfoldAdminSite):
         return urlpatterns
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
-        """Return nothing: the navigation is the studio's own."""
+        """Return nothing: the studio has a navigation of its own."""
         return []
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Show the form to sign in with, and sign in."""
         response: HttpResponse = super().login(request, extra_context)
         if isinstance(response, TemplateResponse):
-            return say_how_long_to_wait((response.context_data or {}).get("form"), response)
+            return with_retry_after((response.context_data or {}).get("form"), response)
         if request.method == "POST" and request.user.is_authenticated:
             remember_browser(request, response)
         return response
 
     def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Sign out with a POST; a mere visit leads home."""
+        """Sign out on POST; a GET leads to the home page."""
         if request.method != "POST":
             return HttpResponseRedirect(reverse("admin:index"))
         response: HttpResponse = super().logout(request, extra_context)
@@ -65,11 +65,11 @@ class StudioSite(UnfoldAdminSite):
             extra_context=context,
         )(request)
         if isinstance(response, TemplateResponse):
-            return say_how_long_to_wait((response.context_data or {}).get("form"), response)
+            return with_retry_after((response.context_data or {}).get("form"), response)
         return response
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Say whether somebody may enter at all."""
+        """Say whether somebody may use the studio at all."""
         return may_enter(caller_of(request))
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from studio.editing.views import EditPage
 from studio.history.download import DownloadPage
 from studio.history.views import DeleteVersionPage, HistoryPage, LabelsPage, RestorePage, VersionPage
 from studio.home.views import HomePage
-from studio.kinds import AGENT, PROMPT_BLOCK, StudioKind
+from studio.kinds import AGENT, KINDS, StudioKind
 from studio.preview.try_page import TryPage, TryRun
 from studio.preview.views import PreviewPage
 from studio.publishing.confirm import DeletePage, DiscardPage, UnpublishPage, VisibilityPage
@@ -111,8 +111,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
         signed_in(admin.site.password_change_done, cacheable=True),
         name="password_change_done",
     ),
-    path("versioning/agent/", include([*resource_urls(AGENT), try_run])),
-    path("versioning/promptblock/", include(resource_urls(PROMPT_BLOCK))),
+    path("versioning/agent/", include([try_run])),
+    # `versioning/agent/` and `versioning/promptblock/`
+    *(path(f"versioning/{kind.model._meta.model_name}/", include(resource_urls(kind))) for kind in KINDS),
     path("versioning/workspace/welcome/", include(invitation_urls)),
     path("versioning/workspace/", include(workspace_urls())),
     re_path(r"(?P<url>.*)$", signed_in(admin.site.catch_all_view)),

@@ -1,4 +1,4 @@
-"""The page that every page of the studio is made from: sign-in, frame, and answers to errors."""
+"""The base class of the studio's pages: signed-in members only, one frame, error pages."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from versioning.editor import Editor
 
 
 class StudioPage(View):
-    """A page that is about no single resource. Whoever gets here is signed in and may enter."""
+    """A page of the studio; `as_view` lets only members of a workspace in."""
 
     @classmethod
     def as_view(cls, **initkwargs: Any) -> Callable[..., HttpResponseBase]:
-        """Return the view behind the sign-in of the studio."""
+        """Return the view; whoever is not signed in is asked to do so first."""
         return admin.site.admin_view(super().as_view(**initkwargs))
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
-        """Find out who is looking."""
+        """Set the caller."""
         super().setup(request, *args, **kwargs)
         self.caller = caller_of(request)
 
     @property
     def editor(self) -> Editor:
-        """The use cases."""
+        """The editor of this installation."""
         return get_editor()
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Answer, and explain the faults that the page itself does not know how to show."""
+        """Answer; errors of the editor that the page does not handle become error pages."""
         try:
             return super().dispatch(request, *args, **kwargs)
         except NotFound as fault:
@@ -54,7 +54,7 @@ class StudioPage(View):
         return framed(self.request, template, title=title, status=status, caller=self.caller, **context)
 
     def go(self, address: str, message: str = "", *, level: int = messages.SUCCESS) -> HttpResponseRedirect:
-        """Go to another page, which shows the message."""
+        """Redirect to another page, which shows the message."""
         if message:
             messages.add_message(self.request, level, message)
         return HttpResponseRedirect(address)

@@ -132,6 +132,19 @@ def stored_once(
         outer.__exit__(None, None, None)
 
 
+@pytest.fixture(scope="module")
+def shared_keys(stored_once: Callable[[], AbstractContextManager[None]]) -> dict[str, str]:
+    """The keys of a cast that all tests of a module share."""
+    with stored_once():
+        return make_cast()
+
+
+@pytest.fixture
+def shared_cast(db: None, shared_keys: dict[str, str]) -> Cast:
+    """That cast; a module that wants it says so in a fixture `cast` of its own."""
+    return cast_with(shared_keys)
+
+
 @pytest.fixture
 def alice(cast: Cast) -> Api:
     """The admin of acme, who may do everything there."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -176,18 +177,35 @@ def constraints() -> dict[str, Named]:
 
 
 @pytest.fixture
-def rows(cast: Cast) -> None:
+def cast(shared_cast: Cast) -> Cast:
+    """Everybody, as they are in every test of this module."""
+    return shared_cast
+
+
+@pytest.fixture(scope="module")
+def made(stored_once: Callable[[], AbstractContextManager[None]], shared_keys: dict[str, str]) -> None:
     """Two agents and two blocks, all with two versions and a label; a favorite that refers to both; lena."""
+    with stored_once():
+        make_rows(Api(shared_keys["alice"]))
+
+
+def make_rows(alice: Api) -> None:
+    """Store something of every model that has constraints."""
     for kind in (AGENTS, PROMPT_BLOCKS):
         for resource_id in ("writer", "other"):
-            record = kind.make(cast.alice, resource_id, autoPublish=True)
-            kind.save(cast.alice, resource_id)
+            record = kind.make(alice, resource_id, autoPublish=True)
+            kind.save(alice, resource_id)
             label = kind.url(resource_id, "labels", "stable")
-            assert cast.alice.put(label, {"versionId": record["activeVersionId"]}).status == 200
+            assert alice.put(label, {"versionId": record["activeVersionId"]}).status == 200
     reference = {"type": "prompt_block_ref", "id": "writer"}
-    AGENTS.make(cast.alice, "lead", instructions=[reference], agents={"writer": {}})
+    AGENTS.make(alice, "lead", instructions=[reference], agents={"writer": {}})
     get_editor().invitation.invite("acme", "lena", Role.VIEWER)
-    assert cast.alice.put(AGENTS.url("lead", "favorite")).status == 200
+    assert alice.put(AGENTS.url("lead", "favorite")).status == 200
+
+
+@pytest.fixture
+def rows(db: None, made: None) -> None:
+    """Those rows, as they are in every test of this module."""
 
 
 def test_every_constraint_of_the_models_is_broken_here() -> None:

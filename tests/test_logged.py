@@ -14,6 +14,7 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, Answer, Api, Kind
 from tests.support.calls import History, make_history
 from tests.support.people import command, key_of, person
+from tests.support.studio import Visitor, page_of, tag_on
 from versioning.conf import get_editor
 from versioning.domain.access import Role
 from versioning.models import ApiKey, Event, Membership, Workspace, caller_for, events
@@ -251,6 +252,32 @@ def test_the_commands_leave_the_same_entries(cast: Cast) -> None:
         command("revoke_api_key", key)
     assert [entry.type for entry in entries] == ["member.added", "key.created", "key.revoked"]
     assert {entry.via for entry in entries} == {"command"}
+
+
+def test_what_goes_with_an_account_or_a_workspace_is_told_of(cast: Cast) -> None:
+    lena = person("lena", acme="viewer")
+    key_of("lena", workspace="acme")
+    revoked = ApiKey.objects.get(owner=lena)
+    Workspace.objects.create(id="empty", name="Empty")
+    with watched() as entries:
+        lena.delete()
+        Workspace.objects.get(pk="empty").delete()
+    assert sorted((entry.type, entry.workspace_id) for entry in entries) == [
+        ("key.revoked", "acme"),
+        ("member.removed", "acme"),
+        ("workspace.deleted", "empty"),
+    ]
+    assert revoked.prefix in str([entry.detail for entry in entries])
+
+
+def test_a_form_of_the_studio_leaves_its_person_and_the_studio(cast: Cast, kind: Kind) -> None:
+    history = make_history(kind, cast.alice)
+    with watched() as entries:
+        page = page_of(kind, "publish")
+        paula = Visitor("paula")
+        tag = tag_on(paula.get(page, version=history.draft))
+        paula.post(page, version=history.draft, tag=tag)
+    assert [(entry.actor, entry.key_prefix, entry.via) for entry in entries] == [("paula", "", "studio")]
 
 
 # What leaves no entry

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
@@ -30,7 +32,7 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.door import one_connection
 from tests.support.openapi import CREATING, NEVER_SUCCEEDING, ROUTES, route_of
 
-EXAMPLES = 12
+EXAMPLES = 6
 CHECKS: list[CheckFunction] = [
     not_a_server_error,
     status_code_conformance,
@@ -91,10 +93,19 @@ def described() -> Operations:
     return {route_of(operation.method, operation.path): operation for operation in found}
 
 
-@pytest.fixture
-def versions(alice: Api) -> dict[Kind, list[str]]:
+@pytest.fixture(scope="module")
+def versions(
+    stored_once: Callable[[], AbstractContextManager[None]], shared_keys: dict[str, str]
+) -> dict[Kind, list[str]]:
     """The versions of the agent and of the block `writer`: a published and labelled one, two more."""
-    return {kind: make_writer(alice, kind) for kind in (AGENTS, PROMPT_BLOCKS)}
+    with stored_once():
+        return {kind: make_writer(Api(shared_keys["alice"]), kind) for kind in (AGENTS, PROMPT_BLOCKS)}
+
+
+@pytest.fixture
+def cast(shared_cast: Cast) -> Cast:
+    """Everybody, as they are in every test of this module."""
+    return shared_cast
 
 
 def make_writer(api: Api, kind: Kind) -> list[str]:

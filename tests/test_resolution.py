@@ -9,6 +9,7 @@ import pytest
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api, Kind
+from tests.support.calls import undone
 from tests.support.served import ask, served
 
 # Every route that takes a selector.
@@ -74,62 +75,59 @@ def writer(request: pytest.FixtureRequest, alice: Api) -> Writer:
     return Writer(kind, name, alice)
 
 
-def test_without_a_selector_the_published_version_is_meant(alice: Api, writer: Writer) -> None:
-    assert writer.text(alice) == "two"
+@pytest.fixture(params=[(AGENTS, "served"), (PROMPT_BLOCKS, "record")], ids=["agent served", "block record"])
+def one_route(request: pytest.FixtureRequest, alice: Api) -> Writer:
+    """`writer` of either kind through one route, for what is decided behind all of them."""
+    kind, name = request.param
+    return Writer(kind, name, alice)
 
 
-def test_a_status_selects(alice: Api, writer: Writer) -> None:
-    assert writer.text(alice, status="published") == "two"
+def test_every_selector_selects(alice: Api, writer: Writer) -> None:
+    versions = {"one": writer.one, "two": writer.two, "three": writer.three}
+    by_id = [({"versionId": version_id}, text) for text, version_id in versions.items()]
+    by_status: list[tuple[dict[str, str], str]] = [({}, "two"), ({"status": "published"}, "two")]
+    by_label = [({"label": "blue"}, "one"), ({"label": "production"}, "two"), ({"label": "latest"}, "three")]
+    for query, text in [*by_status, ({"status": "draft"}, "three"), *by_id, *by_label]:
+        with undone():
+            assert writer.text(alice, **query) == text, query
 
 
-def test_the_draft_is_the_newest_save_at_once(alice: Api, writer: Writer) -> None:
-    writer.kind.save(alice, text="four")
-    assert writer.text(alice, status="draft") == "four"
+def test_the_draft_is_the_newest_save_at_once(alice: Api, one_route: Writer) -> None:
+    one_route.kind.save(alice, text="four")
+    assert one_route.text(alice, status="draft") == "four"
 
 
-def test_the_draft_is_the_latest_version_even_when_that_is_published(alice: Api, writer: Writer) -> None:
-    writer.kind.publish(alice, "writer", writer.three)
-    assert writer.text(alice, status="draft") == "three"
+def test_the_draft_is_the_latest_version_even_when_that_is_published(alice: Api, one_route: Writer) -> None:
+    one_route.kind.publish(alice, "writer", one_route.three)
+    assert one_route.text(alice, status="draft") == "three"
 
 
-@pytest.mark.parametrize("text", ["one", "two", "three"])
-def test_a_version_id_selects_exactly_that_version(alice: Api, writer: Writer, text: str) -> None:
-    assert writer.text(alice, versionId=getattr(writer, text)) == text
+def test_a_label_selects_another_version_once_it_is_moved(alice: Api, one_route: Writer) -> None:
+    alice.put(one_route.kind.url("writer", "labels", "blue"), {"versionId": one_route.three})
+    assert one_route.text(alice, label="blue") == "three"
 
 
-@pytest.mark.parametrize(("label", "text"), [("blue", "one"), ("production", "two"), ("latest", "three")])
-def test_a_label_selects_the_version_that_carries_it(
-    alice: Api, writer: Writer, label: str, text: str
-) -> None:
-    assert writer.text(alice, label=label) == text
-
-
-def test_a_label_selects_another_version_once_it_is_moved(alice: Api, writer: Writer) -> None:
-    alice.put(writer.kind.url("writer", "labels", "blue"), {"versionId": writer.three})
-    assert writer.text(alice, label="blue") == "three"
-
-
-def test_a_label_that_was_removed_selects_nothing_any_more(alice: Api, writer: Writer) -> None:
-    alice.delete(writer.kind.url("writer", "labels", "blue"))
-    assert writer.ask(alice, label="blue").status == 404
+def test_a_label_that_was_removed_selects_nothing_any_more(alice: Api, one_route: Writer) -> None:
+    alice.delete(one_route.kind.url("writer", "labels", "blue"))
+    assert one_route.ask(alice, label="blue").status == 404
 
 
 def test_publishing_another_version_moves_what_published_and_production_mean(
-    alice: Api, writer: Writer
+    alice: Api, one_route: Writer
 ) -> None:
-    writer.kind.publish(alice, "writer", writer.one)
-    assert writer.text(alice, status="published") == "one"
+    one_route.kind.publish(alice, "writer", one_route.one)
+    assert one_route.text(alice, status="published") == "one"
 
 
-def test_two_selectors_at_once_are_refused_and_each_is_named(alice: Api, writer: Writer) -> None:
+def test_two_selectors_at_once_are_refused_and_each_is_named(alice: Api, one_route: Writer) -> None:
     for query in TWO_AT_ONCE:
-        refused = writer.ask(alice, **query)
+        refused = one_route.ask(alice, **query)
         assert (refused.status, refused.code, refused.fields) == (400, "validation_failed", sorted(query))
 
 
-def test_an_unknown_status_is_refused(alice: Api, writer: Writer) -> None:
+def test_an_unknown_status_is_refused(alice: Api, one_route: Writer) -> None:
     for status in UNKNOWN_STATUSES:
-        refused = writer.ask(alice, status=status)
+        refused = one_route.ask(alice, status=status)
         assert (refused.status, refused.code, refused.fields) == (400, "validation_failed", ["status"])
 
 
@@ -142,37 +140,39 @@ def test_what_only_looks_like_a_selector_is_refused_not_ignored(
         assert (refused.status, refused.fields) == (400, [key])
 
 
-def test_an_unknown_version_is_not_found(alice: Api, writer: Writer) -> None:
-    answers = {version_id: writer.ask(alice, versionId=version_id) for version_id in NO_SUCH_VERSIONS}
+def test_an_unknown_version_is_not_found(alice: Api, one_route: Writer) -> None:
+    answers = {version_id: one_route.ask(alice, versionId=version_id) for version_id in NO_SUCH_VERSIONS}
     assert {version_id: answer.status for version_id, answer in answers.items()} == dict.fromkeys(
         answers, 404
     )
     assert {answer.code for answer in answers.values()} == {"not_found"}
 
 
-def test_an_unknown_label_is_not_found(alice: Api, writer: Writer) -> None:
-    answers = {label: writer.ask(alice, label=label) for label in NO_SUCH_LABELS}
+def test_an_unknown_label_is_not_found(alice: Api, one_route: Writer) -> None:
+    answers = {label: one_route.ask(alice, label=label) for label in NO_SUCH_LABELS}
     assert {label: answer.status for label, answer in answers.items()} == dict.fromkeys(answers, 404)
     assert {answer.code for answer in answers.values()} == {"not_found"}
 
 
-def test_a_version_of_another_resource_is_not_found(alice: Api, writer: Writer) -> None:
-    other = writer.kind.make(alice, "other")["latestVersionId"]
-    same_id_other_kind = (PROMPT_BLOCKS if writer.kind is AGENTS else AGENTS).make(alice)["latestVersionId"]
-    assert writer.ask(alice, versionId=other).status == 404
-    assert writer.ask(alice, versionId=same_id_other_kind).status == 404
+def test_a_version_of_another_resource_is_not_found(alice: Api, one_route: Writer) -> None:
+    other = one_route.kind.make(alice, "other")["latestVersionId"]
+    same_id_other_kind = (PROMPT_BLOCKS if one_route.kind is AGENTS else AGENTS).make(alice)[
+        "latestVersionId"
+    ]
+    assert one_route.ask(alice, versionId=other).status == 404
+    assert one_route.ask(alice, versionId=same_id_other_kind).status == 404
 
 
-def test_a_label_of_another_resource_is_not_found(alice: Api, writer: Writer) -> None:
-    other = writer.kind.make(alice, "other")["latestVersionId"]
-    alice.put(writer.kind.url("other", "labels", "green"), {"versionId": other})
-    assert writer.ask(alice, label="green").status == 404
+def test_a_label_of_another_resource_is_not_found(alice: Api, one_route: Writer) -> None:
+    other = one_route.kind.make(alice, "other")["latestVersionId"]
+    alice.put(one_route.kind.url("other", "labels", "green"), {"versionId": other})
+    assert one_route.ask(alice, label="green").status == 404
 
 
-def test_a_version_that_was_deleted_is_not_found(alice: Api, writer: Writer) -> None:
-    alice.delete(writer.kind.url("writer", "versions", writer.three))
-    assert writer.ask(alice, versionId=writer.three).status == 404
-    assert writer.text(alice, status="draft") == "two"
+def test_a_version_that_was_deleted_is_not_found(alice: Api, one_route: Writer) -> None:
+    alice.delete(one_route.kind.url("writer", "versions", one_route.three))
+    assert one_route.ask(alice, versionId=one_route.three).status == 404
+    assert one_route.text(alice, status="draft") == "two"
 
 
 def test_without_a_published_version_who_may_read_drafts_gets_the_latest(cast: Cast, writer: Writer) -> None:
@@ -191,9 +191,9 @@ def test_without_a_published_version_nobody_else_gets_anything(cast: Cast, write
             assert (missing.status, missing.code) == (404, "not_found")
 
 
-def test_production_has_no_fallback(alice: Api, writer: Writer) -> None:
-    alice.post(writer.kind.url("writer", "unpublish"))
-    assert writer.ask(alice, label="production").status == 404
+def test_production_has_no_fallback(alice: Api, one_route: Writer) -> None:
+    alice.post(one_route.kind.url("writer", "unpublish"))
+    assert one_route.ask(alice, label="production").status == 404
 
 
 def test_drafts_and_history_are_not_for_who_may_only_read_what_is_published(

@@ -27,13 +27,16 @@ class VersioningConfig(AppConfig):
         apply_defaults()
 
     def ready(self) -> None:
-        """Check the settings, make the workspace of the code with the tables, hear of direct changes."""
+        """Check the settings, make the workspace of the code, hear of direct changes, say what workers do."""
         from versioning.models import direct_changes  # noqa: PLC0415  the models are there only now
 
         direct_changes.connect()
         checks.register(check_api_prefix, checks.Tags.urls)
         checks.register(check_sqlite)
         post_migrate.connect(make_code_workspace, sender=self)
+        from versioning.worker import own_jobs  # noqa: PLC0415  it needs the models, which are ready by now
+
+        own_jobs.register()
 
 
 def make_code_workspace(*, apps: Apps = global_apps, **_signal: Any) -> None:

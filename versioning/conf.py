@@ -1,6 +1,6 @@
-"""The settings of the editor with their defaults; the framework of an installation and its editor.
+"""The settings of the editor with their defaults; the editor of an installation and its framework.
 
-`EDITOR_FRAMEWORK` names the framework; nothing else needs to know where it is put together.
+`EDITOR_INSTANCE` and `EDITOR_FRAMEWORK` name them; nothing else needs to know where they are put together.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning  # noqa: A004  Django calls it that
@@ -32,6 +32,8 @@ DEFAULTS: Final[Mapping[str, Any]] = MappingProxyType(
         "EDITOR_FRAMEWORK": "",  # a dotted path; empty is an editor without agents in code
         "EDITOR_GIT_HISTORY_DEPTH": 50,  # commits of a file
         "EDITOR_HTTPS": False,  # a proxy in front takes https
+        "EDITOR_KEEP_EVENTS": 0,  # days for which the log has its entries; 0 keeps all of them
+        "EDITOR_INSTANCE": "",  # a dotted path; empty is the editor of the framework
         "EDITOR_KEEP_VERSIONS": 0,  # of a resource; 0 keeps all of them
         "EDITOR_CACHE_BYTES": 16 * 1024 * 1024,  # of answers, a process
         "EDITOR_MAX_BODY": 1024 * 1024,  # bytes
@@ -39,6 +41,7 @@ DEFAULTS: Final[Mapping[str, Any]] = MappingProxyType(
         "EDITOR_SOURCE": "database",  # or "code": override files under Git
         "EDITOR_STATEMENT_TIMEOUT": 4.0,  # seconds, on PostgreSQL; 0 is none
         "EDITOR_THROTTLE": "",  # such as "600/min"; empty is off
+        "EDITOR_WORKER": "on",  # or "off": whether `serve` runs a worker beside itself
     }
 )
 """Every setting of the editor, as it is unless a project sets it; docs/settings.md explains them."""
@@ -81,30 +84,32 @@ def check_sqlite(**_options: Any) -> list[CheckMessage]:
     return [Warning(message, hint=hint, id="versioning.W001")]
 
 
-def get_framework() -> Framework:
-    """Return the framework that `EDITOR_FRAMEWORK` names; raises `ImproperlyConfigured` without an editor.
-
-    Where it names none, it is one without agents in code: the editor then has the stored ones.
-    """
-    return _load(settings.EDITOR_FRAMEWORK)
-
-
 def get_editor() -> Editor:
-    """Return the framework's editor."""
-    found: Editor = get_framework().editor  # type: ignore[assignment]
-    return found
+    """Return the editor of this installation, which knows what its framework defines in code.
+
+    `EDITOR_INSTANCE` names it; where that is empty it is the one that the framework was handed. Raises
+    `ImproperlyConfigured` where the framework has none, or another one.
+    """
+    return _load(settings.EDITOR_INSTANCE, settings.EDITOR_FRAMEWORK)[0]
+
+
+def get_framework() -> Framework:
+    """Return the framework that `EDITOR_FRAMEWORK` names, else one without agents; raises as `get_editor`."""
+    return _load(settings.EDITOR_INSTANCE, settings.EDITOR_FRAMEWORK)[1]
 
 
 @cache
-def _load(path: str) -> Framework:
-    if not path:
-        from versioning.editor import Editor  # noqa: PLC0415  settings are read before there are models
-        from versioning.runtime import Framework  # noqa: PLC0415
+def _load(editor_path: str, framework_path: str) -> tuple[Editor, Framework]:
+    from versioning.editor import Editor  # noqa: PLC0415  settings are read before there are models
+    from versioning.runtime import Framework  # noqa: PLC0415
 
-        return Framework(editor=Editor())
-    found: Framework = import_string(path)
-    if found.editor is None:
-        raise ImproperlyConfigured(
-            f"EDITOR_FRAMEWORK: {path} has no editor; give it Framework(editor=Editor())"
-        )
-    return found
+    named: Editor | None = import_string(editor_path) if editor_path else None
+    if not framework_path:
+        editor = named or Editor()
+        return editor, Framework(editor=editor)
+    framework: Framework = import_string(framework_path)
+    handed = cast("Editor | None", framework.editor)
+    if handed is None or named not in {None, handed}:
+        fault = "has no editor" if handed is None else f"has another editor than {editor_path}"
+        raise ImproperlyConfigured(f"EDITOR_FRAMEWORK: {framework_path} {fault}; give it Framework(editor=…)")
+    return handed, framework

@@ -26,7 +26,7 @@ _IPV6_NETWORK: Final = 64  # bits; what one customer of a provider has at the le
 
 
 def remember_browser(request: HttpRequest, response: HttpResponse) -> None:
-    """Let the browser show, the next time, that this account has been signed in to in it before."""
+    """Set the cookie by which this browser is known for the account the next time."""
     response.set_cookie(
         BROWSER_COOKIE,
         signing.dumps([_account_subject(request.user.get_username()), secrets.token_hex(8)], salt=_SALT),
@@ -39,11 +39,11 @@ def remember_browser(request: HttpRequest, response: HttpResponse) -> None:
 
 
 def client_address(request: HttpRequest) -> str | None:
-    """Return the address that a request comes from, of IPv6 the network; None where it cannot be known.
+    """Return the address that a request comes from (for IPv6 the network); None if it is not known for sure.
 
-    What a caller can write into a header is believed only where `EDITOR_CLIENT_ADDRESS_HEADER` names it,
-    and of several addresses the last one, which the proxy itself has added. Behind a proxy that names no
-    address everybody would have the proxy's own, so then nobody has any.
+    Clients can write into headers whatever they like, so only the one that `EDITOR_CLIENT_ADDRESS_HEADER`
+    names is used, and of several addresses the last one, which the proxy itself has added. Behind a proxy
+    without such a header everybody would have the proxy's address, so None is returned.
     """
     header = settings.EDITOR_CLIENT_ADDRESS_HEADER
     if header:
@@ -64,7 +64,7 @@ def client_address(request: HttpRequest) -> str | None:
 
 
 def subjects_of(request: HttpRequest, name: str) -> list[str]:
-    """Return what an attempt counts for; the first is forgotten when the password is right."""
+    """Return the subjects that an attempt counts for; the first one is reset when the password is right."""
     own = _account_subject(name)
     browser = _known_browser(request, own)
     if browser is not None:
@@ -74,7 +74,7 @@ def subjects_of(request: HttpRequest, name: str) -> list[str]:
 
 
 def _known_browser(request: HttpRequest, account_subject: str) -> str | None:
-    """Return what is counted for the browser, if the account has been signed in to in it before."""
+    """Return the subject for the browser, if this account was signed in to with it before."""
     try:
         known, browser = signing.loads(
             request.COOKIES.get(BROWSER_COOKIE, ""), salt=_SALT, max_age=_COOKIE_AGE

@@ -28,13 +28,13 @@ logger = logging.getLogger("studio.signing_in")  # the name that docs/administra
 _MINUTE: Final = 60
 
 
-class PatientForm:
-    """A form that says how long to wait when too many wrong passwords came before."""
+class LimitedAttemptsForm:
+    """A form that refuses further attempts for a while after too many wrong passwords."""
 
     seconds_to_wait = 0
 
     def too_many(self, fault: TooManyAttempts) -> ValidationError:
-        """Return what is said on the page."""
+        """Return the error that the page shows."""
         self.seconds_to_wait = fault.seconds
         return ValidationError(
             f"There were too many wrong passwords. Wait {_spoken(fault.seconds)}, then try again.",
@@ -42,13 +42,13 @@ class PatientForm:
         )
 
 
-class SignInForm(PatientForm, UnfoldAuthenticationForm):
-    """Lets in whoever is a member of a workspace, or about to become one; asked anew with every request."""
+class SignInForm(LimitedAttemptsForm, UnfoldAuthenticationForm):
+    """Signs in members of a workspace, and people who are about to accept an invitation."""
 
     error_messages = AuthenticationForm.error_messages  # those of the admin speak of staff accounts
 
     def clean(self) -> None:
-        """Check the password, unless too many wrong ones came before; an unknown name counts the same."""
+        """Check the password unless there were too many wrong ones; unknown names count just the same."""
         name = self.cleaned_data.get("username")
         if name is None or not self.cleaned_data.get("password"):
             return
@@ -69,7 +69,7 @@ class SignInForm(PatientForm, UnfoldAuthenticationForm):
                 logger.warning("a wrong password", extra={**about, "wait_seconds": attempt.seconds})
 
     def confirm_login_allowed(self, user: User) -> None:
-        """Raise `ValidationError` for who is inactive, or neither a member of anything nor invited."""
+        """Raise `ValidationError` for the inactive, and for people neither in a workspace nor invited."""
         AuthenticationForm.confirm_login_allowed(self, user)
         if not may_enter(caller_for(user)) and not is_invited(self.request, user):
             raise ValidationError(
@@ -78,11 +78,11 @@ class SignInForm(PatientForm, UnfoldAuthenticationForm):
             )
 
 
-class ChangePasswordForm(PatientForm, AdminOwnPasswordChangeForm):
-    """Changes one's own password; whoever finds an open session cannot try out passwords there either."""
+class ChangePasswordForm(LimitedAttemptsForm, AdminOwnPasswordChangeForm):
+    """Changes one's own password; wrong old passwords are limited here, too."""
 
     def clean_old_password(self) -> str:
-        """Check it, unless too many wrong ones came before."""
+        """Check the old password unless there were too many wrong ones."""
         own = subject("password", str(self.user.pk))
         try:
             attempt = SignInAttempts.objects.begin([own])
@@ -93,9 +93,9 @@ class ChangePasswordForm(PatientForm, AdminOwnPasswordChangeForm):
         return old
 
 
-def say_how_long_to_wait(form: Any, response: HttpResponse) -> HttpResponse:
-    """Make the answer with a form a 429 where the form has refused to look at a password."""
-    if isinstance(form, PatientForm) and form.seconds_to_wait:
+def with_retry_after(form: Any, response: HttpResponse) -> HttpResponse:
+    """Turn the answer into a 429 if its form has refused the attempt."""
+    if isinstance(form, LimitedAttemptsForm) and form.seconds_to_wait:
         response.status_code = 429
         response["Retry-After"] = str(form.seconds_to_wait)
     return response

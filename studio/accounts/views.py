@@ -1,4 +1,4 @@
-"""What an invited person sees: the link leads to a page that offers the role, and asks for a yes."""
+"""Accepting an invitation: its link leads to a page that offers the role and asks for confirmation."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 
 from studio.error_pages import framed
 from versioning.conf import get_editor
+from versioning.domain.access import Via
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
 from versioning.editor import Invitations
 from versioning.models import Invitation
@@ -34,7 +35,7 @@ _TEMPLATE: Final = "studio/accounts/invited.html"
 def open_link(request: HttpRequest, token: str) -> HttpResponse:
     """Take the secret out of the address: the session stores its digest, and no page is shown at the link.
 
-    So it is in no `Referer`, and in the history of the browser once only.
+    So the secret is in no `Referer`, and only once in the history of the browser.
     """
     digest = digest_of(token.rstrip("/"))
     try:
@@ -56,7 +57,7 @@ def is_invited(request: HttpRequest, user: User) -> bool:
 
 @method_decorator([never_cache, sensitive_post_parameters()], name="dispatch")
 class AcceptPage(View):
-    """Asks for a yes: of whoever is signed in with the invited account, or with a new password."""
+    """Asks for confirmation: from the invited account, or together with a password for a new one."""
 
     http_method_names = ("get", "post")
 
@@ -69,11 +70,11 @@ class AcceptPage(View):
         return self._show(invitation)
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Accept; what is in the way is said on the page."""
+        """Accept the invitation, or show why that is not possible."""
         try:
             invitation = self._opened()
             if request.POST.get("invitation") != str(invitation.pk):
-                # Another link was opened in this browser meanwhile: nobody accepts what was not on the page.
+                # Another link was opened in this browser meanwhile: nobody accepts what they did not see.
                 return self._show(invitation, status=409)
             if request.user.is_authenticated:
                 return self._accept(invitation, request.user)
@@ -83,7 +84,7 @@ class AcceptPage(View):
 
     def _accept(self, invitation: Invitation, user: User) -> HttpResponse:
         try:
-            _invitations().accept(invitation.digest, by=user)
+            _invitations().accept(invitation.digest, by=user, via=Via.STUDIO)
         except Forbidden:
             return self._show(invitation, status=403)
         return self._done()
@@ -94,7 +95,7 @@ class AcceptPage(View):
             return self._show(invitation, form, status=400)
         password = form.cleaned_data["new_password1"]
         try:
-            _invitations().accept_with_new_account(invitation.digest, password)
+            _invitations().accept_with_new_account(invitation.digest, password, via=Via.STUDIO)
         except (IdTaken, Invalid) as fault:
             form.add_error(None, fault.message)
             return self._show(invitation, form, status=409)

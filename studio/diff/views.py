@@ -35,7 +35,7 @@ class Side:
     state: State | None = None
 
 
-class Comparing(ResourcePage):
+class DifferencesPage(ResourcePage):
     """A page that shows what is different."""
 
     def effects(self, before: Snapshot | None, after: Snapshot | None) -> list[FieldDifference]:
@@ -44,7 +44,7 @@ class Comparing(ResourcePage):
         return differences(self.effective(before), self.effective(after), schema)
 
 
-class ComparePage(Comparing):
+class ComparePage(DifferencesPage):
     """Any two versions."""
 
     tab = "compare"

@@ -1,4 +1,4 @@
-"""A field of the edit page written in another way: as one text, as blocks, in fields, as JSON."""
+"""Switching how a field of the edit page is written: one text, blocks, controls or JSON."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.template.response import TemplateResponse
 
 from studio.editing.choices import referred_to
 from studio.editing.forms import EditForm
-from studio.editing.views import Editable, controls_of
+from studio.editing.views import EditablePage, controls_of
 from studio.forms.modes import MODES, rewritten, typed_value
 from studio.forms.words import OPERANDS, OPERATORS
 from versioning.domain.access import Right
@@ -15,11 +15,11 @@ from versioning.domain.errors import Invalid, Issue, NotFound
 from versioning.domain.overrides import code_config
 
 
-class ConvertPage(Editable):
-    """The controls of a field in another mode, holding what was typed into it; a part of a page."""
+class ConvertPage(EditablePage):
+    """The controls of a field in another mode, with what was typed into it; a part of a page."""
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Return the field, or a sentence on why it cannot be written in that way; nothing is saved."""
+        """Return the field, or the reason why it cannot be written that way; nothing is saved."""
         self.require(Right.SAVE)
         name, before, mode = (request.GET.get(part, "") for part in ("field", "from", "to"))
         controls = controls_of(request.POST)

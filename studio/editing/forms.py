@@ -1,4 +1,4 @@
-"""The form of a resource: its fields with their controls, fields that only code may set, and empty rows."""
+"""The form of a resource: its fields with their controls, locked fields, and empty rows."""
 
 from __future__ import annotations
 
@@ -75,12 +75,12 @@ class EditForm:
 
     @property
     def set_in_more(self) -> list[str]:
-        """What of the rest holds anything, as it is called on the page."""
+        """The titles of the other fields that have a value."""
         return [view.words.title for view in self.more if view.saved]
 
     @property
     def has_faults_in_more(self) -> bool:
-        """Whether something in the rest must be looked at."""
+        """Whether one of the other fields has an error."""
         return any(view.control.faults for view in self.more)
 
     @classmethod
@@ -129,7 +129,7 @@ def _why_locked(name: str, free: Sequence[str]) -> str:
 
 
 def empty_rows() -> dict[str, Input]:
-    """Return what each sort of row holds before anything is typed into it."""
+    """Return the controls of each sort of row, empty."""
     rule: Shown = {"kind": "rule", "field": "", "operator": "equals", "type": "text", "value": ""}
     group: Shown = {"kind": "group", "operator": "AND", "conditions": []}
     rows: dict[str, Shown] = {
@@ -149,7 +149,7 @@ def empty_rows() -> dict[str, Input]:
 
 @dataclass(kw_only=True)
 class Submission:
-    """What was posted, read against the configuration that the form began with."""
+    """A posted form, compared with the configuration that it started from."""
 
     controls: Input
     began_with: Config | None
@@ -164,9 +164,9 @@ class Submission:
     def read(
         cls, controls: Input, began_with: Config | None, latest: Config, names: Sequence[str]
     ) -> Submission:
-        """Read the form; its faults are in `reading`.
+        """Read the form; `reading` has its errors.
 
-        When the version that it began with is gone, all that differs from the latest counts as typed.
+        If the version that it started from is gone, everything that differs from the latest counts as typed.
         """
         reading = Reading()
         base = latest if began_with is None else began_with
@@ -183,7 +183,7 @@ class Submission:
         )
 
     def check(self, schema: ConfigSchema) -> None:
-        """Raise `Invalid` if something was typed that cannot be read, with the faults of the rest."""
+        """Raise `Invalid` if something cannot be read, together with the errors of all other fields."""
         issues = list(self.reading.issues)
         if not issues:
             return
@@ -196,7 +196,7 @@ class Submission:
         raise Invalid(issues)
 
     def on_top_of(self, latest: Config) -> Input:
-        """Return the form of the latest configuration with what was typed here put over it."""
+        """Return the form of the latest configuration, with what was typed here put over it."""
         # What cannot be read yet was typed, too.
         unread = [name for name in self.names if name in {_field_of(issue) for issue in self.reading.issues}]
         form = rebased(latest, list(self.names), self.controls, [*self.changed, *unread])

@@ -1,4 +1,4 @@
-"""The edit page: what was saved last, in fields; saving makes a draft and never anything more."""
+"""The edit page: the latest version as form fields; saving makes a draft and publishes nothing."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def _half_a_budget() -> PageBudget:
     )
 
 
-class Editable(ResourcePage):
-    """A page that needs to know what is edited: the version that the next edit starts from."""
+class EditablePage(ResourcePage):
+    """A page about the version that the next edit starts from."""
 
     @cached_property
     def base(self) -> Snapshot | None:
-        """The version to start from: the latest, or for who may not read drafts the published one.
+        """The version to start from: the latest, or the published one for callers who may not read drafts.
 
         None for an agent that is only defined in code.
         """
@@ -64,7 +64,7 @@ class Editable(ResourcePage):
         return self.collection.schema_of(self.resource_id)
 
     def config_of(self, version_id: str) -> Config | None:
-        """Return what a version of this resource holds; nothing without an id, None when it is gone."""
+        """Return the configuration of a version: empty without an id, None if the version is gone."""
         if not version_id:
             return {}
         if self.base and self.base.version_id == version_id:
@@ -80,16 +80,16 @@ class Editable(ResourcePage):
         return Submission.read(controls, began_with, self.config, self.schema.names)
 
 
-class EditPage(Editable):
+class EditPage(EditablePage):
     """All fields, the buttons, and next to them the preview."""
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show what was saved last; to who may not save, what is published."""
+        """Show the latest version, or the published one to callers who may not read drafts."""
         metadata = self.resource.metadata if self.resource else {}
         return self._form(form_controls(self.config, self.schema.names, metadata), **self._saves_on())
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Save a draft, and go on to publishing it when asked to."""
+        """Save a draft, and go on to the page for publishing if asked to."""
         self.require(Right.SAVE)
         submission = self.submission(controls_of(request.POST))
         controls = submission.controls
@@ -108,7 +108,7 @@ class EditPage(Editable):
         return unsaved.saved(request, self._after(saved, goes_on=controls["then"].typed == "publish"))
 
     def _save(self, submission: Submission) -> Resolved[Any] | None:
-        """Save what was changed; returns None when there is nothing to begin an override with."""
+        """Save the changes; returns None if an override would begin without any."""
         about: dict[str, Any] = {
             "metadata": submission.metadata,
             "message": submission.controls["changeMessage"].typed,
@@ -141,13 +141,13 @@ class EditPage(Editable):
         return self.back("change", "Nothing was changed, so nothing was saved.", level=messages.INFO)
 
     def _restored(self, submission: Submission) -> HttpResponse:
-        """Show a form again that was never saved; on top of what was saved since, where something was."""
+        """Show unsaved text again, on top of what was saved since then."""
         if submission.controls["base"].typed == self._saves_on()["base"]:
             return self._form(submission.controls, is_typed=True, restored=True, **self._saves_on())
         return self._conflict(submission, status=200, restored=True)
 
     def _conflict(self, submission: Submission, *, status: int = 409, restored: bool = False) -> HttpResponse:
-        """Show what was saved in the meantime, and below it what was typed, to be saved on top of it."""
+        """Show what somebody else has saved, and the form to save on top of it."""
         for known in ("resource", "base", "summary"):
             self.__dict__.pop(known, None)
         before, latest = submission.began_with, self.config
@@ -168,7 +168,7 @@ class EditPage(Editable):
         )
 
     def _saves_on(self) -> dict[str, Any]:
-        """Return what the form says of the version that it belongs to."""
+        """Return the hidden fields that name the version which the form belongs to."""
         return {
             "tag": self.resource.tag if self.resource else "",
             "base": self.base.version_id if self.base else "",

@@ -1,4 +1,4 @@
-"""The fields of both kinds as forms: how each is shown, and how it is read back."""
+"""The fields of a configuration as controls: how each is shown, and how it is read back."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def shows(name: str, value: Any) -> bool:
 
 
 def field_for(name: str) -> FormField:
-    """Return how a field is shown and read; JSON unless it has controls of its own."""
+    """Return how a field is shown and read: as JSON unless it has controls of its own."""
     return _OWN_CONTROLS.get(name, JSON)
 
 

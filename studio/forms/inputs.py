@@ -1,4 +1,4 @@
-"""What stands in the controls of a form, as a tree; and where a fault of the configuration belongs in it."""
+"""The controls of a form as a tree, and which control an error of the configuration belongs to."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Input:
 
 @dataclass
 class Reading:
-    """What is found out while a form is read: the faults, and which control holds which value."""
+    """The result of reading a form: its errors, and which control holds which value."""
 
     issues: list[Issue] = field(default_factory=list)
     places: dict[str, Input] = field(default_factory=dict)

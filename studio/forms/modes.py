@@ -1,4 +1,4 @@
-"""From one way of writing a field to another, with all that was typed: text, blocks, controls, JSON."""
+"""Converting a field from one way of writing it to another: text, blocks, controls, JSON."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ MODES: Final = {
 
 
 def typed_value(name: str, controls: Input, mode: str, schema: ConfigSchema) -> Any:
-    """Return the value of a field as it stands in the controls of one mode.
+    """Return the value that the controls of one mode hold.
 
-    Raises `Invalid` for what cannot be read, and for JSON of another shape.
+    Raises `Invalid` for what cannot be read, and for JSON that does not fit the field.
     """
     field = controls.part(name)
     field.parts["as"] = Input(f"{name}.as", mode)
@@ -40,9 +40,9 @@ def typed_value(name: str, controls: Input, mode: str, schema: ConfigSchema) -> 
 
 
 def rewritten(name: str, value: Any, mode: str) -> Input:
-    """Return the controls of a field that hold a value in another mode, and lose nothing of it.
+    """Return the controls of a field that hold the whole value in another mode.
 
-    Raises `Invalid` when the controls of that mode cannot say the same.
+    Raises `Invalid` if that mode cannot express it.
     """
     if mode == JSON:
         return Input.showing({"as": JSON, "json": json_text(value)}, name)

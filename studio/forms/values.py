@@ -10,7 +10,7 @@ from studio.forms.inputs import Input, Reading, Shown
 from versioning.domain.errors import Invalid
 
 ABSENT: Any = object()
-"""What a control that holds nothing amounts to."""
+"""The value of an empty control."""
 
 
 MAX_INDENTED: Final = 50_000

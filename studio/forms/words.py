@@ -1,4 +1,4 @@
-"""What the fields are called on the page, and what an editor should know about them."""
+"""The titles of the fields and their help texts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from versioning.runtime.known_providers import KNOWN_PROVIDERS
 
 @dataclass(frozen=True, kw_only=True)
 class Words:
-    """A field in the words of the page."""
+    """The title and the help text of a field."""
 
     title: str
     help: str = ""

@@ -1,4 +1,4 @@
-"""A version as the file that a repository would hold of it."""
+"""Downloading a version as an override file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from versioning.domain.selectors import Selector
 
 
 class DownloadPage(ResourcePage):
-    """Gives out the exact bytes of an override file, or of an export: what a pull request would contain."""
+    """Sends the exact bytes that an export, or a pull request, would have."""
 
     def get(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
         """Send the file of one version."""

@@ -1,4 +1,4 @@
-"""The history of a resource: the timeline, one version, and what can be done with one."""
+"""The history of a resource: the timeline, single versions, and what can be done with them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Item:
     is_to: bool
 
 
-class AboutVersions(ResourcePage):
+class VersionLinksPage(ResourcePage):
     """A page that links to what can be done with versions."""
 
     tab = "history"
@@ -67,7 +67,7 @@ class AboutVersions(ResourcePage):
         }
 
 
-class HistoryPage(AboutVersions):
+class HistoryPage(VersionLinksPage):
     """All versions, newest first, and at the head of them what is live and what would change."""
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
@@ -115,7 +115,7 @@ class HistoryPage(AboutVersions):
         ]
 
 
-class VersionBase(AboutVersions):
+class OneVersionPage(VersionLinksPage):
     """A page about one version, which the address names."""
 
     def version(self) -> Snapshot:
@@ -147,7 +147,7 @@ class VersionBase(AboutVersions):
         return self.back("history", SEEN_TOO_LATE, level=messages.ERROR)
 
 
-class VersionPage(VersionBase):
+class VersionPage(OneVersionPage):
     """One version: what it holds, and what can be done with it."""
 
     def get(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
@@ -187,7 +187,7 @@ class VersionPage(VersionBase):
         return self.may(Right.SAVE if entry.state is State.DRAFT else Right.PUBLISH)
 
 
-class RestorePage(VersionBase):
+class RestorePage(OneVersionPage):
     """Makes a draft of an older version."""
 
     def post(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
@@ -244,7 +244,7 @@ class LabelsPage(VersionPage):
         return f"The label {name} is removed."
 
 
-class DeleteVersionPage(VersionBase):
+class DeleteVersionPage(OneVersionPage):
     """Asks before a version is deleted for good."""
 
     def get(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:

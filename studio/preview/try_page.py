@@ -15,7 +15,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from rest_framework.request import Request
 
 from studio.kinds import AGENT
-from studio.preview.views import Statuses
+from studio.preview.views import SavedInstructionsPage
 from studio.resources.blocks import BlockOnPage
 from versioning.api.runs import RunViewSet
 from versioning.domain.access import Right
@@ -39,7 +39,7 @@ class Column:
     blocks: list[BlockOnPage]
 
 
-class TryPage(Statuses):
+class TryPage(SavedInstructionsPage):
     """A column for each version that can be run, and one message for all of them."""
 
     tab = "try"

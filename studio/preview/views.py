@@ -15,11 +15,10 @@ from django.template.response import TemplateResponse
 from editor_client.shared.instructions import BlockReport
 
 from studio.editing.forms import Submission
-from studio.editing.views import Editable, controls_of
+from studio.editing.views import EditablePage, controls_of
 from studio.forms.context import context_controls, read_context
 from studio.forms.inputs import Reading
 from studio.forms.words import REASONS
-from studio.kinds import AGENT
 from studio.limits import PageBudget
 from studio.resources.blocks import BlockOnPage, blocks_on_page
 from versioning.domain.access import Right
@@ -82,7 +81,7 @@ class Preview:
         )
 
 
-class Assembled(Editable):
+class InstructionsPage(EditablePage):
     """A page that shows assembled instructions: as if published now, or with drafts of blocks."""
 
     @cached_property
@@ -96,7 +95,7 @@ class Assembled(Editable):
         return blocks_on_page(config, self.caller)
 
 
-class Statuses(Assembled):
+class SavedInstructionsPage(InstructionsPage):
     """A page that shows what is saved: the draft, or what is published."""
 
     @cached_property
@@ -117,7 +116,7 @@ class Statuses(Assembled):
         return self.effective(self.resource.latest if status is Status.DRAFT else self.resource.active)
 
 
-class PreviewPage(Statuses):
+class PreviewPage(SavedInstructionsPage):
     """A context to fill in, and the text that the instructions make in it."""
 
     tab = "preview"
@@ -142,7 +141,7 @@ class PreviewPage(Statuses):
             context_rows=[(control, asked["given"].at(control.path)) for control in declared],
             wanted=wanted.value,
             with_drafts=self.with_drafts,
-            offers_drafts=self.kind is AGENT and self.may(Right.READ_DRAFTS),
+            offers_drafts=not self.kind.is_shown and self.may(Right.READ_DRAFTS),
             statuses=[status.value for status in self.statuses],
         )
 
@@ -164,7 +163,7 @@ class PreviewPage(Statuses):
 
     def _of_saved(self, status: Status, context: dict[str, Any]) -> Preview:
         selector = Selector(status=status)
-        if self.kind is not AGENT:
+        if self.kind.is_shown:
             version = self.collection.get(self.resource_id, selector, by=self.caller).version
             return self._of_block(version.config, context)
         served = self.editor.agent.preview(
@@ -174,7 +173,7 @@ class PreviewPage(Statuses):
 
     def _of_typed(self, submission: Submission, context: dict[str, Any]) -> Preview:
         config = self.schema.edited(submission.began_with or {}, submission.changed)
-        if self.kind is not AGENT:
+        if self.kind.is_shown:
             return self._of_block(config, context)
         config = laid_over(self.code_agent, config) if self.code_agent else config
         # The code of an agent may leave them to the editor.

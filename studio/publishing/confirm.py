@@ -1,4 +1,4 @@
-"""The pages that ask before something stops being there for others, and say for whom."""
+"""The pages that ask for confirmation before others lose something, and say who is affected."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
-from studio.publishing.usage import WithUsers
+from studio.publishing.usage import DependentsPage
 from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, Invalid, NotFound
 from versioning.domain.selectors import Status
@@ -19,10 +19,10 @@ from versioning.models import VersionedResource, Visibility
 MAX_NAMED_DRAFTS: Final = 50
 
 
-class ConfirmPage(WithUsers, ABC):
-    """Asks once, shows what it would mean, and does it.
+class ConfirmPage(DependentsPage, ABC):
+    """Shows what an action would mean, and does it once confirmed.
 
-    Whoever changed the resource since the page was opened is shown, and nothing is done.
+    If somebody changed the resource since the page was opened, nothing is done and the page says so.
     """
 
     right = Right.PUBLISH
@@ -30,19 +30,19 @@ class ConfirmPage(WithUsers, ABC):
     @property
     @abstractmethod
     def title(self) -> str:
-        """What would be done; the button says it too."""
+        """The action, as on the button."""
 
     @property
-    def shows_users(self) -> bool:
-        """Whether agents that refer to the resource would notice."""
+    def shows_dependents(self) -> bool:
+        """Whether agents that refer to the resource are affected."""
         return True
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Ask."""
+        """Ask for confirmation."""
         return self._ask()
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Do it, unless the resource is another one by now."""
+        """Do it, unless somebody has changed the resource."""
         try:
             return self.act({request.POST.get("tag", "")})
         except EditConflict as conflict:
@@ -54,11 +54,11 @@ class ConfirmPage(WithUsers, ABC):
 
     @abstractmethod
     def act(self, expect: set[str]) -> HttpResponseRedirect:
-        """Do it when one of the expected tags holds, and return where to go then."""
+        """Do it if the resource has one of the expected tags, and redirect."""
 
     @abstractmethod
     def sentences(self) -> list[str]:
-        """Return what it would mean, a sentence each."""
+        """Return the consequences, a sentence each."""
 
     @cached_property
     def record(self) -> VersionedResource:
@@ -75,19 +75,19 @@ class ConfirmPage(WithUsers, ABC):
             status=status,
             tag=self.record.tag,
             sentences=self.sentences(),
-            users=self.users(Status.PUBLISHED) if self.shows_users else None,
+            dependents=self.shown_dependents(Status.PUBLISHED) if self.shows_dependents else None,
             back_address=self.address("change"),
             **context,
         )
 
 
 class UnpublishPage(ConfirmPage):
-    """Takes what is published out of service; every version stays."""
+    """Stops serving the published version; every version stays."""
 
     title = "Unpublish"
 
     def sentences(self) -> list[str]:
-        """Say what is served then."""
+        """Say what is served afterwards."""
         if self.record.active is None:
             raise NotFound("Nothing is published.")
         if self.code_agent is not None:
@@ -99,7 +99,7 @@ class UnpublishPage(ConfirmPage):
         ]
 
     def act(self, expect: set[str]) -> HttpResponseRedirect:
-        """Serve no version."""
+        """Unpublish."""
         self.collection.unpublish(self.resource_id, by=self.caller, expect=expect)
         return self.back("change", "Unpublished. Nothing was deleted.")
 
@@ -113,7 +113,7 @@ class DeletePage(ConfirmPage):
         return "Delete the override" if self.code_agent else f"Delete this {self.kind.singular}"
 
     def sentences(self) -> list[str]:
-        """Say what is gone then."""
+        """Say what is lost."""
         versions = self.record.versions.count()
         count = f"{versions} version{'' if versions == 1 else 's'}"
         sentences = [f"{count} and all labels are deleted with it. This cannot be undone."]
@@ -135,7 +135,7 @@ class VisibilityPage(ConfirmPage):
 
     @property
     def other(self) -> Visibility:
-        """What the agent would be; raises `NotFound` for what has no visibility of its own."""
+        """The visibility to change to; raises `NotFound` for resources without one of their own."""
         if not self.kind.has_visibility or self.code_agent is not None:
             raise NotFound("The visibility of this cannot be changed here.")
         is_public = self.summary.visibility == Visibility.PUBLIC
@@ -143,16 +143,16 @@ class VisibilityPage(ConfirmPage):
 
     @property
     def title(self) -> str:
-        """What it would be."""
+        """Public or private."""
         return f"Make {self.other.value}"
 
     @property
-    def shows_users(self) -> bool:
-        """Nobody loses anything by more being shown."""
+    def shows_dependents(self) -> bool:
+        """Nobody loses anything when an agent becomes public."""
         return self.other is Visibility.PRIVATE
 
     def sentences(self) -> list[str]:
-        """Say who gains or loses it."""
+        """Say who gains or loses access."""
         if self.other is Visibility.PUBLIC:
             return [
                 "Everybody who is signed in, in every workspace, may read and run what is published of it.",
@@ -171,19 +171,19 @@ class VisibilityPage(ConfirmPage):
 
 
 class DiscardPage(ConfirmPage):
-    """Deletes what was saved since the live version was published; of what never was, the latest."""
+    """Deletes the versions saved since the live one was published, or the latest if none is live."""
 
     title = "Discard draft"
     right = Right.SAVE
-    shows_users = False
+    shows_dependents = False
 
     @cached_property
     def drafts(self) -> list[Snapshot]:
-        """The versions that would go, newest first; raises `NotFound` when there are none."""
+        """The versions to delete, newest first; raises `NotFound` if there are none."""
         return discardable(self.record)
 
     def sentences(self) -> list[str]:
-        """Say which versions go, and what is the newest then."""
+        """Name the versions."""
         named = [
             f"{title_of(draft)}, saved by {draft.author_name or 'the application'}: "
             f"{subject_of(draft.change_message)}"
@@ -194,6 +194,6 @@ class DiscardPage(ConfirmPage):
         return ["These versions are deleted. This cannot be undone.", *named, *end]
 
     def act(self, expect: set[str]) -> HttpResponseRedirect:
-        """Delete them, the newest first, so that each is the draft when its turn comes."""
+        """Delete them."""
         discard_draft(self.collection, self.resource_id, self.drafts, by=self.caller, expect=expect)
         return self.back("change", "The draft is discarded.")

@@ -17,7 +17,7 @@ MAX_SHOWN: Final = 50
 
 
 @dataclass(frozen=True, kw_only=True)
-class Users:
+class ShownDependents:
     """The agents that refer to a resource, as many as a page can show."""
 
     shown: list[tuple[str, str, str]]
@@ -31,16 +31,16 @@ class Users:
         return len(self.shown) + self.more + self.hidden
 
 
-class WithUsers(ResourcePage):
+class DependentsPage(ResourcePage):
     """A page that shows which agents refer to the resource."""
 
-    def users(self, status: Status) -> Users:
+    def shown_dependents(self, status: Status) -> ShownDependents:
         """Return the agents whose published (or latest) version refers to the resource."""
         if self.resource is None:
-            return Users(shown=[], more=0, hidden=0)
+            return ShownDependents(shown=[], more=0, hidden=0)
         found: Dependents = self.collection.dependents(self.resource_id, status=status, by=self.caller)
         agents = found.readable[:MAX_SHOWN]
-        return Users(
+        return ShownDependents(
             shown=[
                 (agent_id, shortened(name or agent_id), AGENT.address("change", agent_id))
                 for agent_id, name in agents
@@ -50,13 +50,13 @@ class WithUsers(ResourcePage):
         )
 
 
-class UsagePage(WithUsers):
+class UsagePage(DependentsPage):
     """Who refers to the resource: what is live, and what is being drafted."""
 
     tab = "usage"
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Show them."""
-        published = self.users(Status.PUBLISHED)
-        drafts = self.users(Status.DRAFT)
+        published = self.shown_dependents(Status.PUBLISHED)
+        drafts = self.shown_dependents(Status.DRAFT)
         return self.page("studio/publishing/usage.html", title="Used by", published=published, drafts=drafts)

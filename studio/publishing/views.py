@@ -1,4 +1,4 @@
-"""The page before publishing: what would change, for whom, and what stands in the way."""
+"""The page for publishing: what would change, for whom, and what prevents it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 
 from studio.diff.fields import unchanged_titles
-from studio.diff.views import Comparing
+from studio.diff.views import DifferencesPage
 from studio.limits import MAX_MESSAGES, MAX_NOTES, first_of
-from studio.publishing.usage import WithUsers
+from studio.publishing.usage import DependentsPage
 from studio.resources.blocks import blocks_on_page, unpublished
 from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, Invalid, NotFound
@@ -21,13 +21,13 @@ from versioning.models import VersionedResource
 CHANGED = "Somebody changed this since you looked, so nothing was published. This is how it stands now."
 
 
-class PublishPage(Comparing, WithUsers):
+class PublishPage(DifferencesPage, DependentsPage):
     """Shows the difference between what is live and one version, and publishes exactly that version."""
 
     tab = "history"
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show what publishing would do; of the version that was saved last, unless one is named."""
+        """Show what publishing the version would do; the latest one unless the address names another."""
         self.require(Right.PUBLISH)
         return self.show(request.GET.get("version") or self.found.latest_id)
 
@@ -80,7 +80,7 @@ class PublishPage(Comparing, WithUsers):
             warnings=rehearsed.warnings[:MAX_NOTES],
             more_warnings=len(rehearsed.warnings[MAX_NOTES:]),
             unpublished_blocks=unpublished(blocks_on_page(self.effective(version), self.caller)),
-            users=self.users(Status.PUBLISHED),
+            dependents=self.shown_dependents(Status.PUBLISHED),
             history_address=self.address("history"),
             publish_address=self.address("publish"),
             in_code=self.code_agent is not None,

@@ -1,4 +1,4 @@
-"""What every page about one resource is made from: the resource, the rights, the head and the tabs."""
+"""The base class of the pages about one resource: the resource, the caller's rights, head and tabs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.contrib.admin.utils import unquote
 from django.http import HttpRequest, HttpResponseRedirect
 from django.template.response import TemplateResponse
 
-from studio.kinds import AGENT, StudioKind
+from studio.kinds import AGENT, KINDS, StudioKind
 from studio.resources.summaries import Summary
 from studio.views import StudioPage
 from versioning.domain.access import Right
@@ -31,7 +31,7 @@ class Tab:
     title: str
     right: Right | None = None
     """What it takes to open it; nothing beyond reading the resource when None."""
-    kinds: tuple[str, ...] = ("agent", "prompt")
+    kinds: tuple[StudioKind, ...] = KINDS
     needs_record: bool = False
     """Whether there is nothing to show of an agent that only code defines."""
 
@@ -40,8 +40,8 @@ TABS = (
     Tab(page="change", title="Edit"),
     Tab(page="history", title="History", right=Right.READ_DRAFTS),
     Tab(page="compare", title="Compare", right=Right.READ_DRAFTS, needs_record=True),
-    Tab(page="preview", title="Preview"),
-    Tab(page="try", title="Try", kinds=("agent",)),
+    Tab(page="preview", title="Preview", kinds=tuple(kind for kind in KINDS if kind.has_preview)),
+    Tab(page="try", title="Try", kinds=(AGENT,)),
     Tab(page="usage", title="Used by", needs_record=True),
 )
 
@@ -61,7 +61,7 @@ class ResourcePage(StudioPage):
 
     @property
     def collection(self) -> Collection[Any]:
-        """The verbs of the kind."""
+        """The editor's methods for this kind."""
         return self.kind.collection
 
     @cached_property
@@ -80,7 +80,7 @@ class ResourcePage(StudioPage):
 
     @cached_property
     def with_history(self) -> VersionedResource | None:
-        """The resource, also where only history is left of it: the commits of a file that was removed."""
+        """The resource, also when nothing but its history is left: the commits of a file that was removed."""
         if self.resource is not None or not self.may(Right.READ_DRAFTS):
             return self.resource
         left: VersionedResource | None = self.collection.versions(self.resource_id, by=self.caller).resource
@@ -88,7 +88,7 @@ class ResourcePage(StudioPage):
 
     @cached_property
     def code_agent(self) -> CodeAgent | None:
-        """The agent as its code defines it, where it does and the caller may read it."""
+        """The agent as code defines it, if it does and the caller may read it."""
         return self.kind.catalog(self.caller).in_code.get(self.resource_id)
 
     @property
@@ -98,11 +98,11 @@ class ResourcePage(StudioPage):
 
     @cached_property
     def summary(self) -> Summary:
-        """The resource in a line, which stands at the head of the page."""
+        """The resource in one line, for the head of the page."""
         return Summary.of(self.kind.catalog(self.caller).entry(self.resource_id, self.resource))
 
     def effective(self, version: Snapshot | None) -> Config:
-        """Return what is served with a version, or without any: the code of the agent may lie below."""
+        """Return what is served with a version, or without any: an override lies over the code."""
         if self.code_agent is None:
             return version.config if version else {}
         return laid_over(self.code_agent, version.config) if version else code_config(self.code_agent)
@@ -120,7 +120,7 @@ class ResourcePage(StudioPage):
         return self.kind.address(page, self.resource_id, *rest)
 
     def back(self, page: str, message: str = "", *, level: int = messages.SUCCESS) -> HttpResponseRedirect:
-        """Go to another page about this resource, which shows the message."""
+        """Redirect to another page about this resource, which shows the message."""
         return self.go(self.address(page), message, level=level)
 
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
@@ -147,7 +147,7 @@ class ResourcePage(StudioPage):
         return [
             {"title": tab.title, "address": self.address(tab.page), "current": tab.page == self.tab}
             for tab in TABS
-            if self.kind.namespace in tab.kinds
+            if self.kind in tab.kinds
             and (tab.right is None or self.may(tab.right))
             and not (tab.needs_record and self.resource is None)
         ]

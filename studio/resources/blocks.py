@@ -29,7 +29,7 @@ class BlockOnPage:
 
     @property
     def numbers(self) -> str:
-        """Where the block stands: `draft 3, live 1`."""
+        """The numbers of its draft and its live version: `draft 3, live 1`."""
         if self.live is None:
             return "not live" if self.draft is None else f"draft {self.draft}, not live"
         return f"live {self.live}" if self.draft is None else f"draft {self.draft}, live {self.live}"
@@ -41,5 +41,5 @@ def blocks_on_page(config: Config, caller: Caller) -> list[BlockOnPage]:
 
 
 def unpublished(blocks: list[BlockOnPage]) -> list[BlockOnPage]:
-    """Return the blocks that have changes which nobody is served yet."""
+    """Return the blocks with changes that are not published yet."""
     return [block for block in blocks if block.draft is not None]

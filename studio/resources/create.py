@@ -1,4 +1,4 @@
-"""Making an agent or a prompt block: as little as it takes to be one, and the rest on its edit page."""
+"""Creating an agent or a prompt block with the required fields; the edit page has the rest."""
 
 from __future__ import annotations
 

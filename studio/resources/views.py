@@ -59,7 +59,7 @@ class FilterForm(forms.Form):
 
     @property
     def wanted(self) -> Filter:
-        """What the caller asks for, as far as it could be understood."""
+        """The filter, without values that are not valid."""
         self.is_valid()
         given = self.cleaned_data
         return Filter(
@@ -70,22 +70,22 @@ class FilterForm(forms.Form):
 
     @property
     def sorting(self) -> str:
-        """The order of the rows, as the database understands it."""
+        """The column to sort the rows by."""
         return ORDERS[self.cleaned_data.get("order") or "changed"]
 
     @property
     def given(self) -> dict[str, str]:
-        """What is asked for, without the page and what was left empty."""
+        """The valid values that were given, without the page."""
         return {name: value for name, value in self.cleaned_data.items() if value}
 
 
 class ListPage(StudioPage):
-    """All of one kind that the caller may read."""
+    """All resources of one kind that the caller may read."""
 
     kind: StudioKind = AGENT
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show a page of them, narrowed to what is asked for."""
+        """Show a page of the filtered list."""
         form = FilterForm(request.GET, kind=self.kind, caller=self.caller)
         wanted = form.wanted
         found = self.kind.catalog(self.caller).search(wanted, order=form.sorting)
@@ -112,6 +112,6 @@ class ListPage(StudioPage):
 
 
 def may_create(caller: Caller) -> bool:
-    """Say whether there is a workspace in which the caller may make something."""
+    """Say whether there is a workspace in which the caller may create something."""
     scope = caller.scope(Right.SAVE)
     return scope is None or bool(scope)

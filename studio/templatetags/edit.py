@@ -1,4 +1,4 @@
-"""What the templates of the edit page need in addition to Django's own filters."""
+"""Filters for the templates of the edit page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the templates of the studio can say."""
+"""Tags and filters for every template of the studio."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MINUTE, HOUR, DAY = 60, 60 * 60, 24 * 60 * 60
 
 @register.simple_tag
 def when(moment: datetime.datetime) -> SafeString:
-    """Return a moment as people say it, with the exact time behind it."""
+    """Return how long ago a moment is, with the exact time in the title."""
     exact = moment.astimezone(datetime.UTC)
     return format_html(
         '<time datetime="{}" title="{}">{}</time>',

@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from versioning.domain.kinds import KINDS
 from versioning.models import Event
 
-NOUNS: Final[Mapping[str, str]] = {"promptBlock": "prompt block", "key": "API key"}
+NOUNS: Final[Mapping[str, str]] = {"key": "API key", **{kind.word: kind.singular for kind in KINDS}}
 """What is not called by the first half of its types."""
 
 VERBS: Final[Mapping[str, str]] = {

@@ -1,4 +1,4 @@
-"""What the pages about workspaces are made from."""
+"""The base classes of the pages about workspaces."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class AdministrationPage(StudioPage):
 
     @property
     def verbs(self) -> Workspaces:
-        """What can be done with workspaces."""
+        """The editor's methods for workspaces."""
         return self.editor.workspace
 
 

@@ -1,4 +1,4 @@
-"""Days that people choose in forms, and the moments that they begin and end at: in UTC."""
+"""Days in forms, and the moments in UTC at which they begin and end."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ ROLES: Final = [
 
 
 class InviteForm(forms.Form):
-    """Who shall be a member, as what."""
+    """Whom to invite, and in which role."""
 
     username = forms.CharField(
         label="User name",
@@ -29,7 +29,7 @@ class InviteForm(forms.Form):
 
 
 class NewWorkspaceForm(forms.Form):
-    """A workspace that does not exist yet."""
+    """A new workspace."""
 
     name = forms.CharField(label="Name", help_text="What people call it.")
     id = forms.CharField(

@@ -1,4 +1,4 @@
-"""The pages about the API keys that reach a workspace."""
+"""The pages about the API keys of a workspace."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PER_PAGE: Final = 50
 
 
 class KeyForm(forms.Form):
-    """A key that does not exist yet."""
+    """A new key."""
 
     name = forms.CharField(label="Name", help_text="What it is for, such as the program that uses it.")
     role = forms.ChoiceField(label="May do what", choices=ROLES, initial=Role.VIEWER.value)
@@ -39,7 +39,7 @@ class KeyForm(forms.Form):
 
 
 class KeysPage(WorkspacePage):
-    """The keys, of which only the prefix is known."""
+    """The keys; all that is stored in plain text is the prefix."""
 
     tab = "keys"
 
@@ -48,7 +48,7 @@ class KeysPage(WorkspacePage):
         return self.show(KeyForm())
 
     def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Make a key and show its text, this once."""
+        """Create a key and show its text, this one time."""
         form = KeyForm(request.POST)
         if not form.is_valid():
             return self.show(form, status=400)
@@ -91,12 +91,12 @@ class KeysPage(WorkspacePage):
 
 
 class RevokePage(WorkspacePage):
-    """Asks before a key is made useless."""
+    """Asks for confirmation before a key is revoked."""
 
     tab = "keys"
 
     def get(self, request: HttpRequest, workspace: str, prefix: str) -> HttpResponse:
-        """Ask."""
+        """Ask for confirmation."""
         found = self.verbs.keys(self.workspace_id, by=self.caller)
         key = next((key for key in found if key.prefix == prefix), None)
         if key is None:

@@ -25,7 +25,7 @@ PER_PAGE: Final = 50
 
 @dataclass(frozen=True, kw_only=True)
 class Member:
-    """A member in the list, with where its buttons lead."""
+    """A member in the list, with the addresses of the buttons."""
 
     membership: Membership
     is_caller: bool
@@ -35,7 +35,7 @@ class Member:
 
 @dataclass(frozen=True, kw_only=True)
 class Pending:
-    """An invitation in the list, with where its buttons lead."""
+    """An invitation in the list, with the addresses of the buttons."""
 
     state: PendingInvitation
     link_address: str
@@ -43,14 +43,14 @@ class Pending:
 
 
 class MembersPage(WorkspacePage):
-    """Who is a member in which role."""
+    """The members with their roles, and the pending invitations."""
 
     def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
         """Show them."""
         return self.show(InviteForm())
 
     def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Invite somebody, and show the link to send, this once."""
+        """Invite somebody, and show the link to send, this one time."""
         form = InviteForm(request.POST)
         if not form.is_valid():
             return self.show(form, status=400)
@@ -109,7 +109,7 @@ class MembersPage(WorkspacePage):
 
 
 class MemberPage(MembersPage):
-    """A page about one member, whom the address names."""
+    """A page about the member that the address names."""
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         """Take the name from the address."""
@@ -142,10 +142,10 @@ class RolePage(MemberPage):
 
 
 class RemovePage(MemberPage):
-    """Asks before a membership ends."""
+    """Asks for confirmation before a membership ends."""
 
     def get(self, request: HttpRequest, workspace: str, member: str = "") -> HttpResponse:
-        """Ask."""
+        """Ask for confirmation."""
         return self.page(
             "studio/workspaces/remove.html",
             title=f"Remove {self.username}?",
@@ -165,17 +165,17 @@ class RemovePage(MemberPage):
 
 
 class InvitationLinkPage(MemberPage):
-    """Makes a new link for somebody who has not accepted yet; the one before is void."""
+    """Makes a new link for a pending invitation; the old one becomes invalid."""
 
     http_method_names = ("post",)
 
     def post(self, request: HttpRequest, workspace: str, member: str = "") -> HttpResponse:
-        """Show it, this once."""
+        """Show the link, this one time."""
         return self.show_link(*self.editor.invitation.renew(self.workspace_id, self.username, by=self.caller))
 
 
 class WithdrawPage(MemberPage):
-    """Takes an invitation back that nobody has accepted yet."""
+    """Withdraws a pending invitation."""
 
     http_method_names = ("post",)
 

@@ -12,6 +12,7 @@ from studio.workspaces.forms import NewWorkspaceForm, add_errors
 from versioning.domain.access import Right, Role
 from versioning.domain.errors import IdTaken, Invalid
 from versioning.editor.memberships import memberships_beyond, with_member_counts
+from versioning.models import WorkerHeartbeat
 
 
 class WorkspacesPage(AdministrationPage):
@@ -25,6 +26,7 @@ class WorkspacesPage(AdministrationPage):
             title="Workspaces",
             workspaces=[(workspace, address("members", workspace.pk)) for workspace in found],
             others=memberships_beyond(Right.ADMINISTER, by=self.caller),
+            silence=WorkerHeartbeat.objects.silence() if found else None,
             may_create=self.caller.everywhere is Role.ADMIN,
             add_address=reverse(f"{ROUTE}add"),
             audit_address=reverse(f"{ROUTE}audit_of_all"),

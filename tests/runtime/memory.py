@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -43,6 +44,9 @@ class MemoryStore:
     code: dict[str, CodeAgent] = field(default_factory=dict)
     tools: list[str] = field(default_factory=list)
     served: list[tuple[str, Selector]] = field(default_factory=list)
+    threads: list[int] = field(default_factory=list)
+    """Where it was asked to serve, and where it was told that nobody asks any more."""
+    closed: list[int] = field(default_factory=list)
     granted: set[str] = field(default_factory=set)
     """The agents of other workspaces that every publisher might read."""
 
@@ -83,6 +87,7 @@ class MemoryStore:
         identity: UUID | None,
     ) -> ResolvedAgent:
         self.served.append((agent_id, selector))
+        self.threads.append(threading.get_ident())
         code, stored = self.code.get(agent_id), self.stored.get(agent_id)
         if (code is None and stored is None) or not (identity is not None or self._readable(agent_id, by)):
             raise NotFound
@@ -104,6 +109,9 @@ class MemoryStore:
             if agent_id in self.granted
             or (agent_id in self.code.keys() | self.stored.keys() and self._workspace(agent_id) == home)
         }
+
+    def close_thread(self) -> None:
+        self.closed.append(threading.get_ident())
 
     def _workspace(self, agent_id: str) -> str:
         return self.stored[agent_id].workspace if agent_id in self.stored else "acme"

@@ -172,6 +172,20 @@ def test_agents_that_are_only_stored_are_found_too(framework: Framework, store: 
     assert asyncio.run(framework.aget_agent_by_id("poet", status="draft")).instructions == "poet 2"
 
 
+def test_a_thread_of_the_event_loop_lets_go_of_the_store_and_no_other_does(
+    framework: Framework, store: MemoryStore
+) -> None:
+    store.put("poet", "poet 1", active=1, model=ECHO)
+    framework.get_agent_by_id("poet").generate("hello")
+    assert store.closed == []
+    store.threads.clear()
+    asyncio.run(framework.aget_agent_by_id("poet"))
+    asyncio.run(framework.agenerate("poet", "hello"))
+    with pytest.raises(NotFound):
+        asyncio.run(framework.agenerate("nobody", "hello"))
+    assert store.closed == store.threads and len(store.closed) == 3
+
+
 @pytest.mark.parametrize(
     ("agent_id", "how", "error"),
     [

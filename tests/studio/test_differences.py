@@ -61,7 +61,7 @@ def test_a_comparison_holds_both_texts_completely(before: str, after: str) -> No
 
 @unhurried
 @given(prose, prose)
-def test_neighbouring_pieces_never_have_the_same_fate(before: str, after: str) -> None:
+def test_neighbouring_pieces_never_have_the_same_op(before: str, after: str) -> None:
     ops = [piece.op for piece in spans(before, after, PageBudget())]
     assert all(one is not other for one, other in pairwise(ops))
 
@@ -85,7 +85,7 @@ def test_the_lines_hold_every_piece_and_number_both_versions(before: str, after:
 
 @unhurried
 @given(prose, prose)
-def test_sections_hold_every_line_once_and_fold_only_what_is_kept(before: str, after: str) -> None:
+def test_sections_hold_every_line_once_and_fold_only_what_stayed(before: str, after: str) -> None:
     lines = lines_of(before, after)
     place = 0
     for section in sections(spans(before, after, PageBudget()), PageBudget(), context=1):

@@ -125,3 +125,11 @@ def test_the_preview_lies_over_the_code(ada: Person) -> None:
     assert b"code" in ada.client.post(address, opened(ada)).content
     typed = opened(ada) | {"instructions.as": "text", "instructions.text": "as typed"}
     assert b"as typed" in ada.client.post(address, typed).content
+
+
+def test_an_agent_with_an_override_is_suggested_once(ada: Person, api: Api) -> None:
+    api.post(AGENTS.path, {"id": "answers", "instructions": "override"})
+    choices = ada.client.get(ADDRESS.replace("change", "choices"), {"of": "agent", "q": "answ"}).json()[
+        "choices"
+    ]
+    assert [choice["id"] for choice in choices] == ["answers", "leads-answers"]

@@ -10,7 +10,7 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.forms import Person
 from tests.test_query_counts import FEW, MANY, insert_resources
 
-MOST = 12
+MAX_QUERIES = 12
 PAGES = ("change", "preview")
 
 
@@ -25,7 +25,7 @@ def test_a_page_takes_as_many_queries_whatever_there_is(cast: Cast, kind: Kind) 
     kind.make(cast.alice, "writer")
     insert_resources(kind, [f"few/{number}" for number in range(FEW)])
     few = [queries(edgar, kind, page) for page in PAGES]
-    assert max(few) <= MOST
+    assert max(few) <= MAX_QUERIES
     insert_resources(kind, [f"many/{number}" for number in range(MANY)])
     assert [queries(edgar, kind, page) for page in PAGES] == few
 
@@ -43,12 +43,12 @@ def test_a_page_takes_as_many_queries_whatever_the_agent_refers_to(cast: Cast) -
         cast.alice.delete(AGENTS.url("writer"))
         return found
 
-    assert count(1) == count(50) <= MOST
+    assert count(1) == count(50) <= MAX_QUERIES
 
 
 def test_suggestions_are_few_and_quick_to_ask_for(cast: Cast) -> None:
     edgar = Person("edgar")
     AGENTS.make(cast.alice, "writer")
     insert_resources(PROMPT_BLOCKS, [f"many/{number}" for number in range(MANY)])
-    assert queries(edgar, AGENTS, "choices", of="prompt", q="many") <= MOST
+    assert queries(edgar, AGENTS, "choices", of="prompt", q="many") <= MAX_QUERIES
     assert len(edgar.get(AGENTS, "choices", of="prompt", q="many").json()["choices"]) == 20

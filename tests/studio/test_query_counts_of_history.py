@@ -13,11 +13,11 @@ from tests.support.studio import Visitor, page_of, workspace_page
 from tests.test_query_counts import grow, insert_history, versions_to_read
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION
-from versioning.editor.recording import target_of
+from versioning.editor.targets import target_of
 from versioning.models import Agent, Workspace, events
 
 FEW, MANY = 60, 10_000
-MOST = 20
+MAX_QUERIES = 20
 
 
 def pages(kind: Kind) -> dict[str, str]:
@@ -51,7 +51,7 @@ def test_the_pages_about_versions(cast: Cast, kind: Kind) -> None:
     among_few = counts(paula, pages(kind))
     insert_history(kind, "r0", range(FEW + 1, MANY + 1))
     assert counts(paula, pages(kind)) == among_few
-    assert max(among_few.values()) <= MOST
+    assert max(among_few.values()) <= MAX_QUERIES
 
 
 def fill(start: int, stop: int) -> None:
@@ -75,4 +75,4 @@ def test_the_pages_about_a_workspace(cast: Cast) -> None:
     among_few = counts(alice, addresses)
     fill(10, 200)
     assert counts(alice, addresses) == among_few
-    assert max(among_few.values()) <= MOST
+    assert max(among_few.values()) <= MAX_QUERIES

@@ -11,7 +11,7 @@ from tests.support.window import KINDS, Window, page_of
 from tests.test_query_counts import grow, insert_resources
 
 FEW, MANY = 60, 2_000
-MOST = 16
+MAX_QUERIES = 16
 
 
 def pages(kind: Kind) -> list[tuple[str, dict[str, str]]]:
@@ -44,7 +44,7 @@ def test_pages_that_show_many_take_as_many_queries_as_among_a_handful(cast: Cast
     window = Window.of("paula")
     window.get("/studio/")
     among_few = [counts(window, kind) for kind in kinds]
-    assert {page: count for found in among_few for page, count in found.items() if count > MOST} == {}
+    assert {page: count for found in among_few for page, count in found.items() if count > MAX_QUERIES} == {}
     names = [f"r{number}" for number in range(FEW, MANY)]
     insert_resources(AGENTS, names, agents={"r0": {}})
     insert_resources(PROMPT_BLOCKS, names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 
 import pytest
@@ -12,7 +13,7 @@ from tests.support.api import AGENTS, Api
 from tests.support.calls import make_history
 from tests.support.people import give_role
 from tests.support.studio import Visitor, page_of, shown_once, words_of, workspace_page
-from versioning.models import ApiKey, Event, Membership, Workspace
+from versioning.models import ApiKey, Event, Membership, WorkerHeartbeat, Workspace
 
 LIST = "/studio/versioning/workspace/"
 PAGES = ["members", "keys", "audit", "change", "members/vera/remove"]
@@ -66,6 +67,15 @@ def test_nobody_else_sends_its_forms(page: str, name: str, status: int) -> None:
 def test_a_workspace_that_does_not_exist_is_not_found(alice: Visitor, page: str) -> None:
     for workspace_id in ("nowhere", "a\0b", "a/b"):
         assert alice.get(workspace_page(page, workspace_id)).status_code == 404
+
+
+def test_the_list_tells_admins_since_when_no_worker_has_run(alice: Visitor) -> None:
+    assert "No worker has run yet." in words_of(alice.get(LIST))
+    WorkerHeartbeat.objects.beat("a worker")
+    assert "worker" not in words_of(alice.get(LIST))
+    WorkerHeartbeat.objects.update(seen_at=timezone.now() - datetime.timedelta(minutes=5))
+    assert "No worker has run since 5 minutes ago" in words_of(alice.get(LIST))
+    assert "worker" not in words_of(Visitor("vera").get(LIST))
 
 
 def test_the_list_tells_admins_of_theirs_and_others_of_their_role(alice: Visitor) -> None:

@@ -68,7 +68,7 @@ def installation(folder: Path, *, is_set_up: bool = False, **environment: str) -
     template = template_of(frozenset()) if is_set_up else None
     template_url = template and template.environment["DATABASE_URL"]
     with new_database(folder / "var/editor.sqlite3", template_url) as database_url:
-        own = {**os.environ, "DATABASE_URL": database_url, **environment}
+        own = {**os.environ, "EDITOR_WORKER": "off", "DATABASE_URL": database_url, **environment}
         key = template.key if template else ""
         service = beside(Service(url="", environment=own, folder=folder, key=key), folder)
         try:

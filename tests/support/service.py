@@ -120,7 +120,8 @@ def template_of(environment: frozenset[tuple[str, str]]) -> Service:
     database_url = _empty_database(folder)
     service = Service(
         url="",
-        environment={**os.environ, "DATABASE_URL": database_url, **dict(environment)},
+        # What a test of something else does not need takes time: a worker is started where it is tested.
+        environment={**os.environ, "EDITOR_WORKER": "off", "DATABASE_URL": database_url, **dict(environment)},
         folder=folder,
     )
     service.manage("migrate", "--verbosity", "0", "--skip-checks")

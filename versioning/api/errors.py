@@ -57,11 +57,16 @@ _FRAMEWORK_CODES: dict[type[exceptions.APIException], str] = {
 }
 
 
+def _status_of(error: errors.VersioningError) -> int:
+    """Return the status of an error, which for the errors of other applications is that of their base."""
+    return next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
+
+
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
     """Return the response to an exception of a view; None for a bug, as in DRF's own handler."""
     set_rollback()
     if isinstance(error, errors.VersioningError):
-        response = Response(error_body(error), status=STATUS[type(error)])
+        response = Response(error_body(error), status=_status_of(error))
         if isinstance(error, errors.Unauthorized):
             response["WWW-Authenticate"] = context["view"].get_authenticate_header(context["request"])
         return response

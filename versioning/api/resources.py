@@ -36,6 +36,7 @@ from versioning.serving.resolution import Resolved
 
 RECORD_ORDERS = {"createdAt": "created_at", "updatedAt": "updated_at"}
 VERSION_ORDERS = {"versionNumber": "number", "createdAt": "created_at"}
+LIST_PARAMETERS = parameters.paging(100, RECORD_ORDERS)
 
 
 class Compared(NamedTuple):
@@ -74,6 +75,12 @@ class ResourceViewSet(EditorViewSet):
         "versions": (*parameters.paging(20, VERSION_ORDERS), parameters.SOURCE),
         "compare": parameters.COMPARED,
     }
+
+    @classmethod
+    def query_parameters(cls, action: str) -> Parameters:
+        """Return the query parameters of an action; the filters of a list are those of its kind."""
+        declared = super().query_parameters(action)
+        return (*LIST_PARAMETERS, *cls.filters.parameters(), *declared) if action == "list" else declared
 
     @property
     def collection(self) -> Collection[Any]:

@@ -1,4 +1,4 @@
-"""The two kinds of stored resource, and what is different about each in the API."""
+"""The kinds of stored resource, and what is different about each in the API."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from versioning.api import parameters
 from versioning.api.base import tagged
 from versioning.api.filters import AgentFilter, PromptBlockFilter
-from versioning.api.resources import RECORD_ORDERS, ResourceViewSet
-from versioning.api.schemas import common, records, versions
+from versioning.api.resources import ResourceViewSet
+from versioning.api.schemas import common, prompt_blocks, records, stored_agents, versions
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, body_of
 from versioning.conf import get_editor
 from versioning.domain.config import raise_for_faults
@@ -19,24 +18,48 @@ from versioning.domain.kinds import AGENT, PROMPT_BLOCK
 from versioning.editor.records import RecordView
 from versioning.models import Agent, Favorited
 
-_RECORD = ("create", "retrieve", "update", "clone", "unpublish")
-_VERSION = ("add_version", "version", "restore")
+Requests = Mapping[str, type[RequestSchema]]
+Responses = Mapping[str, type[ResponseSchema]]
 
-COMMON_REQUESTS: Mapping[str, type[RequestSchema]] = {
-    "clone": records.Clone,
-    "add_version": versions.VersionCreate,
-    "restore": versions.VersionCreate,
-    "set_label": versions.SetLabel,
-}
-COMMON_RESPONSES: Mapping[str, type[ResponseSchema]] = {
-    "destroy": common.Success,
-    "destroy_version": common.Success,
-    "remove_label": common.Success,
-    "dependents": records.DependentsAnswer,
-    "activate": versions.Activated,
-    "labels": versions.LabelList,
-    "set_label": versions.LabelAnswer,
-}
+
+def requests_of(
+    *, create: type[RequestSchema], update: type[RequestSchema], export: type[RequestSchema]
+) -> Requests:
+    """Return the bodies of one kind, by action."""
+    return {
+        "create": create,
+        "update": update,
+        "export": export,
+        "clone": records.Clone,
+        "add_version": versions.VersionCreate,
+        "restore": versions.VersionCreate,
+        "set_label": versions.SetLabel,
+    }
+
+
+def responses_of(
+    *,
+    record: type[records.Record],
+    page: type[common.PageOf],
+    version: type[versions.VersionRecord],
+    version_page: type[common.PageOf],
+    comparison: type[versions.Comparison],
+    export: type[records.Export],
+) -> Responses:
+    """Return the responses of one kind, by action."""
+    return {
+        **dict.fromkeys(("create", "retrieve", "update", "clone", "unpublish"), record),
+        **dict.fromkeys(("add_version", "version", "restore"), version),
+        **dict.fromkeys(("destroy", "destroy_version", "remove_label"), common.Success),
+        "list": page,
+        "versions": version_page,
+        "compare": comparison,
+        "export": export,
+        "dependents": records.DependentsAnswer,
+        "activate": versions.Activated,
+        "labels": versions.LabelList,
+        "set_label": versions.LabelAnswer,
+    }
 
 
 class AgentViewSet(ResourceViewSet):
@@ -45,28 +68,26 @@ class AgentViewSet(ResourceViewSet):
     subject = "stored agent"
     kind = AGENT
     filters = AgentFilter
-    query = {
-        **ResourceViewSet.query,
-        "list": (*parameters.paging(100, RECORD_ORDERS), *AgentFilter.parameters()),
-    }
     requests = {
-        "create": records.AgentCreate,
-        "update": records.AgentUpdate,
-        "export": records.AgentToExport,
-        "change_request": records.ChangeRequest,
-        **COMMON_REQUESTS,
+        **requests_of(
+            create=stored_agents.AgentCreate,
+            update=stored_agents.AgentUpdate,
+            export=stored_agents.AgentToExport,
+        ),
+        "change_request": stored_agents.ChangeRequest,
     }
     responses = {
-        **COMMON_RESPONSES,
-        **dict.fromkeys(_RECORD, records.AgentRecord),
-        **dict.fromkeys(_VERSION, versions.AgentVersionRecord),
-        "list": records.AgentPage,
-        "versions": versions.AgentVersionPage,
-        "compare": versions.AgentComparison,
-        "export": records.AgentExport,
-        "favorite": records.FavoriteAnswer,
-        "unfavorite": records.FavoriteAnswer,
-        "change_request": records.ChangeRequestAnswer,
+        **responses_of(
+            record=stored_agents.AgentRecord,
+            page=stored_agents.AgentPage,
+            version=stored_agents.AgentVersionRecord,
+            version_page=stored_agents.AgentVersionPage,
+            comparison=stored_agents.AgentComparison,
+            export=stored_agents.AgentExport,
+        ),
+        "favorite": stored_agents.FavoriteAnswer,
+        "unfavorite": stored_agents.FavoriteAnswer,
+        "change_request": stored_agents.ChangeRequestAnswer,
     }
 
     def favorite(self, request: Request, id: str) -> Response:  # noqa: A002
@@ -86,7 +107,7 @@ class AgentViewSet(ResourceViewSet):
         # As for an export, what is no field of an agent is ignored.
         fields = body_of(request)
         about = {name: fields[name] for name in ("changeMessage", "inspectOnly") if name in fields}
-        raise_for_faults(records.ChangeRequest, about)
+        raise_for_faults(stored_agents.ChangeRequest, about)
         agents.request_change(id, fields, message=about.get("changeMessage"), by=self.caller)
 
     def _favorited(self, agent: Agent, favorited: Favorited) -> Response:
@@ -102,11 +123,11 @@ class AgentViewSet(ResourceViewSet):
     def create_schema(self, request: Request) -> type[RequestSchema]:
         """Return the schema of the body: for an agent that code defines, that of an override."""
         agent_id = str(body_of(request).get("id"))
-        return records.OverrideCreate if self._overrides(agent_id) else records.AgentCreate
+        return stored_agents.OverrideCreate if self._overrides(agent_id) else stored_agents.AgentCreate
 
     def update_schema(self, resource_id: str) -> type[RequestSchema]:
         """Return the schema of the body: for an agent that code defines, that of an override."""
-        return records.OverrideUpdate if self._overrides(resource_id) else records.AgentUpdate
+        return stored_agents.OverrideUpdate if self._overrides(resource_id) else stored_agents.AgentUpdate
 
     def _overrides(self, agent_id: str) -> bool:
         """Say whether code defines an agent with this id; nobody learns of one that they may not read."""
@@ -119,22 +140,20 @@ class PromptBlockViewSet(ResourceViewSet):
     subject = "prompt block"
     kind = PROMPT_BLOCK
     filters = PromptBlockFilter
-    query = {
-        **ResourceViewSet.query,
-        "list": (*parameters.paging(100, RECORD_ORDERS), *PromptBlockFilter.parameters()),
-    }
-    requests = {
-        "create": records.PromptBlockCreate,
-        "update": records.PromptBlockUpdate,
-        "export": records.PromptBlockToExport,
-        **COMMON_REQUESTS,
-    }
-    responses = {
-        **COMMON_RESPONSES,
-        **dict.fromkeys(_RECORD, records.PromptBlockRecord),
-        **dict.fromkeys(_VERSION, versions.PromptBlockVersionRecord),
-        "list": records.PromptBlockPage,
-        "versions": versions.PromptBlockVersionPage,
-        "compare": versions.PromptBlockComparison,
-        "export": records.PromptBlockExport,
-    }
+    requests = requests_of(
+        create=prompt_blocks.PromptBlockCreate,
+        update=prompt_blocks.PromptBlockUpdate,
+        export=prompt_blocks.PromptBlockToExport,
+    )
+    responses = responses_of(
+        record=prompt_blocks.PromptBlockRecord,
+        page=prompt_blocks.PromptBlockPage,
+        version=prompt_blocks.PromptBlockVersionRecord,
+        version_page=prompt_blocks.PromptBlockVersionPage,
+        comparison=prompt_blocks.PromptBlockComparison,
+        export=prompt_blocks.PromptBlockExport,
+    )
+
+
+VIEWS: tuple[type[ResourceViewSet], ...] = (AgentViewSet, PromptBlockViewSet)
+"""The view of each kind; `versioning.api.urls` gives it its routes."""

@@ -7,7 +7,6 @@ routes come first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -20,7 +19,7 @@ from versioning.api.events import EventViewSet
 from versioning.api.openapi import document
 from versioning.api.resources import ResourceViewSet
 from versioning.api.runs import RunViewSet
-from versioning.api.stored import AgentViewSet, PromptBlockViewSet
+from versioning.api.stored import VIEWS
 
 # Any character at all, a line feed too: what is no id is answered as missing, not as another id.
 ID = "(?P<id>(?s:.+))"
@@ -28,16 +27,9 @@ VERSION = "(?P<version>[^/]+)"
 LABEL = "(?P<name>(?s:.+))"
 
 
-AGENTS_ONLY: list[tuple[str, Any]] = [
-    (f"/{ID}/favorite", {"put": "favorite", "delete": "unfavorite"}),
-    (f"/{ID}/change-request", {"post": "change_request"}),
-]
-
-
-def routes(
-    segment: str, views: type[ResourceViewSet], more: Sequence[tuple[str, Any]] = ()
-) -> list[URLPattern]:
-    """Return the routes of one kind of resource; `more` are those that the other kind has not."""
+def routes(views: type[ResourceViewSet]) -> list[URLPattern]:
+    """Return the routes of one kind of resource; which they are depends on the features of the kind."""
+    kind = views.kind
     table: list[tuple[str, Any]] = [
         ("", {"get": "list", "post": "create"}),
         (f"/{ID}/versions/compare", {"get": "compare"}),
@@ -51,10 +43,13 @@ def routes(
         (f"/{ID}/export", {"post": "export"}),
         (f"/{ID}/clone", {"post": "clone"}),
         (f"/{ID}/unpublish", {"post": "unpublish"}),
-        *more,
-        (f"/{ID}", {"get": "retrieve", "patch": "update", "delete": "destroy"}),
     ]
-    return [re_path(rf"^stored/{segment}{route}\Z", views.as_view(verbs)) for route, verbs in table]
+    if kind.has_favorites:
+        table.append((f"/{ID}/favorite", {"put": "favorite", "delete": "unfavorite"}))
+    if kind.in_code:
+        table.append((f"/{ID}/change-request", {"post": "change_request"}))
+    table.append((f"/{ID}", {"get": "retrieve", "patch": "update", "delete": "destroy"}))
+    return [re_path(rf"^stored/{kind.path}{route}\Z", views.as_view(verbs)) for route, verbs in table]
 
 
 @csrf_exempt
@@ -69,8 +64,7 @@ app_name = "versioning"
 
 urlpatterns = [
     re_path(r"^stored/agents/preview-instructions\Z", PreviewViewSet.as_view({"post": "preview"})),
-    *routes("agents", AgentViewSet, AGENTS_ONLY),
-    *routes("prompt-blocks", PromptBlockViewSet),
+    *(route for views in VIEWS for route in routes(views)),
     re_path(r"^agents\Z", ServedAgentViewSet.as_view({"get": "list"})),
     re_path(rf"^agents/{ID}/generate\Z", RunViewSet.as_view({"post": "generate"})),
     re_path(rf"^agents/{ID}/stream\Z", RunViewSet.as_view({"post": "stream"})),

@@ -12,6 +12,7 @@ from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Final
 
 from versioning.domain.errors import Invalid
+from versioning.domain.kinds import KINDS
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -92,12 +93,12 @@ def _is_about(event_type: str, pattern: str) -> bool:
     return pattern.endswith(ALL_OF) and event_type.rpartition(".")[0] == pattern.removesuffix(ALL_OF)
 
 
-for _kind in ("agent", "promptBlock"):
-    register(_kind, Audience.EDITORS, "created", "versionCreated")
-    register(_kind, Audience.READERS, "published", "unpublished")
+for _word in (kind.word for kind in KINDS):
+    register(_word, Audience.EDITORS, "created", "versionCreated")
+    register(_word, Audience.READERS, "published", "unpublished")
     # Moves of released labels are for readers: whoever records one says so.
-    register(_kind, Audience.EDITORS, "labelMoved", "labelRemoved", "versionDeleted")
-    register(_kind, Audience.READERS, "updated", "deleted")
+    register(_word, Audience.EDITORS, "labelMoved", "labelRemoved", "versionDeleted")
+    register(_word, Audience.READERS, "updated", "deleted")
 register("workspace", Audience.ADMINS, "created", "updated", "deleted")
 register("member", Audience.ADMINS, "added", "roleChanged", "removed")
 register("invitation", Audience.ADMINS, "created", "withdrawn")

@@ -13,10 +13,8 @@ audit log; the REST API, the studio and the commands call these same verbs.
 from __future__ import annotations
 
 from collections.abc import Collection as AnyCollection
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from threading import current_thread
 from typing import Any
 from uuid import UUID
 
@@ -43,20 +41,6 @@ from versioning.sources.overrides import OverrideSource
 __all__ = ["Agents", "Collection", "Editor", "Invitations", "Prompts", "UsedBlock", "Workspaces"]
 
 
-@contextmanager
-def _connections_of_one_call() -> Iterator[None]:
-    """Close what a call opens where nobody else would.
-
-    Django closes connections at the end of a request, which a thread of an event loop's executor never
-    sees; there a connection would be kept from the pool for ever.
-    """
-    try:
-        yield
-    finally:
-        if current_thread().name.startswith("asyncio_"):
-            connections.close_all()
-
-
 class Editor:
     """Two collections, one for each kind, that know the agents which the framework defines in code.
 
@@ -73,6 +57,7 @@ class Editor:
             raise ImproperlyConfigured(f"EDITOR_SOURCE must be 'database' or 'code', not {source!r}")
         if settings.EDITOR_GIT_HISTORY_DEPTH < 0:
             raise ImproperlyConfigured("EDITOR_GIT_HISTORY_DEPTH must not be negative")
+        self.source = source
         self.code = Registry(workspace_id=settings.EDITOR_CODE_WORKSPACE)
         self.files = OverrideSource(Path(settings.EDITOR_CODE_PATH), settings.EDITOR_GIT_HISTORY_DEPTH)
         self.agent = agents_of(self.code, None if source == "database" else self.files)
@@ -105,15 +90,14 @@ class Editor:
     ) -> ResolvedAgent:
         """Return the agent that the selector names; see `Agents.serve`."""
         evaluation = Evaluation.of(context)
-        with _connections_of_one_call():
-            caller = caller_of(by)
+        caller = caller_of(by)
 
-            def make() -> ResolvedAgent:
-                return self.agent.serve(agent_id, selector, context=evaluation, by=caller, identity=identity)
+        def make() -> ResolvedAgent:
+            return self.agent.serve(agent_id, selector, context=evaluation, by=caller, identity=identity)
 
-            if not self.is_cached(selector, evaluation.context):
-                return make()
-            return self.cache.resolved(agent_id, (selector, identity, caller.rights), make)
+        if not self.is_cached(selector, evaluation.context):
+            return make()
+        return self.cache.resolved(agent_id, (selector, identity, caller.rights), make)
 
     def is_cached(self, selector: Selector, context: Mapping[str, Any]) -> bool:
         """Say whether a resolved agent depends on nothing but what is stored and what its caller may do."""
@@ -121,5 +105,12 @@ class Editor:
 
     def granted_sub_agents(self, parent: ResolvedAgent) -> Mapping[str, UUID]:
         """Return which sub-agents run as part of a published agent; see `versioning.serving.grants`."""
-        with _connections_of_one_call():
-            return grants.granted_sub_agents(parent, self.code)
+        return grants.granted_sub_agents(parent, self.code)
+
+    def close_thread(self) -> None:
+        """Close the connections of this thread.
+
+        Django does so at the end of a request, which a thread of an event loop's executor never sees; there
+        a connection would be missing from the pool for ever.
+        """
+        connections.close_all()

@@ -64,26 +64,31 @@ def create(
     workspace_id = _workspace_for(by, ownership.home_of(resource_id, workspace))
     ownership.refuse_changes(resource_id, changes)
     resources.backend.refuse_taken(resource_id)
-    record = {"metadata": merged_metadata({}, metadata), "workspace_id": workspace_id}
+    record: dict[str, Any] = {"metadata": merged_metadata({}, metadata), "workspace_id": workspace_id}
     record |= visibility_of_new(resources, resource_id, visibility, workspace_id, by)
     publish = _publishes_new(resources, resource_id, workspace_id, by, asked=publish)
-    first_message = message_or(INITIAL_MESSAGE, message)
+    record |= {"id": resource_id, "config": config, "message": message_or(INITIAL_MESSAGE, message)}
     try:
-        with resources.backend.creating(resource_id) as finish:
-            resource = resources.model.begin(
-                id=resource_id, config=config, message=first_message, author_id=by.user_id, **record
-            )
-            version = resource.latest_version
-            record_event(resources, "created", resource, by, version=version)
-            if publish:
-                activate(resources, resource, version, by)
-                resources.backend.store(resource)
-            finish(resource)
+        resource = _insert(resources, record, by, publish=publish)
     except IntegrityError:
         if resources.all.filter(pk=resource_id).exists():
             raise _taken(resource_id) from None
         raise
+    version = resource.latest_version
     return Resolved(resource=resource, version=version, warnings=resources.warnings(resource, version, by))
+
+
+def _insert(resources: Resources[R], record: dict[str, Any], by: Caller, *, publish: bool) -> R:
+    """Insert a resource with its first version, and publish it if asked."""
+    with resources.backend.creating(record["id"]) as finish:
+        resource = resources.model.begin(author_id=by.user_id, **record)
+        version = resource.latest_version
+        record_event(resources, "created", resource, by, version=version)
+        if publish:
+            activate(resources, resource, version, by)
+            resources.backend.store(resource)
+        finish(resource)
+        return resource
 
 
 def clone(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from versioning.domain.access import APPLICATION, Role
+from versioning.domain.access import APPLICATION, Role, Via
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
 from versioning.editor.resources import Who, caller_of
 from versioning.editor.workspaces import Workspaces, withdraw
@@ -117,7 +117,7 @@ class Invitations:
             raise NotFound
         return invitation
 
-    def accept(self, digest: str, *, by: User) -> Invitation:
+    def accept(self, digest: str, *, by: User, via: Via = Via.PYTHON) -> Invitation:
         """Let an account that exists join the workspace; `by` is who is signed in at this moment.
 
         The role of somebody who has become a member otherwise stays as it is. Raises `Forbidden` for any
@@ -126,10 +126,10 @@ class Invitations:
         with self._accepting(digest) as invitation:
             if by.get_username() != invitation.username or not by.is_active:
                 raise Forbidden(f"This invitation is for {invitation.username}.")
-            self._join(invitation, by)
+            self._join(invitation, by, via)
             return invitation
 
-    def accept_with_new_account(self, digest: str, password: str) -> User:
+    def accept_with_new_account(self, digest: str, password: str, *, via: Via = Via.PYTHON) -> User:
         """Make the account of the invited name, with this password, and let it join the workspace.
 
         Raises `IdTaken` when there is such an account by now: its owner has to sign in and accept. Raises
@@ -146,7 +146,7 @@ class Invitations:
                     user = new_account(checked_new_name(name), password)
             except IntegrityError:  # somebody else was faster, by an invitation to another workspace
                 raise taken from None
-            self._join(invitation, user)
+            self._join(invitation, user, via)
             return user
 
     @contextmanager
@@ -166,14 +166,14 @@ class Invitations:
                 raise NotFound
             yield invitation
 
-    def _join(self, invitation: Invitation, user: User) -> None:
+    def _join(self, invitation: Invitation, user: User, via: Via) -> None:
         if not Membership.objects.filter(user=user, workspace=invitation.workspace).exists():
             inviter = invitation.invited_by
             Membership.objects.grant(
                 user,
                 invitation.workspace,
                 Role(invitation.role),
-                by=caller_for(user),
+                by=caller_for(user, via),
                 detail={"invitedBy": inviter.get_username()} if inviter else {},
             )
         invitation.accepted_at = timezone.now()

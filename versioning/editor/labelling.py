@@ -17,8 +17,9 @@ from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
 from versioning.editor.locking import changing
 from versioning.editor.reading import find
-from versioning.editor.recording import record, target_of
+from versioning.editor.recording import record
 from versioning.editor.resources import Resources, Who, caller_of
+from versioning.editor.targets import target_of
 from versioning.models import Version, VersionedResource
 from versioning.serving.resolution import find_version
 

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import Any, Final, TypeVar
 
 from versioning.domain.access import APPLICATION, Caller
-from versioning.domain.events import Reach, Target
-from versioning.domain.overrides import IN_CODE
-from versioning.domain.registry import Registry
+from versioning.domain.events import Target
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.resources import Resources
-from versioning.models import VersionedResource, Visibility, events
+from versioning.editor.targets import target_of
+from versioning.models import VersionedResource, events
 from versioning.serving.dependents import agents_that_show
 
 R = TypeVar("R", bound=VersionedResource)
@@ -53,31 +52,6 @@ def target_before(resources: Resources[R], resource: R, what: str) -> Target:
     by_label = what in ENDS_READING and resource.active_id is None
     released = by_label and resource.is_stored and resource.labels.filter(released=True).exists()
     return target_of(resource, resources.code, released=released)
-
-
-def target_of(resource: VersionedResource, code: Registry, *, released: bool = False) -> Target:
-    """Return a resource as the log refers to it; to be asked before the change.
-
-    `released` says that a released label, which the change is about, was readable until then. The identity
-    of an override is that of the code's agent, which stays when the override goes.
-    """
-    in_code = resource.kind.in_code and code.overridden_by(resource.pk, resource.workspace_id) is not None
-    is_live = in_code or resource.active_id is not None or released
-    reach = Reach.MEMBERS if is_live else Reach.EDITORS
-    if is_live and resource.visibility_by(code) == Visibility.PUBLIC:
-        reach = Reach.EVERYBODY
-    return Target(
-        kind=resource.kind.word,
-        id=resource.pk,
-        identity=IN_CODE if in_code else resource.uuid,
-        workspace_id=resource.workspace_id,
-        reach=reach,
-    )
-
-
-def change_of(before: Any, after: Any) -> dict[str, Any]:
-    """Return the detail of an entry that says from what to what something changed."""
-    return {"from": before, "to": after}
 
 
 def _shown_in(resources: Resources[R], resource: R) -> list[Target]:

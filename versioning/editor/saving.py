@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from pydantic.alias_generators import to_camel
 
-from versioning.domain.access import APPLICATION, Right
+from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.config import Config
 from versioning.domain.errors import IdTaken
 from versioning.domain.selectors import DRAFT
@@ -50,12 +50,10 @@ def update(
     """
     by = caller_of(by)
     publish = resources.kind.publishes_at_once if publish is None else publish
-    if more.get("expect") is None and is_as_code_says(resources, resource_id, by):
-        first = {name: value for name, value in more.items() if name != "expect"}
-        is_change = bool(fields) or any(to_camel(name) in resources.kind.schema.names for name in first)
-        # Somebody may make the override at this very moment; then this is the second update.
-        with suppress(IdTaken):
-            return create(resources, fields, id=resource_id, publish=publish and is_change, by=by, **first)
+    is_change = bool(fields) or any(to_camel(name) in resources.kind.schema.names for name in more)
+    first = _first_override(resources, resource_id, fields, publish=publish and is_change, by=by, **more)
+    if first is not None:
+        return first
     save = edit_live if publish else edit
     return save(resources, resource_id, fields, by=by, **more)
 
@@ -81,26 +79,20 @@ def edit(
     first edit of an agent that code defines makes its override.
     """
     by, changes = caller_of(by), merged_fields(fields, named)
-    record: dict[str, Any] = {"metadata": metadata, "visibility": visibility}
-    if expect is None and is_as_code_says(resources, resource_id, by):
-        # Somebody may make the override at this very moment; then this is the second edit.
-        with suppress(IdTaken):
-            return create(
-                resources, changes, id=resource_id, publish=publish, message=message, by=by, **record
-            )
+    asked: dict[str, Any] = {"metadata": metadata, "visibility": visibility, "message": message}
+    first = _first_override(resources, resource_id, changes, publish=publish, by=by, expect=expect, **asked)
+    if first is not None:
+        return first
     with changing(resources, resource_id, Right.SAVE, by, expect) as resource:
         if publish:
             by.require(Right.PUBLISH, resource.workspace_id)
         before = resource.base.config
         config = _edited(resources, resource_id, before, changes)
         message = message_or(EDIT_MESSAGE, message)
-        edit_record(resources, resource, by=by, **record)
-        changed = resources.kind.schema.changed(before, config)
-        version = (
-            append(resources, resource, config, changed, message=message, by=by)
-            if changed
-            else resource.latest
-        )
+        edit_record(resources, resource, metadata, visibility, by)
+        version, changed = resource.latest, resources.kind.schema.changed(before, config)
+        if changed:
+            version = append(resources, resource, config, changed, message=message, by=by)
         if publish:
             activate(resources, resource, version, by)
         warnings = resources.warnings(resource, version, by)
@@ -175,6 +167,23 @@ def snapshot(
     with changing(resources, resource_id, Right.SAVE, by, expect) as resource:
         version = append_copy(resources, resource, resource.active or resource.latest, message, by=by)
         return Resolved(resource=resource, version=version, selector=DRAFT)
+
+
+def _first_override(
+    resources: Resources[R],
+    resource_id: str,
+    fields: Fields | None,
+    *,
+    by: Caller,
+    expect: Collection[str] | None = None,
+    **more: Any,
+) -> Resolved[R] | None:
+    """Make the override of an agent that is as its code says; None for everything else."""
+    if expect is None and is_as_code_says(resources, resource_id, by):
+        # Somebody may make the override at this very moment; then this save is the second one.
+        with suppress(IdTaken):
+            return create(resources, fields, id=resource_id, by=by, **more)
+    return None
 
 
 def _edited(resources: Resources[R], resource_id: str, before: Config, changes: Fields) -> Config:

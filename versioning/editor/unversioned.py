@@ -9,8 +9,9 @@ from editor_client.shared import canonical
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Invalid
 from versioning.editor.inputs import Fields, merged_metadata
-from versioning.editor.recording import change_of, record, target_before
+from versioning.editor.recording import record, target_before
 from versioning.editor.resources import Resources
+from versioning.editor.targets import change_of
 from versioning.models import VersionedResource, Visibility
 
 R = TypeVar("R", bound=VersionedResource)

@@ -8,17 +8,20 @@ from versioning.models.agents import (
     SubAgentReference,
     Visibility,
 )
-from versioning.models.events import Event, LogPosition
+from versioning.models.due_work import DueWork
 from versioning.models.favorites import Favorite, Favorited
 from versioning.models.invitations import Invitation
 from versioning.models.keys import ApiKey
+from versioning.models.known_overrides import KnownOverride
 from versioning.models.labels import VersionLabel
+from versioning.models.log import Event, LogPosition
 from versioning.models.prompts import PromptBlock, PromptBlockLabel, PromptBlockVersion
 from versioning.models.references import Reference
 from versioning.models.sign_in_attempts import SignInAttempts
 from versioning.models.throttle import ThrottleWindow
 from versioning.models.versioned import VersionedResource
 from versioning.models.versions import Version
+from versioning.models.worker_state import PeriodicJob, WorkerHeartbeat
 from versioning.models.workspaces import Membership, Workspace, caller_for
 
 __all__ = [
@@ -27,12 +30,15 @@ __all__ = [
     "AgentVersion",
     "ApiKey",
     "BlockReference",
+    "DueWork",
     "Event",
     "Favorite",
     "Favorited",
     "Invitation",
+    "KnownOverride",
     "LogPosition",
     "Membership",
+    "PeriodicJob",
     "PromptBlock",
     "PromptBlockLabel",
     "PromptBlockVersion",
@@ -44,6 +50,7 @@ __all__ = [
     "VersionLabel",
     "VersionedResource",
     "Visibility",
+    "WorkerHeartbeat",
     "Workspace",
     "caller_for",
 ]

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import models
+from django.db.models.signals import pre_delete
+from django.dispatch import receiver
 from django.utils import timezone
 
 from versioning.domain.access import APPLICATION, Caller, Role, Via
@@ -152,6 +154,14 @@ class ApiKey(models.Model):
             name=self.name,
             role=self.role,
         )
+
+
+@receiver(pre_delete, sender=ApiKey)
+def _record_end_of_key(instance: ApiKey, **_signal: Any) -> None:
+    """Tell the log of a key that goes with its owner or its workspace."""
+    if instance.revoked_at is None:
+        with events.transaction():
+            instance.record("revoked", by=APPLICATION)
 
 
 def limited(owner: Caller, *, workspace_id: str | None, role: Role | None, **key: Any) -> Caller:

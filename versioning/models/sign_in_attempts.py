@@ -91,13 +91,18 @@ class SignInAttemptsManager(models.Manager["SignInAttempts"]):
                 row.count(now)
         return Attempt(rows)
 
-    def _clean(self) -> None:
-        """Delete what is forgotten, so that the table does not grow."""
+    def forget(self) -> None:
+        """Delete all that is too old to count, some at a time."""
+        while self._clean():
+            pass
+
+    def _clean(self) -> int:
+        """Delete some of what is too old to count, so that the table does not grow; return how much."""
         with transaction.atomic():
             old = self.filter(last_at__lt=timezone.now() - FORGOTTEN_AFTER)
             # Rows that another process is about to count at, or to delete, are left to it.
             names = old.select_for_update(skip_locked=True).values_list("pk", flat=True)[:_CLEANED_AT_ONCE]
-            self.filter(pk__in=list(names)).delete()
+            return self.filter(pk__in=list(names)).delete()[0]
 
 
 class SignInAttempts(models.Model):

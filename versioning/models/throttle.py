@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 from django.core.exceptions import ImproperlyConfigured
 from django.db import models, transaction
@@ -20,14 +21,23 @@ class ThrottleWindowManager(models.Manager["ThrottleWindow"]):
         so that the table holds one row a caller.
         """
         with transaction.atomic():
-            self.bulk_create(
-                [ThrottleWindow(caller=caller, window=window, requests=0)], ignore_conflicts=True
-            )
-            row = self.select_for_update().get(caller=caller)
+            # A row that is not there has not been made yet, or was forgotten this moment.
+            while (row := self.select_for_update().filter(caller=caller).first()) is None:
+                self.bulk_create(
+                    [ThrottleWindow(caller=caller, window=window, requests=0)], ignore_conflicts=True
+                )
             row.requests = row.requests + 1 if row.window == window else 1
             row.window = window
             row.save(update_fields=["window", "requests"])
             return row.requests
+
+    def forget(self, rate: str) -> None:
+        """Delete the counters of windows that are over, or all of them while nothing is limited."""
+        over = self.all()
+        if rate:
+            _, seconds = parse_rate(rate)
+            over = over.filter(window__lt=int(time.time()) // seconds)
+        over.delete()
 
 
 class ThrottleWindow(models.Model):

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import models
+from django.db.models.signals import pre_delete
+from django.dispatch import receiver
 from django.utils import timezone
 
 from versioning.domain.access import APPLICATION, Caller, Role, Via
@@ -90,7 +92,7 @@ class MembershipManager(models.Manager["Membership"]):
     @events.transaction()
     def end(self, membership: Membership, *, by: Caller = APPLICATION) -> None:
         """Make the user a stranger to the workspace."""
-        membership.record(by, before=membership.role, after=None)
+        membership.ended_by = by
         membership.delete()
 
     def roles_of(self, user: User) -> dict[str, Role]:
@@ -106,6 +108,9 @@ class Membership(models.Model):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=16, choices=ROLE_CHOICES)
+
+    ended_by: Caller = APPLICATION
+    """Who deletes it; a membership also ends when somebody deletes the account."""
 
     objects = MembershipManager()
 
@@ -133,6 +138,18 @@ class Membership(models.Model):
         change: dict[str, Any] = {"from": before, "to": after, **(detail or {})}
         username = self.user.get_username()
         events.record(f"member.{what}", by=by, workspace_id=self.workspace_id, username=username, **change)
+
+
+@receiver(pre_delete, sender=Membership)
+def _record_end_of_membership(instance: Membership, **_signal: Any) -> None:
+    with events.transaction():
+        instance.record(instance.ended_by, before=instance.role, after=None)
+
+
+@receiver(pre_delete, sender=Workspace)
+def _record_deletion_of_workspace(instance: Workspace, **_signal: Any) -> None:
+    with events.transaction():
+        instance.record("deleted", APPLICATION, name=instance.name)
 
 
 def caller_for(user: User, via: Via = Via.PYTHON) -> Caller:

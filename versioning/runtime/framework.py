@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Generator, Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack
 
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.errors import Invalid, Issue
@@ -25,6 +25,8 @@ from versioning.runtime.running import answer, report
 from versioning.runtime.store import AgentStore, CodeOnly
 from versioning.runtime.streaming import EventStream, Producer, consume
 from versioning.runtime.tools import toolbox
+
+T = TypeVar("T")
 
 
 class Framework:
@@ -101,7 +103,7 @@ class Framework:
 
     async def aget_agent_by_id(self, agent_id: str, **selector: Any) -> Agent | SelectedAgent:
         """Do as `get_agent_by_id` without keeping the event loop waiting."""
-        return await asyncio.to_thread(partial(self.get_agent_by_id, agent_id, **selector))
+        return await self._in_thread(partial(self.get_agent_by_id, agent_id, **selector))
 
     def generate(
         self,
@@ -136,7 +138,7 @@ class Framework:
         """Run an agent by id and return its answer; see `Runnable.agenerate`."""
         call = Call.parse(agent_id, messages, default=default, **options)
         providers = Providers()
-        prepared = await asyncio.to_thread(self._prepare, call, providers)
+        prepared = await self._in_thread(partial(self._prepare, call, providers))
         try:
             return await answer(prepared)
         finally:
@@ -172,7 +174,7 @@ class Framework:
         async def prepare() -> Producer:
             call = Call.parse(agent_id, messages, default=default, **options)
             providers = Providers()
-            prepared = await asyncio.to_thread(self._prepare, call, providers)
+            prepared = await self._in_thread(partial(self._prepare, call, providers))
 
             async def produce(emit: Emit) -> None:
                 try:
@@ -183,6 +185,17 @@ class Framework:
             return produce
 
         return EventStream(prepare, heartbeat)
+
+    async def _in_thread(self, ask: Callable[[], T]) -> T:
+        """Ask the store in a thread, which keeps nothing of it open, while the event loop goes on."""
+
+        def asked() -> T:
+            try:
+                return ask()
+            finally:
+                self._catalogue.store.close_thread()
+
+        return await asyncio.to_thread(asked)
 
     def _prepare(self, call: Call, providers: Providers) -> Prepared:
         found = plan(

@@ -48,6 +48,13 @@ class AgentStore(Protocol):
         An id that is not in the answer, or that another agent has by now, is nobody's word for anything.
         """
 
+    def close_thread(self) -> None:
+        """Let go of what the calling thread has open, such as a connection to a database.
+
+        The runtime calls this at the end of its work in a thread of an event loop's executor, where
+        nothing else ends that could do it.
+        """
+
 
 class CodeOnly:
     """The store of a framework without an editor: agents are as their code says."""
@@ -76,6 +83,9 @@ class CodeOnly:
     def granted_sub_agents(self, parent: ResolvedAgent) -> Mapping[str, UUID]:
         """Return every sub-agent that code defines: all of them are parts of one application."""
         return {agent_id: IN_CODE for agent_id in parent.agents if agent_id in self._agents}
+
+    def close_thread(self) -> None:
+        """Do nothing: nothing is open."""
 
 
 def as_code(

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from versioning.domain.access import Caller, Right
 from versioning.domain.events import Audience, Reach
+from versioning.domain.kinds import KINDS
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.registry import Registry
-from versioning.models import Agent, Event, PromptBlock
+from versioning.models import Event
+from versioning.models.kinds import model_of
 from versioning.models.querysets import within
-
-KINDS: Final[dict[str, Any]] = {"agent": Agent, "promptBlock": PromptBlock}
-"""Which rows the events about a kind of resource are about."""
 
 
 def visible_to(caller: Caller, code: Registry, events: QuerySet[Event]) -> QuerySet[Event]:
@@ -46,19 +45,19 @@ def _readable_now(caller: Caller, code: Registry) -> Q:
     An event about a released label is about what can be read by that label.
     """
     label: Any = OuterRef(OuterRef("label"))  # from within the condition about labels of a resource
-    agents = Agent.objects.readable_by(caller, code, label=label)
-    blocks = PromptBlock.objects.readable_by(caller, label=label)
     readable = Q(resource_uuid=IN_CODE, resource_id__in=list(code.readable_by(caller)))
-    for kind, rows in (("agent", agents), ("promptBlock", blocks)):
-        itself = rows.filter(uuid=OuterRef("resource_uuid")).order_by()
-        readable |= Q(resource_kind=kind) & Q(Exists(itself))
+    for kind in KINDS:
+        rows: Any = model_of(kind)._default_manager.all()
+        itself = rows.readable_by(caller, code, label=label).filter(uuid=OuterRef("resource_uuid"))
+        readable |= Q(resource_kind=kind.word) & Q(Exists(itself.order_by()))
     return readable
 
 
 def _is_of_this_life(code: Registry) -> Q:
     """Return the condition that the id of the resource has not been given to another one since."""
     still = Q(resource_uuid=IN_CODE, resource_id__in=list(code.agents))
-    for kind, model in KINDS.items():
-        others = model.objects.filter(pk=OuterRef("resource_id")).exclude(uuid=OuterRef("resource_uuid"))
-        still |= Q(resource_kind=kind) & ~Q(resource_uuid=IN_CODE) & ~Q(Exists(others.order_by()))
+    for kind in KINDS:
+        rows = model_of(kind)._default_manager.filter(pk=OuterRef("resource_id"))
+        others = rows.exclude(uuid=OuterRef("resource_uuid"))
+        still |= Q(resource_kind=kind.word) & ~Q(resource_uuid=IN_CODE) & ~Q(Exists(others.order_by()))
     return still

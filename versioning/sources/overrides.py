@@ -154,6 +154,11 @@ def file_content(agent: CodeAgent, config: Config) -> bytes:
     return canonical.file_text(applied(agent, config)).encode()
 
 
+def digest_of(agent: CodeAgent, config: Config | None) -> str:
+    """Return the digest of what an agent's file holds after `replacing` it; empty when it is gone."""
+    return "" if config is None else canonical.digest(applied(agent, config))
+
+
 def git_versions(commits: Sequence[Commit]) -> tuple[GitVersion, ...]:
     """Return the snapshots of a file's commits (both newest first).
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentParser
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -16,6 +17,7 @@ from granian.log import LogLevels
 
 from editor_project.server import connections as clients
 from editor_project.server import ports
+from editor_project.server.background import BackgroundWorker
 from editor_project.server.processors import Processors
 from editor_project.server.worker import work
 from versioning.conf import get_framework
@@ -56,7 +58,7 @@ class Command(BaseCommand):
             # Workers are started afresh and read the settings by this name.
             os.environ.setdefault("DJANGO_SETTINGS_MODULE", "editor_project.settings")
             processors = Processors.found(settings.EDITOR_PIN_WORKERS)
-            Granian(
+            server = Granian(
                 "editor_project.wsgi:application",
                 address=address,
                 port=port,
@@ -69,7 +71,9 @@ class Command(BaseCommand):
                 backpressure=clients.possible(),
                 log_level=LogLevels.error,
                 respawn_failed_workers=True,
-            ).serve(spawn_target=partial(work, os.getpid(), workers, threads, processors))
+            )
+            with BackgroundWorker() if settings.EDITOR_WORKER == "on" else nullcontext():
+                server.serve(spawn_target=partial(work, os.getpid(), workers, threads, processors))
 
 
 def _let_go_of_the_database() -> None:
@@ -85,6 +89,10 @@ def _check_settings() -> None:
         parse_rate(settings.EDITOR_THROTTLE)
     if settings.EDITOR_PIN_WORKERS not in {"auto", "on", "off"}:
         raise CommandError(f"EDITOR_PIN_WORKERS is auto, on or off, not {settings.EDITOR_PIN_WORKERS!r}")
+    if settings.EDITOR_WORKER not in {"on", "off"}:
+        raise CommandError(f"EDITOR_WORKER is on or off, not {settings.EDITOR_WORKER!r}")
+    if settings.EDITOR_KEEP_EVENTS < 0:
+        raise CommandError("EDITOR_KEEP_EVENTS must not be negative")
     get_framework()
 
 

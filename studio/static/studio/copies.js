@@ -1,4 +1,4 @@
-// Keeps a copy of what is typed into the form of this page, and offers what was left of earlier ones.
+// Stores a copy of what is typed into the form of this page, and offers the copies of earlier visits.
 
 import { copiesOf, keep, keyOf, person, remove, typedInto } from "./unsaved.js";
 
@@ -101,9 +101,9 @@ function show(copy, base) {
   const place = document.getElementById("unsaved");
   const row = document.createElement("div");
   row.className = "notice notice-warning unsaved";
-  const told = document.createElement("p");
+  const note = document.createElement("p");
   const title = Object.assign(document.createElement("strong"), { textContent: `Unsaved text of ${momentOf(copy.at)}.` });
-  told.append(title, ` ${since(copy, base)}`);
+  note.append(title, ` ${since(copy, base)}`);
   const buttons = Object.assign(document.createElement("div"), { className: "row" });
   buttons.append(
     button("Restore", "button button-small button-primary", copy, () => restore(copy)),
@@ -113,7 +113,7 @@ function show(copy, base) {
       (place.querySelector("button") ?? form.querySelector("input:not([type=hidden])")).focus();
     }),
   );
-  row.append(told, buttons);
+  row.append(note, buttons);
   place.append(row);
 }
 

@@ -1,4 +1,4 @@
-// The preview beside the form: what is typed at this moment, assembled by the server.
+// The preview next to the form: what is typed at this moment, assembled by the server.
 
 const form = document.getElementById("edit-form");
 const asking = document.getElementById("preview-form");

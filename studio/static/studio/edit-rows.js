@@ -38,15 +38,15 @@ function remove(row, button) {
   const what = button.dataset.what;
   const place = document.createElement("li");
   place.className = "removed";
-  const told = `${what[0].toUpperCase()}${what.slice(1)} removed.`;
+  const sentence = `${what[0].toUpperCase()}${what.slice(1)} removed.`;
   const undo = Object.assign(document.createElement("button"), { type: "button", className: "button button-small", textContent: "Undo" });
   undo.dataset.undo = what;
   undo.setAttribute("aria-label", `Undo: put the ${what} back`);
-  place.append(Object.assign(document.createElement("span"), { textContent: told }), " ", undo);
+  place.append(Object.assign(document.createElement("span"), { textContent: sentence }), " ", undo);
   removed.set(place, row);
   row.replaceWith(place);
   undo.focus();
-  announce(told);
+  announce(sentence);
   changed(place);
 }
 

@@ -35,7 +35,7 @@ export function remove(key) {
   store()?.removeItem(key);
 }
 
-// Says whether there is a copy now: there may be no room for it.
+// Says whether there is a copy now: the storage may be full.
 export function keep(key, copy) {
   try {
     store().setItem(key, JSON.stringify({ ...copy, at: Date.now() }));

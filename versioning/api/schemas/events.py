@@ -10,6 +10,7 @@ from pydantic import Field
 
 from versioning.api.schemas.base import ResponseSchema, Source, Time
 from versioning.domain.fields import JsonObject
+from versioning.domain.kinds import KINDS
 
 
 def _or_null(attribute: str) -> Callable[[Any], Any]:
@@ -21,7 +22,11 @@ def _or_null(attribute: str) -> Callable[[Any], Any]:
 class ResourceReference(ResponseSchema):
     """A resource, named."""
 
-    kind: Annotated[Literal["agent", "promptBlock"], Source("resource_kind")]
+    kind: Annotated[
+        str,
+        Source("resource_kind"),
+        Field(json_schema_extra={"enum": [kind.word for kind in KINDS]}),
+    ]
     id: Annotated[str, Source("resource_id")]
 
 

@@ -1,4 +1,4 @@
-"""Versions and labels of a resource: what makes, moves and compares them, and what they look like."""
+"""Versions and labels of a resource; each kind adds its snapshot fields to those of a version."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from pydantic import Field
 from typing_extensions import TypeAliasType
 
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time
-from versioning.api.schemas.common import ChangeMessage, NotEmpty, NoticeAnswer, PageOf, Success
-from versioning.domain import fields
+from versioning.api.schemas.common import ChangeMessage, NotEmpty, NoticeAnswer, Success
 from versioning.domain.fields import UNCHANGED
 from versioning.domain.snapshots import title_of
 from versioning.editor.labelling import Label
@@ -61,30 +60,6 @@ class VersionRecord(ResponseSchema):
     labels: list[str]
 
 
-class AgentVersionRecord(VersionRecord, fields.AgentFields):
-    """A version of an agent."""
-
-    agent_id: Annotated[str, Source("resource.pk")]
-
-
-class PromptBlockVersionRecord(VersionRecord, fields.PromptBlockConfig):
-    """A version of a prompt block."""
-
-    block_id: Annotated[str, Source("resource.pk")]
-
-
-class AgentVersionPage(PageOf):
-    """A page of versions of an agent."""
-
-    versions: Annotated[list[AgentVersionRecord], Source("items")]
-
-
-class PromptBlockVersionPage(PageOf):
-    """A page of versions of a prompt block."""
-
-    versions: Annotated[list[PromptBlockVersionRecord], Source("items")]
-
-
 class Diff(ResponseSchema):
     """A field in which two versions differ; null where it is not set."""
 
@@ -97,20 +72,6 @@ class Comparison(ResponseSchema):
     """The fields in which two versions differ."""
 
     diffs: list[Diff]
-
-
-class AgentComparison(Comparison):
-    """Two versions of an agent."""
-
-    from_version: AgentVersionRecord
-    to_version: AgentVersionRecord
-
-
-class PromptBlockComparison(Comparison):
-    """Two versions of a prompt block."""
-
-    from_version: PromptBlockVersionRecord
-    to_version: PromptBlockVersionRecord
 
 
 def _is_published(published: Resolved[Any]) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Final
 
-from versioning.domain.access import Caller, Right
+from versioning.domain.access import Caller, Right, Via
 from versioning.domain.errors import IdTaken
 from versioning.domain.overrides import CodeAgent
 from versioning.domain.registry import Registry
@@ -20,11 +20,14 @@ from versioning.domain.snapshots import Snapshot, VersionPointers
 from versioning.editor.backends import Finish
 from versioning.editor.backends.override_records import OverrideRecords
 from versioning.editor.backends.rows import Rows, one_of, with_authors
-from versioning.models import Agent, Version, Workspace, events
+from versioning.editor.targets import target_of
+from versioning.models import Agent, KnownOverride, Version, Workspace, events
 from versioning.models.querysets import VersionedQuerySet
-from versioning.sources.overrides import OverrideSource
+from versioning.sources.overrides import OverrideSource, digest_of
 
 COPY_MESSAGE: Final = "Kept from the override file"
+BY_HAND: Final = Caller(via=Via.FILE)
+"""Who wrote what is copied from a file: nobody whom the editor knows."""
 
 
 class OverrideFiles:
@@ -136,6 +139,7 @@ class OverrideFiles:
         active = None if deleted else resource.active
         if (active and active.version_id) != before:
             config = None if active is None else active.config
+            KnownOverride.objects.note(agent.id, digest_of(agent, config), active)
             undo.enter_context(self.source.replacing(agent, config, expected=content))
         if not deleted:
             self.records.record(agent, resource)
@@ -186,12 +190,22 @@ class OverrideFiles:
         """Save what nothing else holds, or will hold: a version of the row, but not its latest."""
         latest_id = resource.latest_version_id if resource.is_stored else None
         before = resource.latest_version.config if resource.is_stored else {}
-        resource.append(
+        changed = resource.kind.schema.changed(before, snapshot.config)
+        version = resource.append(
             snapshot.config,
             message=COPY_MESSAGE,
             author_id=None,
-            changed_fields=resource.kind.schema.changed(before, snapshot.config),
+            changed_fields=changed,
             created_at=snapshot.created_at,
+        )
+        target = target_of(resource, self.code)
+        events.record(
+            f"{target.kind}.versionCreated",
+            by=BY_HAND,
+            workspace_id=resource.workspace_id,
+            resource=target,
+            version=version,
+            changedFields=changed,
         )
         if latest_id is not None:
             resource.latest_version_id = latest_id

@@ -1,0 +1,104 @@
+"""The worker that `manage.py serve` runs beside the processes that answer requests."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import resource
+import signal
+import stat
+import threading
+import time
+from types import TracebackType
+from typing import Final, Self
+
+from django.db import connections
+
+from versioning.worker.running import END_SECONDS, Worker
+
+LONGEST_PAUSE: Final = 30.0
+"""Seconds before a worker that ends again and again is started once more, at the most."""
+_STEADY_AFTER: Final = 60.0
+_LATE: Final = 2.0
+_HIGHEST: Final = 1024  # the server has few files open in this process
+
+logger = logging.getLogger(__name__)
+
+
+class BackgroundWorker:
+    """A child process that does what is due, while the block runs; started anew when it ends.
+
+    It is forked, as granian forks its own: what Django and the framework take in memory is shared.
+    """
+
+    def __init__(self) -> None:
+        self._stopping = threading.Event()
+        self._process = _started()
+        self._watch = threading.Thread(target=self._restart, name="background worker", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._watch.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stopping.set()
+        self._process.terminate()
+        self._watch.join(END_SECONDS + _LATE)
+        if self._watch.is_alive():
+            self._process.kill()
+
+    def _restart(self) -> None:
+        """Wait for the end of the process, and start another one unless that was wanted."""
+        pause = 1.0
+        while True:
+            begun = time.monotonic()
+            self._process.join()
+            if self._stopping.is_set():
+                return
+            logger.error("the worker has ended with %s, and is started anew", self._process.exitcode)
+            pause = 1.0 if time.monotonic() - begun > _STEADY_AFTER else min(2 * pause, LONGEST_PAUSE)
+            if self._stopping.wait(pause):
+                return
+            self._process = _started()
+            if self._stopping.is_set():
+                self._process.terminate()
+
+
+def _started() -> multiprocessing.process.BaseProcess:
+    process = multiprocessing.get_context("fork").Process(target=_work, args=[os.getpid()])
+    process.start()
+    return process
+
+
+def _work(parent: int) -> None:
+    """Be the worker until a signal, or until the parent is gone.
+
+    A worker without its parent would be one more than the next `serve` knows of.
+    """
+    _leave_sockets()
+    connections.close_all()
+    worker = Worker()
+    signal.signal(signal.SIGTERM, lambda *_: worker.stop())
+    # From the terminal it comes to all processes; the parent says when to end.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    ended = worker.run(lambda: os.getppid() == parent)
+    os._exit(0 if ended else 1)
+
+
+def _leave_sockets() -> None:
+    """Let go of the sockets of the server, which a process that is started anew has inherited.
+
+    Their numbers stay taken, so that nothing that still knows one closes somebody else's file.
+    """
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in range(min(resource.getrlimit(resource.RLIMIT_NOFILE)[0], _HIGHEST)):
+        try:
+            is_socket = stat.S_ISSOCK(os.fstat(number).st_mode)
+        except OSError:
+            continue
+        if is_socket:
+            os.dup2(nothing, number)

@@ -1,0 +1,144 @@
+"""What becomes of the entries of the audit log that earlier releases wrote."""
+
+from __future__ import annotations
+
+import datetime
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.state import StateApps
+from django.utils import timezone
+
+from versioning.domain.access import APPLICATION
+from versioning.models import events
+
+pytestmark = pytest.mark.database
+
+BEFORE = [("versioning", "0006_favorites")]
+START = timezone.now() - datetime.timedelta(days=1)
+ONE, TWO, GONE = (str(uuid.uuid4()) for _ in range(3))
+
+
+def migrate(targets: list[tuple[str, str]]) -> StateApps:
+    executor = MigrationExecutor(connection)
+    executor.migrate(targets)
+    return MigrationExecutor(connection).loader.project_state(targets).apps
+
+
+def latest() -> list[tuple[str, str]]:
+    return [key for key in MigrationExecutor(connection).loader.graph.leaf_nodes() if key[0] == "versioning"]
+
+
+@pytest.fixture
+def earlier_release(transactional_db: None) -> Iterator[StateApps]:
+    yield migrate(BEFORE)
+    migrate(latest())
+
+
+def entry(action: str, target: str, before: str = "", after: str = "", **detail: Any) -> dict[str, Any]:
+    return {"action": action, "target": target, "from_version": before, "to_version": after, "detail": detail}
+
+
+# An entry, and the types of the events that it becomes with what else they say.
+ENTRIES: list[tuple[dict[str, Any], list[tuple[Any, ...]]]] = [
+    (entry("publish", "agent writer", "", GONE), [("agent.published", GONE, "", None, "", "readers", {})]),
+    (entry("delete", "agent writer", GONE), [("agent.deleted", "", GONE, None, "", "readers", {})]),
+    (entry("publish", "agent writer", GONE, ONE), [("agent.published", ONE, GONE, 1, "", "readers", {})]),
+    (
+        entry("unpublish", "prompt block a b", ONE),
+        [("promptBlock.unpublished", "", ONE, None, "", "readers", {})],
+    ),
+    (
+        entry("label", "agent writer", ONE, TWO, label="stable", released=True),
+        [("agent.labelMoved", TWO, ONE, 2, "stable", "readers", {"released": True})],
+    ),
+    (
+        entry("label", "agent writer", ONE, "", label="first"),
+        [("agent.labelRemoved", "", ONE, None, "first", "editors", {"released": False})],
+    ),
+    (
+        entry("restore", "agent writer", ONE, TWO),
+        [("agent.versionCreated", TWO, "", 2, "", "editors", {"restoredFrom": ONE})],
+    ),
+    (
+        entry("delete_version", "agent writer", GONE, number=7),
+        [("agent.versionDeleted", GONE, "", 7, "", "editors", {})],
+    ),
+    (
+        entry("prune", "agent writer", numbers=[3, 4]),
+        [("agent.versionDeleted", "", "", number, "", "editors", {"pruned": True}) for number in (3, 4)],
+    ),
+    (
+        entry("visibility", "agent writer", before="", after="") | {"detail": {"before": "a", "after": "b"}},
+        [("agent.updated", "", "", None, "", "readers", {"fields": ["visibility"], "from": "a", "to": "b"})],
+    ),
+]
+OF_WORKSPACES = [
+    (entry("role", "ada") | {"detail": {"from": None, "to": "admin"}}, "member.added"),
+    (entry("role", "ada") | {"detail": {"from": "admin", "to": "viewer"}}, "member.roleChanged"),
+    (entry("role", "ada") | {"detail": {"from": "viewer", "to": None}}, "member.removed"),
+    (entry("key_issued", "API key ek_ab of of ada", name="x", role=None), "key.created"),
+    (entry("key_revoked", "API key ek_ab of of ada", name="x", role=None), "key.revoked"),
+    (entry("invitation_made", "ada", role="viewer"), "invitation.created"),
+    (entry("invitation_withdrawn", "ada", role="viewer"), "invitation.withdrawn"),
+    (entry("workspace_created", "workspace acme", name="Acme"), "workspace.created"),
+    (
+        entry("workspace_renamed", "workspace acme") | {"detail": {"from": "a", "to": "b"}},
+        "workspace.updated",
+    ),
+]
+
+
+def test_every_entry_becomes_an_event_in_its_place(earlier_release: StateApps) -> None:
+    workspace = earlier_release.get_model("versioning", "Workspace").objects.create(id="acme", name="Acme")
+    identity = uuid.uuid4()
+    agents, versions = (earlier_release.get_model("versioning", one) for one in ("Agent", "AgentVersion"))
+    with transaction.atomic():
+        agents.objects.create(id="writer", uuid=identity, workspace=workspace, latest_version_id=TWO)
+        for number, version in enumerate((ONE, TWO), start=1):
+            versions.objects.create(id=version, resource_id="writer", number=number, changed_fields=[])
+    old = earlier_release.get_model("versioning", "AuditEntry").objects
+    given = [made for made, _ in ENTRIES] + [made for made, _ in OF_WORKSPACES]
+    for number, made in enumerate(given):
+        who = {"actor": "ada", "key_prefix": "ek_1" if number == 0 else "", "workspace_id": "acme"}
+        old.create(at=START + datetime.timedelta(minutes=number), **who, **made)
+    joined = entry("role", "first") | {"detail": {"from": None, "to": "viewer"}}
+    old.create(at=START - datetime.timedelta(days=1), actor="", **joined)
+
+    migrate(latest())
+
+    first, *found = events.entries(0)
+    assert (first.type, first.detail) == ("member.added", {"username": "first", "from": None, "to": "viewer"})
+    expected = [event for _, become in ENTRIES for event in become]
+    assert [
+        (
+            event.type,
+            event.version_id,
+            event.previous_version_id,
+            event.version_number,
+            event.label,
+            event.audience,
+            event.detail,
+        )
+        for event in found[: len(expected)]
+    ] == expected
+    about_workspaces = found[len(expected) :]
+    assert [event.type for event in about_workspaces] == [become for _, become in OF_WORKSPACES]
+    assert {event.audience for event in about_workspaces} == {"admins"}
+    keys = [event.detail for event in about_workspaces if event.type.startswith("key.")]
+    assert keys == [{"prefix": "ek_ab", "owner": "of ada", "name": "x", "role": None}] * 2
+    assert [event.position for event in (first, *found)] == list(range(1, len(found) + 2))
+    assert [event.via for event in (first, *found[:2])] == ["python", "api", "studio"]
+    # The agent of before the deletion is another one than that of today.
+    lives = [event.resource_uuid for event in found if event.resource_id == "writer"]
+    assert lives[0] == lives[1] != identity
+    assert set(lives[2:]) == {identity}
+    assert [event.reach for event in found[:3]] == [0, 1, 1]
+    assert events.position() == len(found) + 1
+    with events.transaction():
+        events.record("workspace.updated", by=APPLICATION, workspace_id="acme", fields=["name"])
+    assert events.entries(0)[-1].position == len(found) + 2

@@ -1,0 +1,261 @@
+"""The gate: every door to what is read without the right to drafts asks it, and no code goes past it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Kind
+from tests.support.override_files import Folder, define
+from tests.support.people import command
+from tests.support.window import KINDS, Window, page_of
+from versioning.conf import get_editor
+from versioning.domain.errors import Forbidden, Invalid
+from versioning.editor import Collection, gate
+from versioning.models import Agent, AgentLabel, Event, PromptBlock, PromptBlockLabel, caller_for
+
+ROOT = Path(__file__).resolve().parents[1]
+Draft = str
+Door = Callable[[Cast, Kind, Draft], Any]
+
+
+class Closed(Forbidden):
+    """What the check of these tests says."""
+
+    code = "closed"
+
+
+@pytest.fixture
+def asked() -> Iterator[list[gate.Passage]]:
+    """Close the gate, and collect what it is asked."""
+    passages: list[gate.Passage] = []
+
+    def refuse(passage: gate.Passage) -> None:
+        passages.append(passage)
+        raise Closed("The gate is closed.")
+
+    gate.register(refuse)
+    yield passages
+    gate.unregister(refuse)
+
+
+def verbs(kind: Kind) -> Collection[Any]:
+    """Return what Python can do with a kind."""
+    return get_editor().collection(KINDS[kind])
+
+
+def everything() -> list[Any]:
+    """Return all that is stored of resources, and how long the log is."""
+    models: list[Any] = [Agent, Agent.version_model, AgentLabel]
+    models += [PromptBlock, PromptBlock.version_model, PromptBlockLabel]
+    return [sorted(model.objects.values_list(), key=str) for model in models] + [Event.objects.count()]
+
+
+def released(cast: Cast, kind: Kind, draft: Draft) -> Answer:
+    """Release a label."""
+    return cast.alice.put(kind.url("writer", "labels", "beta"), {"versionId": draft, "released": True})
+
+
+def labelled(cast: Cast, kind: Kind, draft: Draft) -> Answer:
+    """Move a label that is released already."""
+    return cast.alice.put(kind.url("writer", "labels", "stable"), {"versionId": draft})
+
+
+OVER_HTTP: dict[str, Callable[[Cast, Kind, Draft], Answer]] = {
+    "activate": lambda cast, kind, draft: cast.alice.post(kind.url("writer", "versions", draft, "activate")),
+    "create": lambda cast, kind, _: cast.alice.post(kind.path, kind.body(id="new", autoPublish=True)),
+    "patch": lambda cast, kind, _: cast.alice.patch(
+        kind.url("writer"), {kind.text: "three", "autoPublish": True}
+    ),
+    "release a label": released,
+    "move a released label": labelled,
+}
+IN_PYTHON: dict[str, Door] = {
+    "publish": lambda _, kind, draft: verbs(kind).publish("writer", draft),
+    "create": lambda _, kind, __: verbs(kind).create(
+        {"name": "New", kind.text: "one"}, workspace="acme", publish=True
+    ),
+    "update": lambda _, kind, __: verbs(kind).update("writer", {kind.text: "three"}, publish=True),
+    "edit": lambda _, kind, __: verbs(kind).edit("writer", {kind.text: "three"}, publish=True),
+    "edit_live": lambda _, kind, __: verbs(kind).edit_live("writer", {kind.text: "three"}),
+    "label": lambda _, kind, draft: verbs(kind).label("writer", "beta", draft, released=True),
+}
+IN_THE_STUDIO: dict[str, Door] = {
+    "publish": lambda _, kind, draft: Window.of("alice").post(
+        page_of(kind, "publish"),
+        version=draft,
+        tag=Window.of("alice").get(page_of(kind, "publish")).field("tag"),
+    ),
+    "release a label": lambda _, kind, draft: Window.of("alice").post(
+        page_of(kind, "labels", "writer", draft),
+        name="beta",
+        released="true",
+        tag=Window.of("alice").get(page_of(kind, "history")).field("tag"),
+    ),
+}
+
+
+@pytest.fixture
+def draft(cast: Cast, kind: Kind) -> Draft:
+    """A draft of a resource that is published, and has a released label on what is."""
+    live = kind.make(cast.alice, autoPublish=True)["activeVersionId"]
+    body = {"versionId": live, "released": True}
+    assert cast.alice.put(kind.url("writer", "labels", "stable"), body).status == 200
+    return str(kind.save(cast.alice)["latestVersionId"])
+
+
+@pytest.mark.parametrize("door", OVER_HTTP)
+def test_every_door_of_the_api_asks(
+    cast: Cast, kind: Kind, draft: Draft, door: str, request: pytest.FixtureRequest
+) -> None:
+    before = everything()
+    asked = request.getfixturevalue("asked")
+    answer = OVER_HTTP[door](cast, kind, draft)
+    assert (answer.status, answer.code, len(asked)) == (403, "closed", 1)
+    assert everything() == before
+    assert (asked[0].label is not None) == ("label" in door)
+
+
+@pytest.mark.parametrize("door", IN_PYTHON)
+def test_every_door_of_python_asks(cast: Cast, kind: Kind, draft: Draft, door: str, asked: Any) -> None:
+    before = everything()
+    with pytest.raises(Closed):
+        IN_PYTHON[door](cast, kind, draft)
+    assert everything() == before
+
+
+@pytest.mark.parametrize("door", IN_THE_STUDIO)
+def test_every_door_of_the_studio_asks(cast: Cast, kind: Kind, draft: Draft, door: str, asked: Any) -> None:
+    before = everything()
+    seen = IN_THE_STUDIO[door](cast, kind, draft)
+    assert (seen.status, everything(), len(asked)) == (403, before, 1)
+
+
+def test_what_is_published_into_a_file_asks(
+    cast: Cast, folder: Folder, settings: Any, request: pytest.FixtureRequest
+) -> None:
+    define(settings, folder.root)
+    editor = get_editor().agent
+    draft = editor.update("answers", instructions="two", publish=False)
+    folder.put({"instructions": "by hand"})
+    before = everything()
+    request.getfixturevalue("asked")
+    with pytest.raises(Closed):
+        editor.publish("answers", draft.version.version_id)
+    with pytest.raises(Closed):
+        editor.update("answers", instructions="three")
+    assert (everything(), folder.config()) == (before, {"instructions": "by hand"})
+
+
+def test_importing_overrides_asks(cast: Cast, folder: Folder, settings: Any, asked: Any) -> None:
+    define(settings, folder.root, source="database")
+    folder.put({"instructions": "by hand"})
+    before = everything()
+    with pytest.raises(Exception, match="refused"):
+        command("import_overrides")
+    assert (everything(), len(asked)) == (before, 1)
+
+
+def test_the_gate_asks_for_rights_then_blocks_then_the_checks(
+    cast: Cast, request: pytest.FixtureRequest
+) -> None:
+    block = PROMPT_BLOCKS.make(cast.alice, "tone")
+    AGENTS.make(cast.alice, "writer", [{"type": "prompt_block_ref", "id": "tone"}])
+    agent, code = Agent.objects.get(pk="writer"), get_editor().code
+
+    def pass_as(name: str) -> None:
+        caller = caller_for(User.objects.get(username=name))
+        with transaction.atomic():
+            gate.let_through(gate.Passage(resource=agent, version=agent.latest, caller=caller), code)
+
+    with pytest.raises(Forbidden, match="publish"):
+        pass_as("edgar")
+    with pytest.raises(Invalid, match="tone"):
+        pass_as("paula")
+    PROMPT_BLOCKS.publish(cast.alice, "tone", block["latestVersionId"])
+    pass_as("paula")
+    request.getfixturevalue("asked")
+    with pytest.raises(Closed):
+        pass_as("paula")
+
+
+# Code that goes past the gate
+
+POINTERS = {"active_version", "active_version_id", "released"}
+MOVERS = {"activate", "point", "_move"}
+WRITES = {"create", "update", "update_or_create", "get_or_create", "bulk_create", "bulk_update", "setattr"}
+
+BEHIND_THE_GATE = {
+    # What moves a pointer when it is told to.
+    ("models/versioned.py", "VersionedResource.activate"),
+    ("editor/backends/rows.py", "Rows.point"),
+    ("editor/backends/override_files.py", "OverrideFiles.point"),
+    # Serves nothing.
+    ("editor/publishing.py", "unpublish"),
+}
+ASKING = {("editor/publishing.py", "activate"), ("editor/labelling.py", "label")}
+CALLING = {  # `publishing.activate`, which asks
+    ("editor/publishing.py", "publish"),
+    ("editor/creating.py", "_insert"),
+    ("editor/saving.py", "edit"),
+    ("editor/saving.py", "edit_live"),
+}
+
+
+def functions(path: Path) -> Iterator[tuple[str, ast.AST]]:
+    """Yield the functions of a module with their names, methods under those of their classes."""
+    tree = ast.parse(path.read_text())
+    for node in tree.body:
+        inner = node.body if isinstance(node, ast.ClassDef) else [node]
+        prefix = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
+        for one in inner:
+            yield f"{prefix}{one.name}" if isinstance(one, ast.FunctionDef) else f"{prefix}…", one
+
+
+def moves_a_pointer(node: ast.AST) -> bool:
+    """Say whether code writes to one of the fields, or calls what does."""
+    for inner in ast.walk(node):
+        targets: list[ast.expr] = inner.targets if isinstance(inner, ast.Assign) else []
+        if isinstance(inner, ast.AugAssign | ast.AnnAssign):
+            targets = [inner.target]
+        flat = [found for target in targets for found in ast.walk(target) if isinstance(found, ast.Attribute)]
+        if any(isinstance(found.ctx, ast.Store) and found.attr in POINTERS for found in flat):
+            return True
+        if isinstance(inner, ast.Call) and _call_moves(inner):
+            return True
+    return False
+
+
+def _call_moves(call: ast.Call) -> bool:
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    named = {keyword.arg for keyword in call.keywords}
+    texts = {
+        one.value for one in ast.walk(call) if isinstance(one, ast.Constant) and isinstance(one.value, str)
+    }
+    return name in MOVERS or (name in WRITES and bool(POINTERS & (named | texts)))
+
+
+def test_no_other_code_moves_a_pointer_or_releases_a_label() -> None:
+    folders = [ROOT / name for name in ("versioning", "studio", "editor_project")]
+    paths = [path for folder in folders for path in folder.rglob("*.py") if "migrations" not in path.parts]
+    found = {
+        (str(path.relative_to(ROOT)).removeprefix("versioning/"), name)
+        for path in paths
+        for name, node in functions(path)
+        if moves_a_pointer(node)
+    }
+    assert found == BEHIND_THE_GATE | ASKING | CALLING
+    asking = {
+        ("editor/" + path.name, name)
+        for path in (ROOT / "versioning/editor").glob("*.py")
+        for name, node in functions(path)
+        if "gate.let_through(" in ast.unparse(node)
+    }
+    assert asking == ASKING

@@ -1,0 +1,366 @@
+"""The worker in one process: leases, periodic jobs, failures, and what it says of itself."""
+
+from __future__ import annotations
+
+import datetime
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.db import OperationalError
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from versioning.domain.access import APPLICATION
+from versioning.models import Event, PeriodicJob, SignInAttempts, ThrottleWindow, WorkerHeartbeat, events
+from versioning.models.due_work import LEASE_SECONDS, LeaseLost
+from versioning.models.sign_in_attempts import FORGOTTEN_AFTER
+from versioning.models.worker_state import Silence
+from versioning.worker import housekeeping, jobs, running, turns
+from versioning.worker.jobs import Job, Periodic, Queue
+from versioning.worker.running import Worker
+
+ROWS = "versioning.PeriodicJob"
+"""Rows of any kind of work will do; these are there already."""
+
+
+def due(*names: str, seconds_ago: float = 1) -> None:
+    at = timezone.now() - datetime.timedelta(seconds=seconds_ago)
+    PeriodicJob.objects.bulk_create([PeriodicJob(name=name, due_at=at) for name in names])
+
+
+def long_ago() -> datetime.datetime:
+    return timezone.now() - datetime.timedelta(seconds=9)
+
+
+def leased(by: str, limit: int = 10) -> list[str]:
+    return [row.pk for row in PeriodicJob.objects.lease(limit, by=by)]
+
+
+def let_leases_end() -> None:
+    """Turn the clock on by what a lease lasts."""
+    held = PeriodicJob.objects.exclude(leased_until=None)
+    held.update(leased_until=timezone.now() - datetime.timedelta(seconds=1))
+
+
+def do_once(*given: Job) -> bool:
+    return Worker(given).once()
+
+
+# Leases
+
+
+@pytest.mark.django_db
+def test_a_row_is_leased_when_it_is_due_and_by_one_worker_at_a_time() -> None:
+    due("first", seconds_ago=9)
+    due("second", seconds_ago=5)
+    due("later", seconds_ago=-60)
+    PeriodicJob.objects.create(name="never")
+    assert leased("a", 1) == ["first"]
+    assert leased("b") == ["second"]
+    assert leased("c") == []
+
+
+@pytest.mark.django_db
+def test_a_lease_that_is_over_is_free_again_within_a_minute() -> None:
+    due("one")
+    [lost] = PeriodicJob.objects.lease(1, by="killed")
+    until = PeriodicJob.objects.get().leased_until
+    assert until is not None
+    assert 0 < (until - timezone.now()).total_seconds() <= LEASE_SECONDS <= 60
+    let_leases_end()
+    [row] = PeriodicJob.objects.lease(1, by="other")
+    with pytest.raises(LeaseLost):
+        lost.finish()
+    row.finish()
+    assert leased("third") == []
+
+
+@pytest.mark.django_db
+def test_a_lease_of_a_worker_is_told_from_its_next_one() -> None:
+    due("one")
+    [first] = PeriodicJob.objects.lease(1, by="a")
+    let_leases_end()
+    PeriodicJob.objects.lease(1, by="a")
+    with pytest.raises(LeaseLost):
+        first.finish()
+
+
+@pytest.mark.django_db
+def test_what_is_renewed_stays_leased_and_only_by_its_worker() -> None:
+    due("mine", "lost")
+    rows = PeriodicJob.objects.lease(10, by="a")
+    PeriodicJob.objects.filter(pk="lost").update(leased_by="b")
+    let_leases_end()
+    PeriodicJob.objects.renew(rows, by="a")
+    assert leased("c") == ["lost"]
+
+
+@pytest.mark.django_db
+def test_what_is_given_back_is_due_as_it_was() -> None:
+    due("one")
+    [row] = PeriodicJob.objects.lease(1, by="a")
+    row.release()
+    [again] = PeriodicJob.objects.lease(1, by="b")
+    assert again.attempts == 1
+
+
+# Queues
+
+
+@pytest.mark.django_db
+def test_what_returns_is_done_and_what_fails_is_due_again_ever_later(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    due("good", "bad")
+    ran: list[str] = []
+
+    def run(row: PeriodicJob) -> None:
+        ran.append(row.pk)
+        if row.pk == "bad":
+            raise ValueError("it is broken")
+
+    queue = Queue(name="chores", model=ROWS, run=run)
+    waits = []
+    for _ in range(4):
+        with caplog.at_level(logging.ERROR, "versioning.worker"):
+            assert not do_once(queue)
+        bad = PeriodicJob.objects.get(pk="bad")
+        assert bad.due_at is not None and bad.leased_until is None
+        waits.append(round((bad.due_at - timezone.now()).total_seconds()))
+        PeriodicJob.objects.filter(pk="bad").update(due_at=long_ago())
+    assert sorted(ran) == ["bad"] * 4 + ["good"]
+    assert waits == [1, 2, 4, 8]
+    assert PeriodicJob.objects.get(pk="good").due_at is None
+    assert "the job chores has failed" in caplog.text
+    assert "it is broken" in caplog.text
+
+
+@pytest.mark.django_db
+def test_a_row_may_say_itself_when_it_is_due_again() -> None:
+    due("one")
+    queue = Queue(name="chores", model=ROWS, run=lambda row: row.postpone(500))
+    assert do_once(queue)
+    row = PeriodicJob.objects.get()
+    assert row.due_at is not None
+    assert 490 < (row.due_at - timezone.now()).total_seconds() <= 500
+
+
+@pytest.mark.django_db
+def test_what_is_not_begun_when_the_worker_stops_is_given_back() -> None:
+    due("one", "two", "three")
+    ran: list[str] = []
+
+    def run(row: PeriodicJob) -> None:
+        ran.append(row.pk)
+        worker.stop()
+
+    worker = Worker([Queue(name="chores", model=ROWS, run=run)])
+    assert worker.once()
+    assert len(ran) == 1
+    assert len(leased("another")) == 2
+
+
+# Periodic jobs
+
+
+@pytest.mark.django_db
+def test_a_periodic_job_is_done_at_once_and_then_when_it_is_due() -> None:
+    ran: list[int] = []
+    job = Periodic(name="often", run=lambda: ran.append(1), every=600)
+    assert do_once(job)
+    assert do_once(job)
+    assert ran == [1]
+    PeriodicJob.objects.update(due_at=long_ago())
+    assert do_once(job)
+    assert ran == [1, 1]
+
+
+@pytest.mark.django_db
+def test_while_one_worker_does_a_periodic_job_no_other_does() -> None:
+    ran: list[str] = []
+
+    def run() -> None:
+        ran.append("outer")
+        if len(ran) == 1:
+            do_once(job)
+
+    job = Periodic(name="alone", run=run, every=0)
+    assert do_once(job)
+    assert ran == ["outer"]
+
+
+@pytest.mark.django_db
+def test_a_periodic_job_that_fails_is_tried_again_sooner_than_usual(caplog: pytest.LogCaptureFixture) -> None:
+    def run() -> None:
+        raise ValueError
+
+    job = Periodic(name="broken", run=run, every=86400)
+    with caplog.at_level(logging.ERROR, "versioning.worker"):
+        assert not do_once(job)
+    assert "the job broken has failed" in caplog.text
+    row = PeriodicJob.objects.get()
+    assert row.due_at is not None
+    assert (row.due_at - timezone.now()).total_seconds() <= turns.LONGEST_WAIT_OF_PERIODIC
+
+
+@pytest.mark.django_db
+def test_what_each_worker_does_is_no_row() -> None:
+    ran: list[int] = []
+    job = Periodic(name="everywhere", run=lambda: ran.append(1), every=600, in_each_worker=True)
+    assert do_once(job) and do_once(job)
+    assert ran == [1, 1]
+    assert not PeriodicJob.objects.exists()
+
+
+# The registry
+
+
+@pytest.fixture
+def registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the jobs that are registered in a test be forgotten after it."""
+    monkeypatch.setattr(jobs, "_jobs", dict(jobs.registered()))
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_job_is_registered_by_its_name_once() -> None:
+    job = Periodic(name="mine", run=time.time, every=1)  # type: ignore[arg-type]
+    jobs.register(job)
+    jobs.register(job)
+    assert Worker().jobs[-1] == job
+    with pytest.raises(ValueError, match="mine"):
+        jobs.register(Periodic(name="mine", run=time.time, every=2))  # type: ignore[arg-type]
+
+
+# A worker that runs
+
+
+@pytest.fixture
+def running_worker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Worker]]:
+    """Start workers in threads, quick ones; they are stopped after the test."""
+    monkeypatch.setattr(running, "_TICK", 0.01)
+    monkeypatch.setattr(turns, "LOOK_EVERY", 0.01)
+    monkeypatch.setattr(running.Worker, "_beat", lambda _self: None)
+    started: list[tuple[Worker, threading.Thread]] = []
+
+    def start(*given: Job, **how: Any) -> Worker:
+        worker = Worker(given)
+        thread = threading.Thread(target=worker.run, kwargs=how)
+        thread.start()
+        started.append((worker, thread))
+        return worker
+
+    yield start
+    for worker, thread in started:
+        worker.stop()
+        thread.join(10)
+        assert not thread.is_alive()
+
+
+def eventually(holds: Callable[[], object], seconds: float = 20) -> None:
+    until = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def each(name: str, run: Callable[[], None]) -> Periodic:
+    return Periodic(name=name, run=run, every=0.01, in_each_worker=True)
+
+
+def test_a_job_that_fails_stops_no_other(
+    running_worker: Callable[..., Worker], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "LONGEST_PAUSE", 0.01)
+    broken, fine = [], []
+
+    def fail() -> None:
+        broken.append(1)
+        raise ValueError("again")
+
+    with caplog.at_level(logging.ERROR, "versioning.worker"):
+        running_worker(each("broken", fail), each("fine", lambda: fine.append(1)))
+        eventually(lambda: len(broken) > 3 and len(fine) > 3)
+    assert "the job broken has failed" in caplog.text
+
+
+def test_a_database_that_is_away_is_waited_out_in_one_line(
+    running_worker: Callable[..., Worker], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def ask() -> None:
+        asked.append(1)
+        if len(asked) < 3:
+            raise OperationalError("nobody answers")
+
+    with caplog.at_level(logging.INFO, "versioning.worker"):
+        running_worker(each("asks", ask))
+        eventually(lambda: len(asked) > 4)
+    assert caplog.text.count("waits for the database: nobody answers") <= 2
+    assert "Traceback" not in caplog.text
+
+
+def test_it_ends_when_nobody_wants_it(running_worker: Callable[..., Worker]) -> None:
+    wanted = [True]
+    worker = running_worker(each("idle", lambda: None), is_wanted=lambda: wanted[0])
+    wanted.clear()
+    wanted.append(False)
+    eventually(worker._stopping.is_set)
+
+
+# Signs of life
+
+
+@pytest.mark.django_db
+def test_it_is_known_since_when_no_worker_runs() -> None:
+    assert WorkerHeartbeat.objects.silence() == Silence(since=None)
+    WorkerHeartbeat.objects.beat("one")
+    WorkerHeartbeat.objects.beat("one")
+    assert WorkerHeartbeat.objects.silence() is None
+    ended = timezone.now() - datetime.timedelta(minutes=5)
+    WorkerHeartbeat.objects.update(seen_at=ended)
+    assert WorkerHeartbeat.objects.silence() == Silence(since=ended)
+    WorkerHeartbeat.objects.create(worker="older", seen_at=timezone.now() - datetime.timedelta(days=30))
+    WorkerHeartbeat.objects.forget(datetime.timedelta(minutes=1))
+    assert [row.worker for row in WorkerHeartbeat.objects.all()] == ["one"]
+
+
+# What the editor's own jobs remove
+
+
+@pytest.mark.django_db
+def test_waste_is_removed_and_nothing_that_counts(settings: Any) -> None:
+    settings.EDITOR_THROTTLE = "10/min"
+    now = timezone.now()
+    this_minute = int(time.time() // 60)
+    for name, at in {"old": now - FORGOTTEN_AFTER - datetime.timedelta(minutes=1), "new": now}.items():
+        SignInAttempts.objects.create(subject=f"account:{name}", last_at=at)
+        ThrottleWindow.objects.create(caller=name, window=this_minute - (name == "old"), requests=5)
+        Session.objects.create(session_key=name, expire_date=at + datetime.timedelta(minutes=30))
+    housekeeping.remove_waste()
+    assert [row.subject for row in SignInAttempts.objects.all()] == ["account:new"]
+    assert [row.caller for row in ThrottleWindow.objects.all()] == ["new"]
+    assert [row.session_key for row in Session.objects.all()] == ["new"]
+    settings.EDITOR_THROTTLE = ""
+    housekeeping.remove_waste()
+    assert not ThrottleWindow.objects.exists()
+
+
+@pytest.mark.django_db
+def test_old_entries_of_the_log_go_where_the_setting_says_so(settings: Any) -> None:
+    for days in (40, 20, 0):
+        with events.transaction():
+            events.record("workspace.updated", by=APPLICATION, workspace_id="acme", days=days)
+        written = timezone.now() - datetime.timedelta(days=days)
+        newest = Event.objects.filter(position=events.position())
+        QuerySet.update(newest, created_at=written)
+    housekeeping.prune_log()
+    assert len(events.entries(0)) == 3
+    settings.EDITOR_KEEP_EVENTS = 30
+    housekeeping.prune_log()
+    assert [event.detail["days"] for event in events.entries(0)] == [20, 0]

@@ -1,0 +1,54 @@
+"""Do what is due."""
+
+from __future__ import annotations
+
+import os
+import signal
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import Error
+
+from versioning.conf import get_framework
+from versioning.models import tables
+from versioning.worker.running import Worker
+
+
+class Command(BaseCommand):
+    """Runs a worker; any number of them may run."""
+
+    help = "Do what is due, until a signal ends it: notice changed override files, remove what is old."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the options."""
+        parser.add_argument(
+            "--once", action="store_true", help="do what is due now, and end; 1 when any of it has failed"
+        )
+
+    def handle(self, *_args: Any, once: bool, **_options: Any) -> None:
+        """Work until SIGTERM or SIGINT, or once."""
+        get_framework()
+        worker = Worker()
+        if once:
+            try:
+                done = worker.once()
+            except Error as fault:
+                raise CommandError(f"The database does not answer: {fault}") from fault
+            if not done:
+                raise CommandError("Something has failed; the log says what.")
+            return
+        if _lacks_migrations():
+            raise CommandError(tables.NOT_MIGRATED)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: worker.stop())
+        if not worker.run():
+            os._exit(1)  # a thread that does not end would be waited for
+
+
+def _lacks_migrations() -> bool:
+    """Say whether the tables are not there; a database that is away is waited for."""
+    try:
+        return tables.lack_migrations()
+    except Error:
+        return False

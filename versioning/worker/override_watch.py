@@ -1,0 +1,111 @@
+"""Notices override files that somebody changes past the editor, by hand or by Git, and says so in the log."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Final
+
+from versioning.conf import get_editor
+from versioning.domain.access import Caller, Role, Via
+from versioning.domain.events import Reach, Target
+from versioning.domain.overrides import IN_CODE, CodeAgent
+from versioning.editor import Editor
+from versioning.models import Agent, KnownOverride, Visibility, events
+from versioning.sources.overrides import digest_of
+
+SECONDS: Final = 2.0
+"""How often the files are looked at, so that a change is in the log within five seconds."""
+
+FILE: Final = Caller(everywhere=Role.ADMIN, via=Via.FILE)
+"""Whoever has changed a file: nobody knows who."""
+
+
+class OverrideWatch:
+    """Compares the override files with what the log has said of them.
+
+    Each worker looks for itself, and mostly only at the times of the files. What differs is looked at again
+    with the known state locked, so that a change is logged once, whatever number of workers sees it; and what
+    the editor itself publishes is known before its file is there.
+    """
+
+    def __init__(self) -> None:
+        self._editor: Editor | None = None
+        self._looked_at: dict[str, Hashable] = {}
+        """The fingerprints of the files that were found to be as the log says."""
+
+    def look(self) -> None:
+        """Log what has changed; nothing where overrides are rows."""
+        editor = get_editor()
+        if editor is not self._editor:
+            self._editor, self._looked_at = editor, {}
+        if editor.source != "code":
+            return
+        marks = {agent.id: editor.files.files.fingerprint(agent.id) for agent in editor.code.agents.values()}
+        looked_at = self._looked_at
+        changed = [one for one, mark in marks.items() if mark is None or looked_at.get(one) != mark]
+        if not changed:
+            return
+        known = dict(KnownOverride.objects.filter(pk__in=changed).values_list("pk", "digest"))
+        for agent_id in changed:
+            agent = editor.code.agents[agent_id]
+            if known.get(agent_id) != _digest(editor, agent):
+                _note_change(editor, agent)
+            looked_at[agent_id] = marks[agent_id]
+
+
+def _digest(editor: Editor, agent: CodeAgent) -> str:
+    """Return the digest of what an agent's file holds; an empty one when nothing is published by it."""
+    published = editor.files.current(agent)
+    return published.digest if published else ""
+
+
+def _note_change(editor: Editor, agent: CodeAgent) -> None:
+    """Log that a file is not what the log says, if that is still so once nobody else publishes or notices."""
+    with events.transaction():
+        KnownOverride.objects.bulk_create([_first_known(editor, agent)], ignore_conflicts=True)
+        known = KnownOverride.objects.select_for_update().get(pk=agent.id)
+        with editor.files.files.publications_ended():
+            digest = _digest(editor, agent)
+            version = editor.agent.find(agent.id).active if digest else None
+            if digest != _digest(editor, agent) or digest == known.digest:
+                return  # it is being written just now, and looked at again soon; or it was noticed meanwhile
+        events.record(
+            "agent.published" if digest else "agent.unpublished",
+            by=FILE,
+            workspace_id=editor.code.workspace_id,
+            resource=_target(editor, agent),
+            version=version,
+            previous_version_id=_previous_id(editor, agent, known),
+            noticedLate=True,
+        )
+        KnownOverride.objects.note(agent.id, digest, version)
+
+
+def _first_known(editor: Editor, agent: CodeAgent) -> KnownOverride:
+    """Return what was published of an agent whose file was never looked at: what the editor had published."""
+    row = Agent.objects.filter(pk=agent.id, workspace=editor.code.workspace_id).first()
+    version = row.active_version if row else None
+    if version is None:
+        return KnownOverride(agent_id=agent.id)
+    digest = digest_of(agent, version.config)
+    return KnownOverride(agent_id=agent.id, digest=digest, version_id=version.version_id)
+
+
+def _previous_id(editor: Editor, agent: CodeAgent, known: KnownOverride) -> str:
+    """Return the id of what was published before; what only the file held may have been committed since."""
+    if not known.version_id.startswith("file-"):
+        return known.version_id
+    commits = (commit for commit in editor.files.versions(agent) if commit.digest == known.digest)
+    return next((commit.version_id for commit in commits), known.version_id)
+
+
+def _target(editor: Editor, agent: CodeAgent) -> Target:
+    is_public = agent.visibility == Visibility.PUBLIC
+    return Target(
+        kind="agent",
+        id=agent.id,
+        identity=IN_CODE,
+        workspace_id=editor.code.workspace_id,
+        # The agent itself is there with or without an override.
+        reach=Reach.EVERYBODY if is_public else Reach.MEMBERS,
+    )

@@ -1,0 +1,139 @@
+"""A worker: a thread for each job, leases renewed while it works, and a clean end."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from django.db import Error, InterfaceError, OperationalError, close_old_connections
+
+from versioning.models.due_work import LEASE_SECONDS
+from versioning.models.worker_state import WorkerHeartbeat
+from versioning.worker import turns
+from versioning.worker.jobs import Job, Queue, registered
+
+HEARTBEAT_SECONDS: Final = 10.0
+RENEW_SECONDS: Final = LEASE_SECONDS / 3
+END_SECONDS: Final = 20.0
+"""How long a worker that is told to end goes on with what it has begun."""
+LONGEST_PAUSE: Final = 30.0
+"""Seconds for which a job whose turns fail is left alone, at most; 5 while the database is away."""
+_TICK: Final = 0.5
+
+logger = logging.getLogger(__name__)
+
+
+class Worker:
+    """Does jobs until it is told to stop."""
+
+    def __init__(self, jobs: Iterable[Job] | None = None) -> None:
+        self.jobs = list(registered().values() if jobs is None else jobs)
+        self.name = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+        self._in_hand = turns.InHand()
+        self._stopping = threading.Event()
+        self._is_away = False
+
+    def stop(self) -> None:
+        """Begin nothing more; what was begun is ended, or given back. Safe in a handler of a signal."""
+        self._stopping.set()
+
+    def run(self, is_wanted: Callable[[], bool] = lambda: True) -> bool:
+        """Work until `stop` is called or nobody wants it; say whether all that was begun has ended."""
+        threads = [
+            threading.Thread(target=self._work, args=[job], name=f"worker {job.name}", daemon=True)
+            for job in self.jobs
+            for _ in range(job.threads if isinstance(job, Queue) else 1)
+        ]
+        logger.info(
+            "the worker has begun", extra={"worker": self.name, "jobs": [job.name for job in self.jobs]}
+        )
+        for thread in threads:
+            thread.start()
+        upkeep = threading.Thread(target=self._keep_up, name="worker upkeep", daemon=True)
+        upkeep.start()
+        while not self._stopping.wait(_TICK):
+            if not is_wanted():
+                self.stop()
+        until = time.monotonic() + END_SECONDS
+        for thread in [*threads, upkeep]:
+            thread.join(max(0, until - time.monotonic()))
+        late = [thread.name for thread in threads if thread.is_alive()]
+        if late:
+            logger.warning("the worker ends before %s; the leases end by themselves", ", ".join(late))
+        logger.info("the worker has ended", extra={"worker": self.name})
+        return not late
+
+    def once(self) -> bool:
+        """Do everything that is due now, in this thread; say whether nothing has failed."""
+        self._beat()
+        failed = False
+        for job in self.jobs:
+            turn = turns.turn_of(job, self.name, self._in_hand, self._stopping.is_set)
+            try:
+                while turn() and not self._stopping.is_set():
+                    pass
+            except turns.Failed:
+                failed = True
+            except Exception:
+                logger.exception("the job %s has failed", job.name)
+                failed = True
+        return not failed
+
+    def _work(self, job: Job) -> None:
+        turn = turns.turn_of(job, self.name, self._in_hand, self._stopping.is_set)
+        pause, failures = turns.pause_of(job), 0
+        wait = 0.0
+        while not self._stopping.wait(wait):
+            wait, failures = self._take(job, turn, pause, failures)
+
+    def _take(self, job: Job, turn: turns.Turn, pause: float, failures: int) -> tuple[float, int]:
+        """Take a turn; return how long to wait for the next one, and how many have failed in a row."""
+        try:
+            more = turn()
+        except turns.Failed:
+            return pause, 0  # it was logged, and what has failed is not due for a while
+        except (OperationalError, InterfaceError) as fault:
+            self._note_database(fault)
+            return min(2.0**failures, 5.0), failures + 1
+        except Exception:
+            logger.exception("the job %s has failed", job.name)
+            return max(pause, min(2.0 ** min(failures, 32), LONGEST_PAUSE)), failures + 1
+        finally:
+            close_old_connections()
+        return (0.0 if more else pause), 0
+
+    def _note_database(self, fault: Exception | None) -> None:
+        """Say once that the database is away, and once that it is back."""
+        was_away, self._is_away = self._is_away, fault is not None
+        if fault is not None and not was_away:
+            logger.warning("the worker waits for the database: %s", str(fault).strip())
+        elif fault is None and was_away:
+            logger.info("the worker has the database again")
+
+    def _keep_up(self) -> None:
+        """Give signs of life, and renew the leases of what is in hand, until nothing is worked on."""
+        beat_at = renew_at = 0.0
+        while not self._stopping.is_set() or self._in_hand:
+            now = time.monotonic()
+            try:
+                if now >= beat_at:
+                    self._beat()
+                    self._note_database(None)
+                    beat_at = now + HEARTBEAT_SECONDS
+                if now >= renew_at:
+                    self._in_hand.renew(self.name)
+                    renew_at = now + RENEW_SECONDS
+            except Error as fault:
+                self._note_database(fault)
+            finally:
+                close_old_connections()
+            time.sleep(_TICK)
+
+    def _beat(self) -> None:
+        WorkerHeartbeat.objects.beat(self.name)

@@ -1,0 +1,151 @@
+"""One turn of each kind of job: looking whether something is due, and doing that."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from threading import Lock
+from typing import Final
+
+from django.db.models.functions import Now
+
+from versioning.models.due_work import DueWork, LeaseLost
+from versioning.models.worker_state import PeriodicJob
+from versioning.worker.jobs import Job, Periodic, Queue
+
+LOOK_EVERY: Final = 1.0
+"""Seconds between two looks whether something is due."""
+LONGEST_WAIT: Final = 3600.0
+"""Seconds after which a row that fails again and again is tried once more, at the latest."""
+LONGEST_WAIT_OF_PERIODIC: Final = 60.0
+
+logger = logging.getLogger(__name__)
+
+
+class Failed(Exception):
+    """Something of a job has failed; it was logged, and is tried again later."""
+
+
+Turn = Callable[[], bool]
+"""Does what is due of a job, if anything is, and says whether there may be more; raises what went wrong."""
+
+
+class InHand:
+    """The rows that a worker has leased and not finished."""
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[type[DueWork], object], DueWork] = {}
+        self._lock = Lock()
+
+    def __bool__(self) -> bool:
+        return bool(self._rows)
+
+    @contextmanager
+    def having(self, rows: list[DueWork]) -> Iterator[None]:
+        """Have rows in hand for this block; those that are left at its end are given back."""
+        with self._lock:
+            self._rows.update({(type(row), row.pk): row for row in rows})
+        try:
+            yield
+        finally:
+            for row in rows:
+                if self.drop(row):
+                    with suppress(LeaseLost):
+                        row.release()
+
+    def drop(self, row: DueWork) -> bool:
+        """Have a row in hand no more; say whether it was."""
+        with self._lock:
+            return self._rows.pop((type(row), row.pk), None) is not None
+
+    def renew(self, worker: str) -> None:
+        """Renew the leases of all rows in hand."""
+        with self._lock:
+            rows = list(self._rows.values())
+        for model in {type(row) for row in rows}:
+            model.objects.renew([row for row in rows if type(row) is model], by=worker)
+
+
+def turn_of(job: Job, worker: str, in_hand: InHand, is_stopping: Callable[[], bool]) -> Turn:
+    """Return what does a job's turns in the worker of this name."""
+    if isinstance(job, Queue):
+        return lambda: _queue_turn(job, worker, in_hand, is_stopping)
+    if job.in_each_worker:
+        return lambda: _simple_turn(job)
+    return lambda: _periodic_turn(job, worker, in_hand)
+
+
+def pause_of(job: Job) -> float:
+    """Return the seconds between two turns of a job when there is nothing to do."""
+    if isinstance(job, Periodic) and job.in_each_worker:
+        return job.every
+    return LOOK_EVERY
+
+
+def _simple_turn(job: Periodic) -> bool:
+    job.run()
+    return False
+
+
+def _periodic_turn(job: Periodic, worker: str, in_hand: InHand) -> bool:
+    """Do a job if it is due and nobody else does it."""
+    jobs = PeriodicJob.objects.filter(pk=job.name)
+    leased = jobs.lease(1, by=worker)
+    if not leased:
+        if not jobs.exists():
+            PeriodicJob.objects.bulk_create([PeriodicJob(name=job.name)], ignore_conflicts=True)
+            jobs.filter(due_at=None).update(due_at=Now())
+            return True
+        return False
+    [row] = leased
+    with in_hand.having([row]):
+        try:
+            job.run()
+        except Exception as fault:
+            wait = min(2.0 ** min(row.attempts - 1, 32), LONGEST_WAIT_OF_PERIODIC, job.every)
+            # First this: where the database is away, that is what is said, and not what followed from it.
+            _let_go(in_hand, row, lambda: row.postpone(wait))
+            logger.exception("the job %s has failed", job.name, extra={"attempts": row.attempts})
+            raise Failed(job.name) from fault
+        _let_go(in_hand, row, lambda: row.postpone(job.every, attempts=0))
+    return False
+
+
+def _queue_turn(job: Queue, worker: str, in_hand: InHand, is_stopping: Callable[[], bool]) -> bool:
+    """Do some of the rows that are due."""
+    rows = job.rows.objects.lease(job.at_once, by=worker)
+    failed = False
+    with in_hand.having(rows):
+        for row in rows:
+            if is_stopping():
+                break
+            failed |= not _is_done(job, row, in_hand)
+    if failed:
+        raise Failed(job.name)
+    return bool(rows)
+
+
+def _is_done(job: Queue, row: DueWork, in_hand: InHand) -> bool:
+    try:
+        job.run(row)
+    except LeaseLost:
+        in_hand.drop(row)
+        logger.warning("the job %s took longer than its lease", job.name, extra={"row": str(row.pk)})
+        return True
+    except Exception:
+        wait = min(2.0 ** min(row.attempts - 1, 32), LONGEST_WAIT)
+        _let_go(in_hand, row, lambda: row.postpone(wait))
+        logger.exception(
+            "the job %s has failed", job.name, extra={"row": str(row.pk), "attempts": row.attempts}
+        )
+        return False
+    _let_go(in_hand, row, row.finish)
+    return True
+
+
+def _let_go(in_hand: InHand, row: DueWork, way: Callable[[], None]) -> None:
+    """End a lease in some way, unless the job has ended it itself."""
+    with suppress(LeaseLost):
+        way()
+    in_hand.drop(row)
