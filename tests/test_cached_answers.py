@@ -323,7 +323,6 @@ def test_the_next_answer_is_right_after_a_change_of_a_resource(
     check(cast, history, ordinary)
 
 
-@pytest.mark.parametrize("first", ["root", "charlie"])
 def a_minute_later(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log, "_clock", lambda: time.monotonic() + HOLD_SECONDS)
 
@@ -372,6 +371,7 @@ def test_a_change_that_may_be_taken_back_is_never_cached(cast: Cast, history: Hi
     assert published() == "Be quiet."
 
 
+@pytest.mark.parametrize("first", ["root", "charlie"])
 def test_a_list_depends_on_what_its_reader_may_read_beyond_the_page(
     cast: Cast, ordinary: Callable[..., Answer], first: str
 ) -> None:
