@@ -7,12 +7,13 @@ The repository has 5 000 commits of 200 override files, each commit changing one
 is one `git log --follow` and one `git cat-file --batch`, whose answers nobody looks at. Ours and
 Git's take turns in an order drawn by lot; next to the time on the clock stands that of the
 processor, children included, which a machine that is busy with other things falsifies less. The
-targets are a factor of at most 1.3 for the first read of a commit, and 5 ms for the next one.
+targets are a factor of at most 1.1 for the first read after HEAD has moved, and 1 ms for the next one.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -30,9 +31,19 @@ DEPTH = 50
 FOLDER = "service/editor"
 AGENT = Agent(id="agent-7", name="Agent", instructions="code")
 FILE = f"{FOLDER}/agents/{AGENT.id}.json"
-FACTOR = 1.3
-NEXT_READ_MS = 5.0
+FACTOR = 1.1
+NEXT_READ_MS = 1.0
 SENTENCES = 20
+COMMITS: list[str] = []
+"""Where HEAD moves to."""
+WHO = {
+    "PATH": os.environ["PATH"],
+    **{
+        f"GIT_{role}_{what}": "ann@example.com"
+        for role in ("AUTHOR", "COMMITTER")
+        for what in ("NAME", "EMAIL")
+    },
+}
 
 
 def content(number: int, commit: int) -> str:
@@ -75,6 +86,23 @@ def bare(top: Path) -> int:
     return len(blobs)
 
 
+def moved(top: Path, source: OverrideSource) -> None:
+    """Move HEAD to a commit that nobody has seen, without a process, and read the history."""
+    branch = top / ".git/refs/heads/main"
+    branch.write_text(f"{COMMITS.pop()}\n")
+    source.versions(AGENT)
+
+
+def commits_after(top: Path, number: int) -> list[str]:
+    """Make commits after HEAD that change nothing; HEAD stays."""
+    made = []
+    for one in range(number):
+        command = ["git", "-C", top, "commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", f"Nothing {one}"]
+        done = subprocess.run([*command], env=WHO, capture_output=True, text=True, check=True)
+        made.append(done.stdout.strip())
+    return made
+
+
 def main(runs: int, commits: int) -> None:
     """Build, measure and print."""
     with TemporaryDirectory() as folder:
@@ -83,9 +111,10 @@ def main(runs: int, commits: int) -> None:
         warm = OverrideSource(top / FOLDER, DEPTH)
         found, expected = len(warm.versions(AGENT)), bare(top)
         assert found == expected, f"{found} versions of {expected} commits"
+        COMMITS.extend(commits_after(top, runs + 1))
         contenders: dict[str, Callable[[], object]] = {
             "bare git": lambda: bare(top),
-            "first read": lambda: OverrideSource(top / FOLDER, DEPTH).versions(AGENT),
+            "HEAD moved": lambda: moved(top, warm),
             "next read": lambda: warm.versions(AGENT),
         }
         times = dict(zip(contenders, in_turns(list(contenders.values()), runs), strict=True))
@@ -100,7 +129,7 @@ def report(times: dict[str, list[tuple[float, float]]], what: str) -> None:
         clock, busy = zip(*measured, strict=True)
         print(f"{name:12}{median(clock):9.1f}{min(clock):9.1f}{median(busy):11.1f}")
     (bare_clock, first, following) = (median(clock for clock, _ in measured) for measured in times.values())
-    print(f"\nfirst read / bare git: {first / bare_clock:.2f} (target: at most {FACTOR})")
+    print(f"\nHEAD moved / bare git: {first / bare_clock:.2f} (target: at most {FACTOR})")
     print(f"next read: {following:.1f} ms (target: under {NEXT_READ_MS:g} ms)")
 
 

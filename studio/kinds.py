@@ -37,6 +37,11 @@ class StudioKind(ResourceKind):
         """The verbs of this kind."""
         return get_editor().collection(self)
 
+    @property
+    def has_preview(self) -> bool:
+        """Whether there is text to preview: the instructions of an agent, or what agents show of a block."""
+        return self.in_code or self.is_shown
+
     def catalog(self, caller: Caller) -> Catalog:
         """Return what the caller may read of this kind."""
         return Catalog(self.collection, by=caller)
@@ -51,6 +56,6 @@ class StudioKind(ResourceKind):
         return f"versioning_{self.model._meta.model_name}_{page}"
 
 
-AGENT = StudioKind.of(kinds.AGENT)
-PROMPT_BLOCK = StudioKind.of(kinds.PROMPT_BLOCK)
-KINDS = tuple(map(StudioKind.of, kinds.KINDS))
+_BY_WORD = {kind.word: StudioKind.of(kind) for kind in kinds.KINDS}
+AGENT, PROMPT_BLOCK = (_BY_WORD[kind.word] for kind in (kinds.AGENT, kinds.PROMPT_BLOCK))
+KINDS = tuple(_BY_WORD.values())

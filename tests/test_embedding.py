@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -19,9 +20,10 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
+from django.conf import settings
 from editor_client import Client
 
-from tests.support.pages import commands
+from tests.support.pages import commands, section
 from tests.support.ports import free_port, wait_for
 from tests.support.service import ROOT, is_sqlite, new_database
 from tests.support.wheels import build_wheel, install
@@ -286,10 +288,16 @@ def test_django_finds_what_would_not_work_and_nothing_else(project: Project) -> 
     assert ("versioning.W001" in str(complaint.value)) == is_sqlite()
 
 
+def test_the_page_names_every_middleware_of_the_api_as_it_is_called() -> None:
+    named = re.findall(r"^\| `([\w.]+)`", section(PAGE, "Middleware"), re.MULTILINE)
+    own = [name.removeprefix("versioning.api.") for name in settings.MIDDLEWARE if "versioning" in name]
+    assert set(named) == {*own} - {"middleware.encoding.Utf8PathMiddleware"}  # which needs our own wsgi.py
+
+
 def test_the_studio_opens_for_an_account_of_the_project(project: Project, service_url: str) -> None:
-    settings, urls = commands(PAGE, "The studio", "python")
+    added, urls = commands(PAGE, "The studio", "python")
     project.write("shop.studio_urls", f"from shop.own_urls import *\n{urls}")
-    project.write("shop.studio_settings", f"from shop.own_settings import *\n{settings}{STUDIO}")
+    project.write("shop.studio_settings", f"from shop.own_settings import *\n{added}{STUDIO}")
     options = ("--settings", "shop.studio_settings")
     assert "no issues" in project.run("manage.py", "check", *options)
     printed = project.run("manage.py", "shell", "--no-imports", "-c", PAGES, *options)

@@ -16,9 +16,9 @@ from typing import Any
 
 from editor_client.errors import EditorError
 from editor_client.folder import Folder, FolderFault
+from editor_client.pull_push import PullPush
 from editor_client.shared import canonical
 from editor_client.sync import Client
-from editor_client.transfer import Transfer
 
 DONE, DIFFERENT, FAILED = 0, 1, 2
 SELECTOR = ("status", "version_id", "label")
@@ -68,45 +68,45 @@ def _get(client: Client, given: argparse.Namespace) -> int:
 
 
 def _pull(client: Client, given: argparse.Namespace) -> int:
-    transfer = _transfer(client, given)
-    with _telling(transfer):
-        transfer.pull()
-    return _code(transfer)
+    work = _pull_push(client, given)
+    with _telling(work):
+        work.pull()
+    return _code(work)
 
 
 def _push(client: Client, given: argparse.Namespace) -> int:
-    transfer = _transfer(client, given)
-    with _telling(transfer):
-        transfer.push(message=given.message, publish=given.publish)
-    return _code(transfer)
+    work = _pull_push(client, given)
+    with _telling(work):
+        work.push(message=given.message, publish=given.publish)
+    return _code(work)
 
 
 def _diff(client: Client, given: argparse.Namespace) -> int:
-    transfer = _transfer(client, given)
-    with _telling(transfer):
-        differ = transfer.diff()
-    return DIFFERENT if differ else _code(transfer)
+    work = _pull_push(client, given)
+    with _telling(work):
+        differ = work.diff()
+    return DIFFERENT if differ else _code(work)
 
 
-def _transfer(client: Client, given: argparse.Namespace) -> Transfer:
+def _pull_push(client: Client, given: argparse.Namespace) -> PullPush:
     folder = Folder.open(given.folder, client.address)
-    return Transfer(client=client, folder=folder, workspace=given.workspace, force=given.force)
+    return PullPush(client=client, folder=folder, workspace=given.workspace, force=given.force)
 
 
 @contextmanager
-def _telling(transfer: Transfer) -> Iterator[None]:
+def _telling(work: PullPush) -> Iterator[None]:
     """Say what was done, however far it went."""
     try:
         yield
     finally:
-        for line in transfer.report.lines:
+        for line in work.report.lines:
             sys.stdout.write(f"{line}\n")
-        for fault in transfer.report.faults:
+        for fault in work.report.faults:
             sys.stderr.write(f"error: {fault}\n")
 
 
-def _code(transfer: Transfer) -> int:
-    return FAILED if transfer.report.faults else DONE
+def _code(work: PullPush) -> int:
+    return FAILED if work.report.faults else DONE
 
 
 def _parser() -> argparse.ArgumentParser:

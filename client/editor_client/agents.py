@@ -10,14 +10,14 @@ from editor_client.calls import (
     Call,
     Request,
     Resource,
+    cached_read,
     context_query,
     encoded,
     id_segment,
-    kept,
     query,
     reading,
 )
-from editor_client.naming import on_the_wire
+from editor_client.naming import with_json_names
 from editor_client.served import Generated, ServedAgent
 
 Messages = str | Mapping[str, Any] | Sequence[Mapping[str, Any]]
@@ -37,7 +37,7 @@ class Agent:
         """Read the agent with everything resolved; `request_context` fills templates and rules."""
         asked = (*self.selector, *context_query(request_context))
         version_id = dict(self.selector).get("versionId")
-        return kept(
+        return cached_read(
             ServedAgent, self.about, self.path, asked, ("id", self.id), ("resolved_version_id", version_id)
         )
 
@@ -55,5 +55,5 @@ class Agent:
         return self._run("stream", messages, run)
 
     def _run(self, verb: str, messages: Messages, run: Run) -> Request:
-        body = encoded({"messages": messages, **on_the_wire(run)})
+        body = encoded({"messages": messages, **with_json_names(run)})
         return Request(method="POST", path=f"{self.path}/{verb}", query=self.selector, body=body)

@@ -12,14 +12,14 @@ import httpx
 
 from editor_client import agents, records, stored
 from editor_client.arguments import Run, Selector
-from editor_client.base import BaseClient, answer_of, lost, unreachable_when_broken
+from editor_client.base import BaseClient, answer_of, no_answer, unreachable_when_broken
 from editor_client.calls import Answer, Call, Request
-from editor_client.effects import Effect, Flow, Later, Lost, Send, Sleep, Work
+from editor_client.client_calls import ClientCalls
+from editor_client.effects import DiskWork, Effect, Flow, InBackground, NoAnswer, Send, Sleep
 from editor_client.events import EventReader
 from editor_client.pages import HasId, Pages
 from editor_client.result import Result
 from editor_client.served import Event
-from editor_client.surface import Surface
 
 T = TypeVar("T")
 Entry = TypeVar("Entry", bound=HasId)
@@ -37,7 +37,7 @@ def awaiting(
 
     @wraps(describe)
     async def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        result: T = await self._client.perform(describe(self._described, *args, **kwargs))
+        result: T = await self._client.perform(describe(self._calls, *args, **kwargs))
         return result
 
     return method
@@ -50,9 +50,9 @@ def iterating(
 
     @wraps(describe)
     async def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[Entry]:
-        pages = describe(self._described, *args, **kwargs)
+        pages = describe(self._calls, *args, **kwargs)
         while (call := pages.next_call()) is not None:
-            for entry in pages.took(await self._client.perform(call)):
+            for entry in pages.entries_of(await self._client.perform(call)):
                 yield entry
 
     return method
@@ -71,10 +71,10 @@ async def in_time(seconds: float) -> AsyncIterator[None]:
 class Stored(Generic[R, V, L, C]):
     """One stored agent or prompt block."""
 
-    def __init__(self, client: AsyncClient, described: stored.Stored[R, V, L, C]) -> None:
+    def __init__(self, client: AsyncClient, calls: stored.Stored[R, V, L, C]) -> None:
         self._client = client
-        self._described = described
-        self.id = described.id
+        self._calls = calls
+        self.id = calls.id
 
     details = awaiting(stored.Stored[R, V, L, C].details)
     delete = awaiting(stored.Stored[R, V, L, C].delete)
@@ -121,10 +121,10 @@ class StoredPromptBlock(
 class Agent:
     """An agent as applications use it, stored or defined in code, in the version that was selected."""
 
-    def __init__(self, client: AsyncClient, described: agents.Agent) -> None:
+    def __init__(self, client: AsyncClient, calls: agents.Agent) -> None:
         self._client = client
-        self._described = described
-        self.id = described.id
+        self._calls = calls
+        self.id = calls.id
 
     details = awaiting(agents.Agent.details)
     generate = awaiting(agents.Agent.generate)
@@ -135,7 +135,7 @@ class Agent:
         The run begins with the first event that is asked for, and ends when the iterator is closed.
         Raises `ServerError` when the run fails and `Unreachable` when the stream breaks off.
         """
-        return self._client.events(self._described.stream(messages, **run))
+        return self._client.events(self._calls.stream(messages, **run))
 
 
 class AsyncClient(BaseClient):
@@ -145,14 +145,14 @@ class AsyncClient(BaseClient):
     `async with AsyncClient(…) as client:` closes its connections, as `await client.close()` does.
     """
 
-    list_stored_agents = awaiting(Surface.list_stored_agents)
-    iter_stored_agents = iterating(Surface.iter_stored_agents)
-    create_stored_agent = awaiting(Surface.create_stored_agent)
-    list_stored_prompt_blocks = awaiting(Surface.list_stored_prompt_blocks)
-    iter_stored_prompt_blocks = iterating(Surface.iter_stored_prompt_blocks)
-    create_stored_prompt_block = awaiting(Surface.create_stored_prompt_block)
-    list_agents = awaiting(Surface.list_agents)
-    preview_instructions = awaiting(Surface.preview_instructions)
+    list_stored_agents = awaiting(ClientCalls.list_stored_agents)
+    iter_stored_agents = iterating(ClientCalls.iter_stored_agents)
+    create_stored_agent = awaiting(ClientCalls.create_stored_agent)
+    list_stored_prompt_blocks = awaiting(ClientCalls.list_stored_prompt_blocks)
+    iter_stored_prompt_blocks = iterating(ClientCalls.iter_stored_prompt_blocks)
+    create_stored_prompt_block = awaiting(ClientCalls.create_stored_prompt_block)
+    list_agents = awaiting(ClientCalls.list_agents)
+    preview_instructions = awaiting(ClientCalls.preview_instructions)
 
     def get_agent(self, agent_id: str, **selector: Unpack[Selector]) -> Agent:
         """Return an agent as applications use it; nothing is asked yet."""
@@ -171,8 +171,8 @@ class AsyncClient(BaseClient):
 
         A text is the id of an agent, for `get_agent`. All are tried before the first error is raised.
         """
-        described = [agents.Agent(one) if isinstance(one, str) else one._described for one in wanted]  # noqa: SLF001
-        return await self._run(self._flows.prefetch([one.details() for one in described]))
+        readable = [agents.Agent(one) if isinstance(one, str) else one._calls for one in wanted]  # noqa: SLF001
+        return await self._run(self._flows.prefetch([one.details() for one in readable]))
 
     async def close(self) -> None:
         """End the reads in the background and close the connections."""
@@ -222,7 +222,7 @@ class AsyncClient(BaseClient):
                 done, fault = None, None
                 try:
                     done = await self._do(effect)
-                except Lost as nothing:
+                except NoAnswer as nothing:
                     fault = nothing
                 effect = flow.send(done) if fault is None else flow.throw(fault)
         except StopIteration as end:
@@ -237,9 +237,9 @@ class AsyncClient(BaseClient):
                 return await self._send(effect)
             case Sleep(seconds):
                 return await asyncio.sleep(seconds)
-            case Work(function):
+            case DiskWork(function):
                 return await asyncio.to_thread(function)
-            case Later(flow):
+            case InBackground(flow):
                 return self._later(flow)
 
     async def _send(self, send: Send) -> Answer:
@@ -249,7 +249,7 @@ class AsyncClient(BaseClient):
             async with in_time(left):
                 return answer_of(await self._http.request(**sent, timeout=left))
         except httpx.RequestError as fault:
-            raise lost(fault) from fault
+            raise no_answer(fault) from fault
 
     @asynccontextmanager
     async def _open(self, request: Request) -> AsyncIterator[httpx.Response]:

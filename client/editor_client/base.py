@@ -13,11 +13,11 @@ import httpx
 
 from editor_client.cache import Scope
 from editor_client.calls import Answer, Request
-from editor_client.disk import Disk
-from editor_client.effects import Lost
+from editor_client.client_calls import ClientCalls
+from editor_client.disk import DiskCache
+from editor_client.effects import NoAnswer
 from editor_client.errors import Unreachable
 from editor_client.flows import Flows, Policy
-from editor_client.surface import Surface
 
 NEEDED_HEADERS = {b"etag", b"retry-after"}
 
@@ -61,9 +61,9 @@ class BaseClient(ABC):
         self._root = "/".join(part.strip("/") for part in (url, api_prefix) if part.strip("/"))
         self._headers = {"Authorization": f"Bearer {api_key}", "Accept": "application/json"}
         self._timeout = timeout
-        self._described = Surface()
+        self._calls = ClientCalls()
         scope = Scope.of(self._root, api_key)
-        disk = None if cache_dir is None else Disk(Path(cache_dir), scope)
+        disk = None if cache_dir is None else DiskCache(Path(cache_dir), scope)
         self._clock = clock
         self._flows = Flows(scope, policy, disk, clock)
         self._start()
@@ -113,12 +113,12 @@ def answer_of(response: httpx.Response) -> Answer:
     return Answer(response.status_code, headers, response.content)
 
 
-def lost(fault: httpx.RequestError) -> Lost:
-    """Return what kept an answer from coming, or from coming whole."""
+def no_answer(fault: httpx.RequestError) -> NoAnswer:
+    """Return why no answer came, or only a part of one."""
     late = isinstance(fault, httpx.TimeoutException)
     reason = "it took too long" if late else str(fault) or type(fault).__name__
     sent = not isinstance(fault, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
-    return Lost(reason, in_time=not late, sent=sent)
+    return NoAnswer(reason, in_time=not late, sent=sent)
 
 
 @contextmanager
@@ -127,4 +127,6 @@ def unreachable_when_broken() -> Iterator[None]:
     try:
         yield
     except httpx.RequestError as fault:
-        raise Unreachable(f"The stream broke off: {lost(fault).reason}.", code="stream_broken") from fault
+        raise Unreachable(
+            f"The stream broke off: {no_answer(fault).reason}.", code="stream_broken"
+        ) from fault

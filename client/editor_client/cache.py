@@ -1,4 +1,4 @@
-"""The answers that are kept, by server, key, resource and selector.
+"""The cached answers, by server, key, resource and selector.
 
 Several threads use one cache. Looking up takes no lock; whatever changes it does. The folder for
 the time after a restart is `editor_client.disk`.
@@ -20,7 +20,7 @@ MAX_ENTRIES = 1000
 
 
 class Scope(NamedTuple):
-    """Whose answers: of which server, to which key. The key itself is not kept."""
+    """Whose answers: of which server, to which key. The key itself is not stored."""
 
     server: str
     key_digest: str
@@ -41,7 +41,7 @@ class Key(NamedTuple):
 
 
 class Ticket(NamedTuple):
-    """When a question was put: no answer takes the place of one to a later question."""
+    """When a request was sent: its answer never replaces the answer to a later one."""
 
     number: int
     time: float
@@ -49,7 +49,7 @@ class Ticket(NamedTuple):
     """How many changes this client had made by then."""
 
 
-BEFORE_EVERYTHING = Ticket(number=-1, time=float("-inf"), changes=-1)
+OLDEST = Ticket(number=-1, time=float("-inf"), changes=-1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +78,16 @@ class Cache:
         self._lock = Lock()
 
     def after_fork(self) -> None:
-        """Keep what is held in a process of its own, where nobody else is at work."""
+        """Go on in a forked process: the answers stay, but no other thread does."""
         self._lock = Lock()
         self._refreshing = set()
 
     def ticket(self) -> Ticket:
-        """Return the ticket of a question that is put now."""
+        """Return the ticket of a request that is sent now."""
         return Ticket(next(self._numbers), self._clock(), self._changes)
 
     def get(self, key: Key) -> Entry | None:
-        """Return what is held; None for nothing."""
+        """Return the cached answer; None if there is none."""
         found = self._entries.get(key)
         return found if isinstance(found, Entry) else None
 
@@ -102,15 +102,15 @@ class Cache:
         return self._clock() - entry.ticket.time
 
     def put(self, key: Key, entry: Entry) -> bool:
-        """Keep an answer, unless a later question has been answered; return whether it is kept."""
+        """Cache an answer, unless a later request has been answered; return whether it is cached."""
         return self._set(key, entry, entry.ticket)
 
     def refuse(self, key: Key, ticket: Ticket) -> None:
-        """Forget what is held, because the server says that it is not there or not for this key."""
+        """Forget an answer, because the server says that it is not there or not for this key."""
         self._set(key, ticket, ticket)
 
     def changed(self) -> None:
-        """Let nothing that is held count as fresh any more: this client changed something."""
+        """Count no cached answer as fresh any more: this client changed something."""
         with self._lock:
             self._changes += 1
 
@@ -136,8 +136,8 @@ class Cache:
 
     def _set(self, key: Key, entry: Entry | Ticket, ticket: Ticket) -> bool:
         with self._lock:
-            held = self._entries.get(key, BEFORE_EVERYTHING)
-            latest = held.ticket if isinstance(held, Entry) else held
+            cached = self._entries.get(key, OLDEST)
+            latest = cached.ticket if isinstance(cached, Entry) else cached
             if ticket.number < latest.number or ticket.number < self._barrier:
                 return False
             self._entries[key] = entry

@@ -12,7 +12,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 from editor_client.arguments import Paging
 from editor_client.errors import ValidationFailed, malformed
 from editor_client.naming import camel
-from editor_client.result import Held, Result
+from editor_client.result import CachedResult, Result
 from editor_client.shared import canonical, ids
 
 T_co = TypeVar("T_co", covariant=True)
@@ -22,7 +22,7 @@ CONTEXT = "requestContext"
 
 
 class Resource(NamedTuple):
-    """What a call is about; everything that is kept of one resource is found by it."""
+    """What a call is about; the cache finds all answers about a resource by it."""
 
     kind: str
     id: str
@@ -68,8 +68,8 @@ class Call(Generic[T_co]):
     read: Callable[[Answer], T_co]
     """Returns the result; raises `ServerError` for an answer that holds none."""
     about: Resource | None = None
-    kept: bool = False
-    """Whether the answer is for the cache."""
+    cached: bool = False
+    """Whether the answer is cached."""
     changes: bool = False
     """Whether anything read before may be different afterwards."""
     removes: bool = False
@@ -99,7 +99,7 @@ def segment(field: str, text: str) -> str:
 
 
 def query(**parameters: Any) -> Query:
-    """Return the parameters that are given, under their wire names and as text."""
+    """Return the parameters that are given, under their JSON names and as text."""
     return tuple((camel(name), _as_text(value)) for name, value in parameters.items() if value is not None)
 
 
@@ -132,7 +132,7 @@ def reading(result: type[R], **expected: Any) -> Callable[[Answer], R]:
     """
 
     def read(answer: Answer) -> R:
-        own = {"etag": answer.etag} if issubclass(result, Held) else {}
+        own = {"etag": answer.etag} if issubclass(result, CachedResult) else {}
         found = result.of(answer.json(), **own)
         for name, value in expected.items():
             if value is not None and getattr(found, name) != value:
@@ -142,18 +142,18 @@ def reading(result: type[R], **expected: Any) -> Callable[[Answer], R]:
     return read
 
 
-def kept(
+def cached_read(
     result: type[R], about: Resource, path: str, query: Query, *expected: tuple[str, str | None]
 ) -> Call[R]:
-    """Return the call that reads a resource for the cache."""
+    """Return the call that reads a resource and caches the answer."""
     # An application makes the same few reads all the time, so that describing one is remembered.
     # With a context there may be as many as there are users.
-    describe = _kept.__wrapped__ if CONTEXT in dict(query) else _kept
+    describe = _cached_read.__wrapped__ if CONTEXT in dict(query) else _cached_read
     return cast("Call[R]", describe(result, about, path, query, expected))
 
 
 @lru_cache(maxsize=4096)
-def _kept(
+def _cached_read(
     result: type[Result],
     about: Resource,
     path: str,
@@ -161,7 +161,7 @@ def _kept(
     expected: tuple[tuple[str, str | None], ...],
 ) -> Call[Any]:
     request = Request(method="GET", path=path, query=query)
-    return Call(request=request, read=reading(result, **dict(expected)), about=about, kept=True)
+    return Call(request=request, read=reading(result, **dict(expected)), about=about, cached=True)
 
 
 def _as_text(value: Any) -> str:

@@ -61,14 +61,14 @@ class Remote:
         return Agreement(digest=canonical.digest(config), active=active, latest=latest)
 
 
-def described(place: Place) -> StoredAgent | StoredPromptBlock:
+def calls_of(place: Place) -> StoredAgent | StoredPromptBlock:
     """Return the calls about a resource."""
     return StoredAgent(place.id) if place.kind == AGENTS.segment else StoredPromptBlock(place.id)
 
 
 def fetch(client: Client, place: Place) -> Remote | None:
     """Return what the server has; None when there is nothing that the key may read."""
-    resource = described(place)
+    resource = calls_of(place)
     try:
         record: Record = client.perform(resource.details())
     except NotFound:

@@ -41,7 +41,7 @@ class Deadline(threading.local):
             raise error("there is no time left")
         return left if timeout is None else min(timeout, left)
 
-    def hold(self, client: httpx.Client) -> None:
+    def apply_to(self, client: httpx.Client) -> None:
         """Make the connections of an httpx client keep to the deadline, those through proxies too."""
         for transport in (client._transport, *client._mounts.values()):  # noqa: SLF001
             pool = getattr(transport, "_pool", None)

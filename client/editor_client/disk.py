@@ -24,7 +24,7 @@ from editor_client.shared import canonical
 logger = logging.getLogger("editor_client")
 
 
-class Disk:
+class DiskCache:
     """The answers of one server to one key."""
 
     def __init__(self, folder: Path, scope: Scope) -> None:
@@ -32,7 +32,7 @@ class Disk:
         self.after_fork()
 
     def after_fork(self) -> None:
-        """Begin anew in a process of its own, where nobody is writing."""
+        """Start again in a forked process, where no other thread writes."""
         # Nothing is written after it has been dropped, in whatever order the threads get here.
         self._lock = Lock()
 
@@ -48,15 +48,15 @@ class Disk:
             logger.warning("a file of the cache cannot be read and is ignored: %s", self._path(key))
             return None
 
-    def store(self, key: Key, answer: Answer, is_held: Callable[[], bool]) -> None:
-        """Keep an answer that is still held; a failure is logged, for the answer itself is there."""
+    def store(self, key: Key, answer: Answer, is_current: Callable[[], bool]) -> None:
+        """Store an answer if it is still the current one; a failure is logged: the caller has the answer."""
         with self._lock:
-            if not is_held():
+            if not is_current():
                 return
             try:
                 self._write(self._path(key), canonical.dump(_document(key, answer)))
             except (OSError, ValueError) as fault:
-                logger.warning("an answer cannot be kept in %s: %s", self._folder, fault)
+                logger.warning("an answer cannot be stored in %s: %s", self._folder, fault)
 
     def drop(self, key: Key) -> None:
         """Remove the answer to one question."""

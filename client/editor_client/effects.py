@@ -1,4 +1,4 @@
-"""What flows yield: the things that only a driver can do."""
+"""What flows yield: the input and output, which only a driver does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """To be done: send a request and return the `Answer`, or raise `Lost`, by the deadline."""
+    """To be done: send a request and return the `Answer`, or raise `NoAnswer`, by the deadline."""
 
     request: Request
     deadline: float
@@ -28,24 +28,24 @@ class Sleep:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class DiskWork:
     """To be done: call a function that uses the disk, and return what it returns."""
 
     function: Callable[[], Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Later:
+class InBackground:
     """To be done: start a flow in the background and go on."""
 
     flow: Flow[None]
 
 
-Effect = Send | Sleep | Work | Later
+Effect = Send | Sleep | DiskWork | InBackground
 Flow = Generator[Effect, Any, T]
 
 
-class Lost(Exception):
+class NoAnswer(Exception):
     """No answer came, or only a part of one."""
 
     def __init__(self, reason: str, *, in_time: bool = True, sent: bool = True) -> None:

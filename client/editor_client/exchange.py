@@ -1,4 +1,4 @@
-"""One question to the server: how often it is put, how long it may take, whether the server is down."""
+"""One request to the server: how often it is sent, how long it may take, whether the server is down."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import count
 from threading import Lock
 
 from editor_client.calls import Answer, Request
-from editor_client.effects import Flow, Lost, Send, Sleep
+from editor_client.effects import Flow, NoAnswer, Send, Sleep
 from editor_client.errors import EditorError, Unreachable, from_answer
 
 TOO_MANY = 429
@@ -20,7 +20,7 @@ BACK_OFF_SECONDS = 0.1
 
 
 class Exchange:
-    """What the questions of one client have in common.
+    """What the requests of one client have in common.
 
     While the server is `down` nothing is asked twice, and of those who have an answer to give
     instead one at a time finds out whether it is back; the others do not wait for it.
@@ -33,7 +33,7 @@ class Exchange:
         self._probing = Lock()
 
     def after_fork(self) -> None:
-        """Begin anew in a process of its own, where nobody is asking."""
+        """Start again in a forked process, where no other thread asks."""
         self._probing = Lock()
 
     @contextmanager
@@ -68,7 +68,7 @@ class Exchange:
             yield Sleep(pause)
         if is_read:
             self.down = _is_down(outcome)
-        if isinstance(outcome, Lost):
+        if isinstance(outcome, NoAnswer):
             raise _unreachable(request, outcome) from outcome.__cause__
         return outcome
 
@@ -83,33 +83,33 @@ def _retry_after(answer: Answer) -> float | None:
     return float(text) if text.isdecimal() else None
 
 
-def _attempt(send: Send) -> Flow[Answer | Lost]:
+def _attempt(send: Send) -> Flow[Answer | NoAnswer]:
     try:
         answer: Answer = yield send
-    except Lost as lost:
-        return lost
+    except NoAnswer as fault:
+        return fault
     return answer
 
 
-def _is_down(outcome: Answer | Lost) -> bool:
-    return isinstance(outcome, Lost) or outcome.status in DOWN
+def _is_down(outcome: Answer | NoAnswer) -> bool:
+    return isinstance(outcome, NoAnswer) or outcome.status in DOWN
 
 
-def _is_busy(outcome: Answer | Lost) -> bool:
+def _is_busy(outcome: Answer | NoAnswer) -> bool:
     return isinstance(outcome, Answer) and outcome.status == TOO_MANY
 
 
-def _wanted_pause(outcome: Answer | Lost) -> float | None:
+def _wanted_pause(outcome: Answer | NoAnswer) -> float | None:
     """Return the seconds for which the server wants to be left alone, where it says so."""
     return _retry_after(outcome) if isinstance(outcome, Answer) else None
 
 
 def _back_off(attempt: int) -> float:
-    # Drawn by lot, so that many clients that lost the server at once do not come back at once.
+    # Random, so that many clients that lost the server at once do not come back at once.
     return BACK_OFF_SECONDS * 2.0**attempt * random.uniform(0.5, 1)  # noqa: S311  no secret
 
 
-def _unreachable(request: Request, lost: Lost) -> Unreachable:
-    doubt = "" if request.method == "GET" or not lost.sent else " Nobody knows whether it was done."
-    code = "unreachable" if lost.in_time else "timeout"
-    return Unreachable(f"The server did not answer: {lost.reason}.{doubt}", code=code)
+def _unreachable(request: Request, fault: NoAnswer) -> Unreachable:
+    doubt = "" if request.method == "GET" or not fault.sent else " Nobody knows whether it was done."
+    code = "unreachable" if fault.in_time else "timeout"
+    return Unreachable(f"The server did not answer: {fault.reason}.{doubt}", code=code)

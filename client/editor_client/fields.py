@@ -27,7 +27,7 @@ class SharedFields(Result):
 
     @property
     def config(self) -> dict[str, Any]:
-        """The snapshot alone, under the names of the wire: what an export holds."""
+        """The snapshot alone, under its JSON names: what an export holds."""
         return {name: self.raw[name] for name in snapshot_names(type(self)) if name in self.raw}
 
 
@@ -99,6 +99,6 @@ class PromptBlockArguments(SharedArguments, total=False):
 
 @lru_cache
 def snapshot_names(result: type[Result]) -> tuple[str, ...]:
-    """Return the wire names of the snapshot fields that a result has."""
+    """Return the JSON names of the snapshot fields that a result has."""
     kind = AgentFields if issubclass(result, AgentFields) else PromptBlockFields
-    return tuple(member.wire_name for member in members(kind))
+    return tuple(member.json_name for member in members(kind))

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NoReturn, TypeVar, cast
 
-from editor_client.cache import BEFORE_EVERYTHING, Cache, Entry, Key, Scope, Ticket
+from editor_client.cache import OLDEST, Cache, Entry, Key, Scope, Ticket
 from editor_client.calls import Answer, Call, Resource
-from editor_client.disk import Disk
-from editor_client.effects import Flow, Later, Work
+from editor_client.disk import DiskCache
+from editor_client.effects import DiskWork, Flow, InBackground
 from editor_client.errors import (
     EditorError,
     Forbidden,
@@ -50,7 +50,9 @@ class Policy:
 class Flows:
     """The flows of one client, and what they have in common: the cache, and whether the server is down."""
 
-    def __init__(self, scope: Scope, policy: Policy, disk: Disk | None, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, scope: Scope, policy: Policy, disk: DiskCache | None, clock: Callable[[], float]
+    ) -> None:
         self._scope = scope
         self._policy = policy
         self._disk = disk
@@ -60,7 +62,7 @@ class Flows:
 
     def perform(self, call: Call[T]) -> Flow[T]:
         """Make a call and return its result; raises what `editor_client.errors` lists."""
-        return cast("Flow[T]", self._read(call)) if call.kept else self._ask(call)
+        return cast("Flow[T]", self._read(call)) if call.cached else self._ask(call)
 
     def prefetch(self, calls: Iterable[Call[Any]]) -> Flow[list[Any]]:
         """Make all calls; the first error is raised when all have been made."""
@@ -83,13 +85,13 @@ class Flows:
         raise fault
 
     def after_fork(self) -> None:
-        """Go on in a process of its own: what is held stays, who was at work has gone."""
+        """Go on in a process of its own: the cache stays, no other thread does."""
         self._cache.after_fork()
         self._exchange.after_fork()
         if self._disk is not None:
             self._disk.after_fork()
 
-    # Calls whose answers are not kept
+    # Calls whose answers are not cached
 
     def _ask(self, call: Call[T]) -> Flow[T]:
         timeout = self._policy.run_timeout if call.runs else self._policy.timeout
@@ -104,110 +106,112 @@ class Flows:
             yield from self._forget(call.about)
         return result
 
-    # Reads whose answers are kept
+    # Reads whose answers are cached
 
     def _read(self, call: Call[Any]) -> Flow[Any]:
         key = self._key(call)
-        held = self._cache.get(key)
-        if held is None:
-            held = yield from self._recall(call, key)
-        if held is not None:
-            age = self._cache.age(held)
+        cached = self._cache.get(key)
+        if cached is None:
+            cached = yield from self._load_from_disk(call, key)
+        if cached is not None:
+            age = self._cache.age(cached)
             if age < self._policy.max_age:
-                return held.value
+                return cached.value
             if age < self._policy.max_age + self._policy.stale_while_revalidate:
                 if self._cache.begin_refresh(key):
-                    yield Later(self._refresh(call, key, held))
-                return held.value
-        return (yield from self._revalidate(call, key, held))
+                    yield InBackground(self._refresh(call, key, cached))
+                return cached.value
+        return (yield from self._revalidate(call, key, cached))
 
-    def _recall(self, call: Call[Any], key: Key) -> Flow[Entry | None]:
+    def _load_from_disk(self, call: Call[Any], key: Key) -> Flow[Entry | None]:
         """Return what a former process has left in the folder; it counts as old."""
         if self._disk is None or self._cache.knows(key):
             return None
-        answer = yield Work(partial(self._disk.load, key))
+        answer = yield DiskWork(partial(self._disk.load, key))
         if answer is None:
             return None
         try:
-            entry = Entry(ticket=BEFORE_EVERYTHING, answer=answer, value=call.read(answer))
+            entry = Entry(ticket=OLDEST, answer=answer, value=call.read(answer))
         except ServerError:
             return None
         self._cache.put(key, entry)
         return entry
 
-    def _refresh(self, call: Call[Any], key: Key, held: Entry) -> Flow[None]:
+    def _refresh(self, call: Call[Any], key: Key, cached: Entry) -> Flow[None]:
         """Ask again while the caller goes on; what goes wrong is logged, for nobody waits for it."""
         try:
-            yield from self._revalidate(call, key, held)
+            yield from self._revalidate(call, key, cached)
         except EditorError as fault:
             logger.warning("%s could not be refreshed: %s", call.request.path, fault)
         finally:
             self._cache.end_refresh(key)
 
-    def _revalidate(self, call: Call[T], key: Key, held: Entry | None) -> Flow[Any]:
-        if held is None or not self._exchange.down:
-            return (yield from self._ask_again(call, key, held))
+    def _revalidate(self, call: Call[T], key: Key, cached: Entry | None) -> Flow[Any]:
+        if cached is None or not self._exchange.down:
+            return (yield from self._ask_again(call, key, cached))
         with self._exchange.probe() as mine:
-            return (yield from self._ask_again(call, key, held)) if mine else _stale(held)
+            return (yield from self._ask_again(call, key, cached)) if mine else _stale(cached)
 
-    def _ask_again(self, call: Call[Any], key: Key, held: Entry | None) -> Flow[Any]:
+    def _ask_again(self, call: Call[Any], key: Key, cached: Entry | None) -> Flow[Any]:
         ticket = self._cache.ticket()
         try:
             answer = yield from self._exchange.ask(
                 call.request,
                 self._policy.timeout,
-                etag=held.answer.etag if held else None,
-                wait=held is None,
+                etag=cached.answer.etag if cached else None,
+                wait=cached is None,
             )
-            if held is not None and answer.status == NOT_MODIFIED:
-                entry = Entry(ticket, held.answer, held.value, held.stored)
+            if cached is not None and answer.status == NOT_MODIFIED:
+                entry = Entry(ticket, cached.answer, cached.value, cached.stored)
             else:
                 entry = Entry(ticket, answer, (yield from self._result(call, answer)))
-            return (yield from self._keep(key, entry))
+            return (yield from self._store(key, entry))
         except (Forbidden, NotFound):
             yield from self._refuse(key, ticket)
             raise
         except (Unreachable, ServerError, RateLimited) as fault:
-            if held is None:
+            if cached is None:
                 raise
             logger.warning("%s: %s The last good answer is used.", call.request.path, fault)
-            return _stale(held)
+            return _stale(cached)
 
     def _result(self, call: Call[T], answer: Answer) -> Flow[T]:
         if answer.status in {OK, CREATED}:
             return call.read(answer)
         return (yield from self.fail(answer))
 
-    # What is kept
+    # The cache
 
     def _key(self, call: Call[Any]) -> Key:
         assert call.about is not None  # noqa: S101
         return Key(self._scope, call.about, call.request.path, call.request.query)
 
-    def _keep(self, key: Key, entry: Entry) -> Flow[Any]:
+    def _store(self, key: Key, entry: Entry) -> Flow[Any]:
         is_due = self._clock() - entry.stored > REWRITE_SECONDS
         if is_due:
             entry = replace(entry, stored=self._clock())
         if self._cache.put(key, entry) and is_due and self._disk is not None:
-            yield Work(partial(self._disk.store, key, entry.answer, partial(self._is_held, key, entry)))
+            yield DiskWork(
+                partial(self._disk.store, key, entry.answer, partial(self._is_current, key, entry))
+            )
         return entry.value
 
-    def _is_held(self, key: Key, entry: Entry) -> bool:
+    def _is_current(self, key: Key, entry: Entry) -> bool:
         """Say whether this is still the answer to give; a refusal may have come since."""
-        held = self._cache.get(key)
-        return held is not None and held.answer is entry.answer
+        cached = self._cache.get(key)
+        return cached is not None and cached.answer is entry.answer
 
     def _refuse(self, key: Key, ticket: Ticket) -> Flow[None]:
         self._cache.refuse(key, ticket)
         if self._disk is not None:
-            yield Work(partial(self._disk.drop, key))
+            yield DiskWork(partial(self._disk.drop, key))
 
     def _forget(self, *about: Resource) -> Flow[None]:
         """Forget one resource, or everything when the key does not hold any more."""
         self._cache.forget(*about)
         if self._disk is not None:
-            yield Work(partial(self._disk.forget, *about))
+            yield DiskWork(partial(self._disk.forget, *about))
 
 
-def _stale(held: Entry) -> Any:
-    return replace(held.value, stale=True)
+def _stale(cached: Entry) -> Any:
+    return replace(cached.value, stale=True)

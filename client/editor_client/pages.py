@@ -32,7 +32,7 @@ class Pages(Generic[T]):
         """Return the call for the next page; None when there is none."""
         return None if self._next is None else self._call(self._next)
 
-    def took(self, page: Page[T]) -> Iterator[T]:
+    def entries_of(self, page: Page[T]) -> Iterator[T]:
         """Yield what is new on the page that came back.
 
         What is made meanwhile moves the rest of the list down, so that the end of one page can

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
 from editor_client.fields import AgentFields, PromptBlockFields
-from editor_client.result import Held, Notice, Result, Success
+from editor_client.result import CachedResult, Notice, Result, Success
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Record(Held):
+class Record(CachedResult):
     """A resource, with the fields of the version that the selector named."""
 
     id: str
@@ -50,7 +50,7 @@ class PromptBlockRecord(Record, PromptBlockFields):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Version(Held):
+class Version(CachedResult):
     """A saved configuration, which never changes."""
 
     id: str
@@ -95,7 +95,7 @@ class Page(Result, Generic[T]):
     @property
     @abstractmethod
     def entries(self) -> tuple[T, ...]:
-        """What is listed on it, however the wire calls that."""
+        """What is listed on it, whatever its JSON name is."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

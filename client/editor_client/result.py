@@ -1,6 +1,6 @@
 """What the calls return: typed, read-only, and open to members that a newer server adds.
 
-A result is also a mapping of what the server said, under the names of the wire:
+A result is also a mapping of what the server said, under the JSON names:
 `record.active_version_id` and `record["activeVersionId"]` are the same, and a member that this
 client does not know yet can be read in the second way.
 """
@@ -26,7 +26,7 @@ class Result(Mapping[str, Any]):
     """An answer of the server. How a member is read follows from its annotation."""
 
     raw: Mapping[str, Any] = field(repr=False, metadata={"own": True})
-    """Everything that the server said, under the names of the wire."""
+    """Everything that the server said, under the JSON names."""
 
     @classmethod
     def of(cls, raw: Any, **own: Any) -> Self:
@@ -38,13 +38,13 @@ class Result(Mapping[str, Any]):
             raise malformed("it holds no JSON object where there should be one")
         values = {}
         for member in members(cls):
-            if member.wire_name in raw:
+            if member.json_name in raw:
                 try:
-                    values[member.name] = member.read(raw[member.wire_name])
+                    values[member.name] = member.read(raw[member.json_name])
                 except (TypeError, ValueError):
-                    raise malformed(f"its {member.wire_name!r} is not what it should be") from None
+                    raise malformed(f"its {member.json_name!r} is not what it should be") from None
             elif member.required:
-                raise malformed(f"it has no {member.wire_name!r}")
+                raise malformed(f"it has no {member.json_name!r}")
         return cls(raw=frozen(raw), **values, **own)
 
     def __getitem__(self, name: str) -> Any:
@@ -58,8 +58,8 @@ class Result(Mapping[str, Any]):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Held(Result):
-    """A result that the client keeps, for the time when the server does not answer."""
+class CachedResult(Result):
+    """A result that the client caches, for the time when the server does not answer."""
 
     stale: bool = field(default=False, metadata={"own": True})
     """Whether this is the last good answer of a server that did not give one just now."""
@@ -88,7 +88,7 @@ class Member(NamedTuple):
     """How one member of a result is found in an answer."""
 
     name: str
-    wire_name: str
+    json_name: str
     read: Reader
     required: bool
 
@@ -109,7 +109,7 @@ def _is_required(one: Field[Any]) -> bool:
 
 
 def _reader(kind: Any) -> Reader:
-    """Return what turns the wire's value into one of this kind, or raises for another."""
+    """Return what turns a JSON value into one of this kind, or raises for another."""
     inner = [part for part in get_args(kind) if part not in {NoneType, Ellipsis}]
     if get_origin(kind) is UnionType and len(inner) == 1:
         read = _reader(inner[0])

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from editor_client.result import Held, Notice, Result
+from editor_client.result import CachedResult, Notice, Result
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -31,7 +31,7 @@ class Preview(Result):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ServedAgent(Held):
+class ServedAgent(CachedResult):
     """An agent as applications use it: version, conditions and instructions are resolved."""
 
     id: str

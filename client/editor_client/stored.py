@@ -17,15 +17,15 @@ from editor_client.calls import (
     Query,
     Request,
     Resource,
+    cached_read,
     encoded,
     id_segment,
-    kept,
     paging,
     query,
     reading,
     segment,
 )
-from editor_client.naming import on_the_wire
+from editor_client.naming import with_json_names
 from editor_client.pages import Pages
 from editor_client.records import (
     Activated,
@@ -89,7 +89,9 @@ class Stored(Generic[R, V, P, C]):
     def details(self, **selector: Unpack[Selector]) -> Call[R]:
         """Read the record with the fields of one version, the published one unless a selector says else."""
         version = ("resolved_version_id", selector.get("version_id"))
-        return kept(self.kind.record, self.about, self.path, query(**selector), ("id", self.id), version)
+        return cached_read(
+            self.kind.record, self.about, self.path, query(**selector), ("id", self.id), version
+        )
 
     def delete(self, *, if_unused: bool | None = None, base: Base = None) -> Call[Success]:
         """Delete the resource with its versions and labels.
@@ -120,7 +122,7 @@ class Stored(Generic[R, V, P, C]):
     ) -> Call[R]:
         """Make a new resource, a draft, of the version that the selector names."""
         names = {"new_id": new_id, "new_name": new_name, "workspace_id": workspace_id}
-        body = on_the_wire({name: value for name, value in names.items() if value is not None})
+        body = with_json_names({name: value for name, value in names.items() if value is not None})
         read = reading(self.kind.record, id=new_id)
         return self._change("POST", read, "/clone", query=query(**selector), body=body)
 
@@ -147,7 +149,7 @@ class Stored(Generic[R, V, P, C]):
     def get_version(self, version_id: str) -> Call[V]:
         """Read one version."""
         path = self.path + self._version(version_id)
-        return kept(self.kind.version, self.about, path, (), ("id", version_id))
+        return cached_read(self.kind.version, self.about, path, (), ("id", version_id))
 
     def create_version(self, *, change_message: str | None = None, base: Base = None) -> Call[V]:
         """Save a copy of what is published, or of the latest version, as a new draft."""
@@ -203,7 +205,7 @@ class Stored(Generic[R, V, P, C]):
         """Remove a label."""
         return self._change("DELETE", reading(Success), self._label(name), base=base, removes=True)
 
-    # With the names of the wire, as files have them
+    # With the JSON names, as files have them
 
     def create(self, fields: Mapping[str, Any]) -> Call[R]:
         """Make the resource."""
@@ -265,7 +267,7 @@ class StoredAgent(Stored[AgentRecord, AgentVersion, AgentVersionPage, AgentCompa
         With `base`, the record that the edit was made on, a change that somebody else made
         meanwhile is an `EditConflict` and nothing is saved.
         """
-        return self.edit(on_the_wire(changes), base)
+        return self.edit(with_json_names(changes), base)
 
     def favorite(self) -> Call[Favorited]:
         """Mark the agent as a favorite of the owner of the key."""
@@ -286,7 +288,7 @@ class StoredPromptBlock(
 
     def update(self, *, base: Base = None, **changes: Unpack[PromptBlockChanges]) -> Call[PromptBlockRecord]:
         """Save an edit as a draft, or publish it with `auto_publish=True`; `base` as for agents."""
-        return self.edit(on_the_wire(changes), base)
+        return self.edit(with_json_names(changes), base)
 
 
 def entity_tag(base: Base) -> str | None:

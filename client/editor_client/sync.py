@@ -15,15 +15,15 @@ import httpx
 
 from editor_client import agents, records, stored
 from editor_client.arguments import Run, Selector
-from editor_client.base import BaseClient, answer_of, lost, unreachable_when_broken
+from editor_client.base import BaseClient, answer_of, no_answer, unreachable_when_broken
 from editor_client.calls import Answer, Call, Request
+from editor_client.client_calls import ClientCalls
 from editor_client.deadlines import Deadline
-from editor_client.effects import Effect, Flow, Later, Lost, Send, Sleep, Work
+from editor_client.effects import DiskWork, Effect, Flow, InBackground, NoAnswer, Send, Sleep
 from editor_client.events import EventReader
 from editor_client.pages import HasId, Pages
 from editor_client.result import Result
 from editor_client.served import Event
-from editor_client.surface import Surface
 
 T = TypeVar("T")
 Entry = TypeVar("Entry", bound=HasId)
@@ -41,7 +41,7 @@ def blocking(describe: Callable[Concatenate[Any, P], Call[T]]) -> Callable[Conca
 
     @wraps(describe)
     def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        result: T = self._client.perform(describe(self._described, *args, **kwargs))
+        result: T = self._client.perform(describe(self._calls, *args, **kwargs))
         return result
 
     return method
@@ -54,9 +54,9 @@ def iterating(
 
     @wraps(describe)
     def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[Entry]:
-        pages = describe(self._described, *args, **kwargs)
+        pages = describe(self._calls, *args, **kwargs)
         while (call := pages.next_call()) is not None:
-            yield from pages.took(self._client.perform(call))
+            yield from pages.entries_of(self._client.perform(call))
 
     return method
 
@@ -64,10 +64,10 @@ def iterating(
 class Stored(Generic[R, V, L, C]):
     """One stored agent or prompt block."""
 
-    def __init__(self, client: Client, described: stored.Stored[R, V, L, C]) -> None:
+    def __init__(self, client: Client, calls: stored.Stored[R, V, L, C]) -> None:
         self._client = client
-        self._described = described
-        self.id = described.id
+        self._calls = calls
+        self.id = calls.id
 
     details = blocking(stored.Stored[R, V, L, C].details)
     delete = blocking(stored.Stored[R, V, L, C].delete)
@@ -114,10 +114,10 @@ class StoredPromptBlock(
 class Agent:
     """An agent as applications use it, stored or defined in code, in the version that was selected."""
 
-    def __init__(self, client: Client, described: agents.Agent) -> None:
+    def __init__(self, client: Client, calls: agents.Agent) -> None:
         self._client = client
-        self._described = described
-        self.id = described.id
+        self._calls = calls
+        self.id = calls.id
 
     details = blocking(agents.Agent.details)
     generate = blocking(agents.Agent.generate)
@@ -128,7 +128,7 @@ class Agent:
         The run begins with the first event that is asked for, and ends when the iterator is closed.
         Raises `ServerError` when the run fails and `Unreachable` when the stream breaks off.
         """
-        return self._client.events(self._described.stream(messages, **run))
+        return self._client.events(self._calls.stream(messages, **run))
 
 
 class Client(BaseClient):
@@ -137,14 +137,14 @@ class Client(BaseClient):
     `with Client(…) as client:` closes its connections, as `close()` does.
     """
 
-    list_stored_agents = blocking(Surface.list_stored_agents)
-    iter_stored_agents = iterating(Surface.iter_stored_agents)
-    create_stored_agent = blocking(Surface.create_stored_agent)
-    list_stored_prompt_blocks = blocking(Surface.list_stored_prompt_blocks)
-    iter_stored_prompt_blocks = iterating(Surface.iter_stored_prompt_blocks)
-    create_stored_prompt_block = blocking(Surface.create_stored_prompt_block)
-    list_agents = blocking(Surface.list_agents)
-    preview_instructions = blocking(Surface.preview_instructions)
+    list_stored_agents = blocking(ClientCalls.list_stored_agents)
+    iter_stored_agents = iterating(ClientCalls.iter_stored_agents)
+    create_stored_agent = blocking(ClientCalls.create_stored_agent)
+    list_stored_prompt_blocks = blocking(ClientCalls.list_stored_prompt_blocks)
+    iter_stored_prompt_blocks = iterating(ClientCalls.iter_stored_prompt_blocks)
+    create_stored_prompt_block = blocking(ClientCalls.create_stored_prompt_block)
+    list_agents = blocking(ClientCalls.list_agents)
+    preview_instructions = blocking(ClientCalls.preview_instructions)
 
     def get_agent(self, agent_id: str, **selector: Unpack[Selector]) -> Agent:
         """Return an agent as applications use it; nothing is asked yet."""
@@ -163,8 +163,8 @@ class Client(BaseClient):
 
         A text is the id of an agent, for `get_agent`. All are tried before the first error is raised.
         """
-        described = [agents.Agent(one) if isinstance(one, str) else one._described for one in wanted]  # noqa: SLF001
-        return self._run(self._flows.prefetch([one.details() for one in described]))
+        readable = [agents.Agent(one) if isinstance(one, str) else one._calls for one in wanted]  # noqa: SLF001
+        return self._run(self._flows.prefetch([one.details() for one in readable]))
 
     def close(self) -> None:
         """Let the reads in the background end and close the connections."""
@@ -208,7 +208,7 @@ class Client(BaseClient):
 
     def _connect(self) -> None:
         self._connections = httpx.Client(headers=self._headers)
-        self._deadline.hold(self._connections)
+        self._deadline.apply_to(self._connections)
         self._process = os.getpid()
 
     @property
@@ -226,7 +226,7 @@ class Client(BaseClient):
                 done, fault = None, None
                 try:
                     done = self._do(effect)
-                except Lost as nothing:
+                except NoAnswer as nothing:
                     fault = nothing
                 effect = flow.send(done) if fault is None else flow.throw(fault)
         except StopIteration as end:
@@ -241,9 +241,9 @@ class Client(BaseClient):
                 return self._send(effect)
             case Sleep(seconds):
                 return time.sleep(seconds)
-            case Work(function):
+            case DiskWork(function):
                 return function()
-            case Later(flow):
+            case InBackground(flow):
                 return self._later(flow)
 
     def _send(self, send: Send) -> Answer:
@@ -253,7 +253,7 @@ class Client(BaseClient):
             with self._deadline.at(send.deadline):
                 return answer_of(self._http.request(**sent, timeout=left))
         except httpx.RequestError as fault:
-            raise lost(fault) from fault
+            raise no_answer(fault) from fault
 
     @contextmanager
     def _open(self, request: Request) -> Iterator[httpx.Response]:

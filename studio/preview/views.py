@@ -19,7 +19,6 @@ from studio.editing.views import EditablePage, controls_of
 from studio.forms.context import context_controls, read_context
 from studio.forms.inputs import Reading
 from studio.forms.words import REASONS
-from studio.kinds import AGENT
 from studio.limits import PageBudget
 from studio.resources.blocks import BlockOnPage, blocks_on_page
 from versioning.domain.access import Right
@@ -142,7 +141,7 @@ class PreviewPage(SavedInstructionsPage):
             context_rows=[(control, asked["given"].at(control.path)) for control in declared],
             wanted=wanted.value,
             with_drafts=self.with_drafts,
-            offers_drafts=self.kind is AGENT and self.may(Right.READ_DRAFTS),
+            offers_drafts=not self.kind.is_shown and self.may(Right.READ_DRAFTS),
             statuses=[status.value for status in self.statuses],
         )
 
@@ -164,7 +163,7 @@ class PreviewPage(SavedInstructionsPage):
 
     def _of_saved(self, status: Status, context: dict[str, Any]) -> Preview:
         selector = Selector(status=status)
-        if self.kind is not AGENT:
+        if self.kind.is_shown:
             version = self.collection.get(self.resource_id, selector, by=self.caller).version
             return self._of_block(version.config, context)
         served = self.editor.agent.preview(
@@ -174,7 +173,7 @@ class PreviewPage(SavedInstructionsPage):
 
     def _of_typed(self, submission: Submission, context: dict[str, Any]) -> Preview:
         config = self.schema.edited(submission.began_with or {}, submission.changed)
-        if self.kind is not AGENT:
+        if self.kind.is_shown:
             return self._of_block(config, context)
         config = laid_over(self.code_agent, config) if self.code_agent else config
         # The code of an agent may leave them to the editor.

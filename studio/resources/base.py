@@ -40,7 +40,7 @@ TABS = (
     Tab(page="change", title="Edit"),
     Tab(page="history", title="History", right=Right.READ_DRAFTS),
     Tab(page="compare", title="Compare", right=Right.READ_DRAFTS, needs_record=True),
-    Tab(page="preview", title="Preview"),
+    Tab(page="preview", title="Preview", kinds=tuple(kind for kind in KINDS if kind.has_preview)),
     Tab(page="try", title="Try", kinds=(AGENT,)),
     Tab(page="usage", title="Used by", needs_record=True),
 )

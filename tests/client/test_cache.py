@@ -1,4 +1,4 @@
-"""What is kept, for how long it is believed, and what takes it away."""
+"""What is cached, for how long it is fresh, and what removes it."""
 
 from __future__ import annotations
 

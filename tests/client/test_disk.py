@@ -189,7 +189,7 @@ def test_a_folder_that_cannot_be_written_to_is_no_reason_to_fail(
     (tmp_path / "file").write_text("")
     server.does(record())
     assert read(connect(server.url, KEY, cache_dir=tmp_path / "file")).instructions == "one"
-    assert "cannot be kept" in caplog.text
+    assert "cannot be stored" in caplog.text
 
 
 def test_an_answer_that_comes_late_does_not_bring_back_what_was_refused(

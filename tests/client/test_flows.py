@@ -10,7 +10,7 @@ import pytest
 from editor_client.agents import Agent
 from editor_client.cache import Scope
 from editor_client.calls import Answer
-from editor_client.effects import Flow, Lost, Send, Sleep
+from editor_client.effects import Flow, NoAnswer, Send, Sleep
 from editor_client.errors import EditorError, ServerError, Unreachable
 from editor_client.flows import Flows, Policy
 from editor_client.stored import StoredAgent
@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from tests.support.configurations import unhurried
 
 RECORD = Answer(200, {"etag": '"1"'}, b'{"id": "writer", "name": "one"}')
-LOST = Lost("gone")
+LOST = NoAnswer("gone")
 SAME = Answer(304, {"etag": '"1"'}, b"")
 
 
@@ -28,7 +28,7 @@ SAME = Answer(304, {"etag": '"1"'}, b"")
 class Hand:
     """Does what a flow asks for: gives prepared answers, and lets time pass without waiting."""
 
-    outcomes: list[Answer | Lost]
+    outcomes: list[Answer | NoAnswer]
     seconds_for_an_answer: float = 0.0
     now: float = 1000.0
     sent: list[Send] = field(default_factory=list)
@@ -55,7 +55,7 @@ class Hand:
                 self.sent.append(effect)
                 self.now = min(self.now + self.seconds_for_an_answer, effect.deadline)
                 outcome = self.outcomes.pop(0)
-                effect = flow.throw(outcome) if isinstance(outcome, Lost) else flow.send(outcome)
+                effect = flow.throw(outcome) if isinstance(outcome, NoAnswer) else flow.send(outcome)
         except StopIteration as end:
             return end.value
 
@@ -83,7 +83,7 @@ def test_pauses_grow_and_differ() -> None:
 )
 @unhurried
 def test_a_call_never_takes_longer_than_it_may(
-    outcomes: list[Answer | Lost], each: float, timeout: float, retries: int
+    outcomes: list[Answer | NoAnswer], each: float, timeout: float, retries: int
 ) -> None:
     hand = Hand(list(outcomes), seconds_for_an_answer=each)
     with pytest.raises(EditorError):
@@ -95,7 +95,7 @@ def test_a_call_never_takes_longer_than_it_may(
 
 @given(st.lists(st.sampled_from([RECORD, SAME, LOST, Answer(500, {}, b""), Answer(200, {}, b"<html>")])))
 @unhurried
-def test_once_there_is_a_good_answer_there_is_always_one(outcomes: list[Answer | Lost]) -> None:
+def test_once_there_is_a_good_answer_there_is_always_one(outcomes: list[Answer | NoAnswer]) -> None:
     hand = Hand([RECORD])
     flows = hand.flows(retries=0)
     hand.run(flows.perform(READ))

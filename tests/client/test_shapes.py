@@ -109,7 +109,7 @@ def differences(document: Schema, schema: Schema, kind: Any, place: str) -> Iter
 
 def _of_members(document: Schema, schema: Schema, kind: type[Result], place: str) -> Iterator[str]:
     hints = get_type_hints(kind)
-    own = {member.wire_name: hints[member.name] for member in members(kind)}
+    own = {member.json_name: hints[member.name] for member in members(kind)}
     for name, described in schema["properties"].items():
         if name in own:
             yield from differences(document, described, own[name], f"{place}.{name}")

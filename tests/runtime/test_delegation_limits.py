@@ -18,6 +18,13 @@ def test_delegation_in_a_circle_is_stopped_and_the_run_goes_on(store: MemoryStor
     assert [(notice.code, notice.message) for notice in result.warnings] == [("delegation_stopped", stopped)]
 
 
+def test_an_agent_that_delegates_to_itself_is_stopped_at_once(store: MemoryStore) -> None:
+    store.put("ping", "ping", active=1, agents={"ping": {}})
+    result = Framework(editor=store).generate("ping", "hello")
+    stopped = "Delegation stopped: 'ping' waits for this answer already (ping → ping)."
+    assert result.text == f"ping\n\nhello\n\n{stopped}"
+
+
 def test_delegation_too_deep_is_stopped_and_the_run_goes_on(store: MemoryStore) -> None:
     for level in range(MAX_DEPTH + 2):
         store.put(f"level{level}", f"text {level}", active=1, agents={f"level{level + 1}": {}})
@@ -32,6 +39,17 @@ def test_too_many_model_requests_are_an_error_that_names_the_chain(lead: Agent) 
     with pytest.raises(DelegationStopped, match=r"1 model requests.*lead → writer") as refusal:
         lead.generate("hello")
     assert refusal.value.chain == ("lead", "writer")
+
+
+def test_as_many_model_requests_as_are_allowed_are_made(lead: Agent) -> None:
+    Framework(agents=[lead], request_limit=3)
+    assert lead.generate("hello").text  # asked twice, its sub-agent once
+
+
+def test_one_more_is_too_many(lead: Agent) -> None:
+    Framework(agents=[lead], request_limit=2)
+    with pytest.raises(DelegationStopped, match="2 model requests"):
+        lead.generate("hello")
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,15 @@ def test_a_failure_after_the_start_is_an_event_and_the_last_one(
     assert KEY not in json.dumps(events)
 
 
+def test_a_secret_of_the_environment_is_hidden_even_where_it_does_not_look_like_a_key(
+    agent: Agent, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEARCH_TOKEN", "correct horse")
+    model_server.model = lambda request: Fails(500, "asked with correct horse battery")
+    with pytest.raises(ProviderFailed, match=r"asked with \[hidden\] battery"):
+        agent.generate("hello", model_settings=QUICKLY)
+
+
 def test_a_server_that_is_not_there_is_a_failing_provider(
     agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -646,7 +646,7 @@ def test_a_history_is_read_once_for_a_commit(repo: Repository, commands: Callabl
     source = OverrideSource(repo.root, 50)
     commands()
     first = source.versions(ANSWERS)
-    assert commands() == ["rev-parse", "log", "cat-file"]
+    assert sorted(commands()) == ["cat-file", "log", "rev-parse"]
     assert source.versions(ANSWERS) == first
     repo.put({"instructions": "not committed"})
     assert source.versions(ANSWERS) == first
@@ -654,7 +654,7 @@ def test_a_history_is_read_once_for_a_commit(repo: Repository, commands: Callabl
     repo.commit("Another", at=moment(30))
     commands()
     assert len(source.versions(ANSWERS)) == 21
-    assert commands() == ["log", "cat-file"]
+    assert sorted(commands()) == ["cat-file", "log"]
 
 
 @pytest.mark.usefixtures("settled")

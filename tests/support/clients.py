@@ -60,7 +60,7 @@ class Waiting:
             return self._loop.wait_for(result)
         if isinstance(result, AsyncIterator):
             return self._each(result)
-        return Waiting(result, self._loop) if hasattr(result, "_described") else result
+        return Waiting(result, self._loop) if hasattr(result, "_calls") else result
 
     def _each(self, results: Any) -> Iterator[Any]:
         try:

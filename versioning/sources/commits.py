@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -84,12 +85,15 @@ def history(path: Path, depth: int, *, limit: float | None = None) -> History:
     folder = git.nearest(path.parent)
     touches: list[_Touch] = []
     is_complete = True
-    try:
-        for found in _followed(folder, os.path.relpath(path, folder), depth, limit or git.TIME_LIMIT):
-            touches += found
-    except GitTooSlow:
-        is_complete = False
-    contents = _contents(folder, {touch.blob for touch in touches if touch.is_file})
+    limit = limit or git.TIME_LIMIT
+    # It is ready by the time the log is there, which takes longer.
+    with git.started(folder, "cat-file", "--batch-command", limit=limit + git.TIME_LIMIT) as objects:
+        try:
+            for found in _followed(folder, os.path.relpath(path, folder), depth, limit):
+                touches += found
+        except GitTooSlow:
+            is_complete = False
+        contents = _contents(objects, {touch.blob for touch in touches if touch.is_file})
     commits = (
         Commit(
             sha=touch.sha,
@@ -177,21 +181,18 @@ def _time(seconds: str) -> datetime.datetime:
     return datetime.datetime.fromtimestamp(moment, datetime.UTC)
 
 
-def _contents(folder: Path, blobs: set[str]) -> dict[str, bytes]:
+def _contents(objects: subprocess.Popen[bytes], blobs: set[str]) -> dict[str, bytes]:
     """Return the contents of objects by id; those that are too large are left out unread."""
-    if not blobs:
-        return {}
-    with git.started(folder, "cat-file", "--batch-command") as process:
-        ask, answer = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
-        contents = {}
-        for blob in blobs:
-            _, kind, size = _asked(ask, answer, f"info {blob}")
-            if kind == b"blob" and size <= MAX_BYTES:
-                _asked(ask, answer, f"contents {blob}")
-                contents[blob] = answer.read(size + 1)[:-1]  # a line's end comes after it
-                if len(contents[blob]) != size:
-                    raise GitFault("an object ended early")
-        return contents
+    ask, answer = cast("IO[bytes]", objects.stdin), cast("IO[bytes]", objects.stdout)
+    contents = {}
+    for blob in blobs:
+        _, kind, size = _asked(ask, answer, f"info {blob}")
+        if kind == b"blob" and size <= MAX_BYTES:
+            _asked(ask, answer, f"contents {blob}")
+            contents[blob] = answer.read(size + 1)[:-1]  # a line's end comes after it
+            if len(contents[blob]) != size:
+                raise GitFault("an object ended early")
+    return contents
 
 
 def _asked(ask: IO[bytes], answer: IO[bytes], question: str) -> tuple[bytes, bytes, int]:

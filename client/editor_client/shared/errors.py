@@ -22,7 +22,7 @@ class Issue:
     message: str
 
     def as_dict(self) -> dict[str, str]:
-        """Return the wire form, `{"field", "message"}`."""
+        """Return the JSON form, `{"field", "message"}`."""
         return {"field": self.field, "message": self.message}
 
 
@@ -38,7 +38,7 @@ class VersioningError(Exception):
             self.code = code
 
     def details(self) -> dict[str, Any]:
-        """Return the members that this kind of error adds to the wire form."""
+        """Return the members that this kind of error adds to the JSON form."""
         return {}
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from editor_client.comparison import Remote, State, changes, compare, described, difference, fetch
+from editor_client.comparison import Remote, State, calls_of, changes, compare, difference, fetch
 from editor_client.errors import EditorError, Unauthorized, Unreachable
 from editor_client.folder import KINDS, Agreement, Config, Folder, FolderFault, Place
 from editor_client.records import Record
@@ -39,7 +39,7 @@ class Report:
 
 
 @dataclass(kw_only=True)
-class Transfer:
+class PullPush:
     """A folder, a server, and whether the one that is written to loses every conflict."""
 
     client: Client
@@ -175,7 +175,7 @@ class Transfer:
     def _create(self, place: Place, here: Config, message: str | None, *, publish: bool) -> Record:
         record = {"workspaceId": self.workspace, "changeMessage": message}
         given = {name: value for name, value in record.items() if value is not None}
-        made: Record = self.client.perform(described(place).create({**here, **given, "autoPublish": publish}))
+        made: Record = self.client.perform(calls_of(place).create({**here, **given, "autoPublish": publish}))
         return made
 
     def _save(
@@ -188,7 +188,7 @@ class Transfer:
         if there.has_other_draft(self.folder.agreed.get(place)):
             self.report.say("replaced", place, "the draft of others stays in the history")
         base = None if self.force else there.record
-        saved: Record = self.client.perform(described(place).edit(edit, base))
+        saved: Record = self.client.perform(calls_of(place).edit(edit, base))
         return saved
 
     def _agree(self, what: str, place: Place, here: Config, record: Record, *, publish: bool) -> None:

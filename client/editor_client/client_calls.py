@@ -15,7 +15,7 @@ from editor_client.arguments import (
 )
 from editor_client.calls import Answer, Call, Request, context_query, encoded, paging, query, reading
 from editor_client.errors import malformed
-from editor_client.naming import on_the_wire
+from editor_client.naming import with_json_names
 from editor_client.pages import Pages
 from editor_client.records import AgentPage, AgentRecord, PromptBlockPage, PromptBlockRecord, Record
 from editor_client.served import Preview, ServedAgent
@@ -39,7 +39,7 @@ class PromptBlockWalk(PromptBlockFilters, Ordering, total=False):
     """What a walk through all prompt blocks takes."""
 
 
-class Surface:
+class ClientCalls:
     """The descriptions."""
 
     def list_stored_agents(self, **asked: Unpack[AgentList]) -> Call[AgentPage]:
@@ -88,7 +88,7 @@ def _list(path: str, asked: Any) -> Request:
 
 
 def _create(path: str, fields: Any, record: type[R]) -> Call[R]:
-    request = Request(method="POST", path=path, body=encoded(on_the_wire(fields)))
+    request = Request(method="POST", path=path, body=encoded(with_json_names(fields)))
     return Call(request=request, read=reading(record, id=fields.get("id")), changes=True)
 
 
