@@ -37,23 +37,23 @@ def listed(api: Api, kind: Kind, **query: Any) -> list[str]:
     return names
 
 
-@pytest.mark.parametrize("query", EVERY_FILTER, ids=str)
-def test_a_stranger_finds_nothing_by_any_filter(cast: Cast, kind: Kind, query: dict[str, Any]) -> None:
+def test_a_stranger_finds_nothing_by_any_filter(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice, metadata={"team": "one"})
     kind.make(cast.alice, "unpublished", metadata={"team": "one"})
-    body = cast.charlie.get(kind.path, **query).body
-    assert (body[kind.list_key], body["total"], body["hasMore"]) == ([], 0, False)
+    for query in EVERY_FILTER:
+        body = cast.charlie.get(kind.path, **query).body
+        assert (body[kind.list_key], body["total"], body["hasMore"]) == ([], 0, False), query
 
 
-@pytest.mark.parametrize("query", EVERY_FILTER, ids=str)
-def test_a_filter_never_widens_what_a_viewer_sees(cast: Cast, kind: Kind, query: dict[str, Any]) -> None:
+def test_a_filter_never_widens_what_a_viewer_sees(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice, metadata={"team": "one"})
     kind.make(cast.alice, "unpublished", metadata={"team": "one"})
     kind.make(cast.charlie, "theirs", autoPublish=True, metadata={"team": "one"})
-    body = cast.vera.get(kind.path, **query).body
-    assert {item["id"] for item in body[kind.list_key]} <= {"writer"}
-    assert body["total"] <= 1
-    assert not body["hasMore"] or query.get("perPage") == 0
+    for query in EVERY_FILTER:
+        body = cast.vera.get(kind.path, **query).body
+        assert {item["id"] for item in body[kind.list_key]} <= {"writer"}, query
+        assert body["total"] <= 1, query
+        assert not body["hasMore"] or query.get("perPage") == 0, query
 
 
 def test_totals_and_pages_count_only_what_is_readable(cast: Cast, kind: Kind) -> None:

