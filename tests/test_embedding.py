@@ -313,5 +313,6 @@ def test_a_django_team_adds_the_editor_to_a_project_of_theirs(project_with_servi
         what_the_project_says_of_its_own_api_does_not_reach_ours(url, key)
         the_document_is_ours_alone(url)
         a_body_has_its_limit_without_our_middleware(url, key)
+    project.run("manage.py", "work", "--once")
     django_finds_what_would_not_work_and_nothing_else(project)
     the_studio_opens_for_an_account_of_the_project(project)
