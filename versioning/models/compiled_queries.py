@@ -38,7 +38,9 @@ class OneByKey(Generic[M]):
         own = compiler.klass_info["select_fields"]
         self._own = slice(own[0], own[-1] + 1)
         self._names = [column[0].target.attname for column in columns[self._own]]
-        self._related = get_related_populators(compiler.klass_info, columns, rows.db)
+        # The stubs describe Django 6, which takes one argument more.
+        populators: Any = get_related_populators
+        self._related = populators(compiler.klass_info, columns, rows.db)
         converters = compiler.get_converters([column[0] for column in columns])
         self._converters = [(place, *found) for place, found in converters.items()]
 
