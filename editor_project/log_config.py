@@ -10,6 +10,7 @@ from typing import Any, TextIO
 
 import structlog
 
+from versioning.api.middleware.request_log import RequestRecord
 from versioning.domain.redaction import without_secrets
 
 # Django adds the request itself, whose representation has the query parameters in it.
@@ -27,12 +28,16 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
+        if isinstance(record, RequestRecord):
+            extra = record.extra
+        else:
+            extra = {name: value for name, value in vars(record).items() if name not in _LEFT_OUT}
         line = {
             "event": record.getMessage(),
             **structlog.contextvars.get_contextvars(),
             "level": record.levelname.lower(),
             "logger": record.name,
-            **{name: value for name, value in vars(record).items() if name not in _LEFT_OUT},
+            **extra,
             "timestamp": datetime.datetime.now(datetime.UTC).isoformat()[:26] + "Z",
         }
         if record.exc_info:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from datetime import timedelta
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -24,12 +25,12 @@ from tests.support.served import reference
 from versioning.conf import get_framework
 from versioning.domain.errors import NotFound
 from versioning.editor import Editor
-from versioning.models import ApiKey, Membership, caller_for
+from versioning.models import Agent, ApiKey, Membership, caller_for, events
 from versioning.runtime.agent import SelectedAgent
+from versioning.serving.followed_log import HOLD_SECONDS, log
 
 MEMBERS = ("alice", "vera")
 WATCHERS = (*MEMBERS, "charlie")
-EVERYBODY = tuple(member.name for member in fields(Cast))
 
 
 # Within a transaction, which may be taken back, nothing is cached.
@@ -142,19 +143,20 @@ def test_not_modified_is_cached_too(cast: Cast, history: History) -> None:
         assert (answer.status, answer.tag) == (304, tag)
 
 
-@pytest.mark.parametrize(
-    ("door", "who"),
-    [*((Api, who) for who in EVERYBODY), *((FrontDoor, who) for who in ("alice", "vera", "nobody"))],
-)
-def test_a_cached_answer_is_the_ordinary_one_whoever_asks(
-    cast: Cast, history: History, ordinary: Callable[..., Answer], who: str, door: type[Api]
+@pytest.mark.parametrize("door", [Api, FrontDoor], ids=["middleware", "application"])
+def test_a_cached_answer_is_the_ordinary_one_whoever_has_asked_before(
+    cast: Cast, history: History, ordinary: Callable[..., Answer], door: type[Api]
 ) -> None:
-    fill(cast, history)
-    api = door(getattr(cast, who).key)
+    """Everybody asks the same: four roles, a stranger, a superuser, nobody, and keys that may do less."""
+    keys = [getattr(cast, member.name).key for member in fields(Cast)]
+    keys += [key_of("root", workspace="acme", role="viewer").key, key_of("alice", workspace="acme").key]
+    keys += [key_of("charlie", workspace="elsewhere", role="editor").key, key_of("alice", role="viewer").key]
+    callers = [door(key) for key in keys]
     for path, query in reads(history):
-        expected = seen(ordinary(api, path, query))
-        assert seen(api.get(path, **query)) == expected, (path, query)
-        assert seen(api.get(path, **query)) == expected, (path, query)
+        expected = [seen(ordinary(api, path, query)) for api in callers]
+        for _ in range(2):
+            for api, answer in zip(callers, expected, strict=True):
+                assert seen(api.get(path, **query)) == answer, (path, query)
 
 
 @pytest.mark.parametrize(
@@ -329,6 +331,54 @@ def test_the_next_answer_is_right_after_a_change_of_a_resource(
 
 
 @pytest.mark.parametrize("first", ["root", "charlie"])
+def a_minute_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log, "_clock", lambda: time.monotonic() + HOLD_SECONDS)
+
+
+def test_what_nobody_tells_of_is_seen_within_a_minute(
+    cast: Cast, history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    description = "by hand"
+    assert cast.alice.get("/stored/agents/writer").body["metadata"] == {}
+    Agent.objects.filter(pk="writer").update(metadata={"changed": description})
+    a_minute_later(monkeypatch)
+    assert cast.alice.get("/stored/agents/writer").body["metadata"] == {"changed": description}
+
+
+def test_whom_nobody_tells_of_is_refused_within_a_minute(
+    cast: Cast, history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cast.alice.get("/stored/agents/writer").status == 200
+    User.objects.update(is_active=False)
+    a_minute_later(monkeypatch)
+    assert cast.alice.get("/stored/agents/writer").status == 401
+
+
+def test_a_database_that_is_put_back_is_noticed_at_once(cast: Cast, history: History) -> None:
+    assert cast.alice.get("/agents/writer").status == 200
+    position = events.position()
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE versioning_agent SET active_version_id = NULL, metadata = '{\"old\": 1}'")
+        cursor.execute("UPDATE versioning_logposition SET position = %s", [position - 1])
+    assert cast.alice.get("/agents/writer").body["metadata"] == {"old": 1}
+
+
+def test_a_change_that_may_be_taken_back_is_never_cached(cast: Cast, history: History) -> None:
+    def published() -> str:
+        found = get_framework().get_agent_by_id("user", status="published")
+        assert isinstance(found, SelectedAgent)
+        return found.instructions
+
+    assert published() == "Be brief."
+    with transaction.atomic():
+        Editor().prompt.update("tone", content="Be kind.", publish=True)
+        assert published() == "Be kind."
+        transaction.set_rollback(True)
+    assert published() == "Be brief."
+    Editor().prompt.update("tone", content="Be quiet.", publish=True)  # at the position that was taken back
+    assert published() == "Be quiet."
+
+
 def test_a_list_depends_on_what_its_reader_may_read_beyond_the_page(
     cast: Cast, ordinary: Callable[..., Answer], first: str
 ) -> None:

@@ -14,7 +14,7 @@ from tests.support.override_files import Repository, define, repository
 from tests.support.people import key_of, person
 from versioning.domain.access import Role
 from versioning.models import KnownOverride
-from versioning.models.events import Event
+from versioning.models.log import Event
 from versioning.sources import identity
 from versioning.sources.files import OverrideFiles
 from versioning.worker.override_watch import OverrideWatch

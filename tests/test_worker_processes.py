@@ -56,7 +56,7 @@ print(PeriodicJob.objects.exclude(due_at=None).count())
 """
 EVENTS = """
 import json
-from versioning.models.events import Event
+from versioning.models.log import Event
 found = Event.objects.filter(via="file").order_by("position")
 print(json.dumps([[event.type, event.resource_id, event.detail] for event in found]))
 """

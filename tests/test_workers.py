@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from threading import Event
 
 import pytest
 
@@ -19,6 +21,8 @@ from tests.support.worker_settings import HEADER
 
 ATTEMPTS = 500
 TURNS = 5
+READERS = 6
+CHANGES = 60
 SETTINGS = {"DJANGO_SETTINGS_MODULE": "tests.support.worker_settings"}
 
 
@@ -45,6 +49,35 @@ def both(service: Service) -> Iterator[tuple[RemoteApi, ...]]:
     """A connection to each worker process, always the same two."""
     with ExitStack() as stack:
         yield connection_to_each(service, stack)
+
+
+def test_nobody_reads_what_was_before_a_change_that_is_acknowledged(
+    service: Service, both: tuple[RemoteApi, ...]
+) -> None:
+    AGENTS.make(both[0], "hot", autoPublish=True)
+    acknowledged, is_over = 0, Event()
+
+    def read_on() -> int:
+        reads = 0
+        with connected(service) as api:
+            while not is_over.is_set():
+                least = acknowledged
+                found = int(api.get("/agents/hot").body["description"] or 0)
+                assert found >= least
+                reads += 1
+        return reads
+
+    with ThreadPoolExecutor(READERS) as threads:
+        readers = [threads.submit(read_on) for _ in range(READERS)]
+        try:
+            for number in range(1, CHANGES + 1):
+                change = {"description": str(number), "autoPublish": True}
+                assert both[number % 2].patch(AGENTS.url("hot"), change).status == 200
+                acknowledged = number
+                assert {api.get("/agents/hot").body["description"] for api in both} == {str(number)}
+        finally:
+            is_over.set()
+        assert all(reader.result() > CHANGES for reader in readers)
 
 
 @pytest.fixture(params=[(0, 1), (1, 0)], ids=["forth", "back"])

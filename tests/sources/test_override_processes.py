@@ -39,6 +39,16 @@ if len(sys.argv) > 2:
 get_editor().agent.update("answers", instructions=sys.argv[1])
 """
 
+# Looks for changes past the editor as a worker does, and says how many it has logged.
+WATCH = """
+import django
+django.setup()
+from versioning.models import Event
+from versioning.worker.override_watch import OverrideWatch
+OverrideWatch().look()
+print(Event.objects.filter(via="file").count(), flush=True)
+"""
+
 
 class Publisher:
     """A process that publishes a text."""
@@ -53,7 +63,7 @@ class Publisher:
 
     def end(self) -> int:
         """Let it go on, wait for its end and return its status."""
-        with self.output, self.input, suppress(BrokenPipeError):
+        with suppress(BrokenPipeError), self.output, self.input:
             self.input.write("go on\n")
         return self.process.wait(60)
 
@@ -124,4 +134,20 @@ def test_a_commit_that_fails_leaves_the_file_as_it_was(
     start: Callable[..., Publisher], folder: Folder
 ) -> None:
     assert failing(start).end() != 0
+    assert folder.config() == {"instructions": "one"}
+
+
+def test_a_publication_that_is_taken_back_is_not_noticed_while_its_file_is_there(
+    start: Callable[..., Publisher], environment: dict[str, str], folder: Folder, tmp_path: Path
+) -> None:
+    publisher = failing(start)
+    assert folder.config() == {"instructions": "two"}
+    program = tmp_path / "watch.py"
+    program.write_text(WATCH)
+    watch = Publisher(environment, program)
+    with pytest.raises(subprocess.TimeoutExpired):
+        watch.process.wait(3)
+    assert publisher.end() != 0
+    assert watch.output.readline() == "0\n"
+    assert watch.end() == 0
     assert folder.config() == {"instructions": "one"}

@@ -9,12 +9,12 @@ from versioning.models.agents import (
     Visibility,
 )
 from versioning.models.due_work import DueWork
-from versioning.models.events import Event, LogPosition
 from versioning.models.favorites import Favorite, Favorited
 from versioning.models.invitations import Invitation
 from versioning.models.keys import ApiKey
 from versioning.models.known_overrides import KnownOverride
 from versioning.models.labels import VersionLabel
+from versioning.models.log import Event, LogPosition
 from versioning.models.prompts import PromptBlock, PromptBlockLabel, PromptBlockVersion
 from versioning.models.references import Reference
 from versioning.models.sign_in_attempts import SignInAttempts

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from django.db import connection, models
+from django.db import DEFAULT_DB_ALIAS, connection, connections, models
 
 ROWS_AT_ONCE: Final = 500
 """Databases bound the number of parameters of a statement."""
+
+_PREPARED: Final = (models.UUIDField, models.DateTimeField, models.JSONField)
 
 _TAKEN: Final = (
     "INSERT INTO {log} AS log (id, position, pruned_to) VALUES (1, %s, 0)"
@@ -18,7 +20,7 @@ _TAKEN: Final = (
 
 
 def take_positions_and_insert(
-    event: type[models.Model], log: type[models.Model], entries: Sequence[Any], number: int
+    event: type[models.Model], log: type[models.Model], entries: Sequence[dict[str, Any]], number: int
 ) -> None:
     """Take so many positions and insert the entries, whose own say how far each is from the one before.
 
@@ -33,22 +35,33 @@ def take_positions_and_insert(
         cursor.execute(_TAKEN.format(log=_table(log)), [number])
         before = cursor.fetchone()[0] - number
         for entry in entries:
-            entry.position += before
+            entry["position"] += before
         for first in range(0, len(entries), ROWS_AT_ONCE):
             rows = entries[first : first + ROWS_AT_ONCE]
             cursor.execute(_insertion(event, len(rows)), _values(event, rows))
 
 
+@lru_cache(maxsize=4)
 def _fields(event: type[models.Model]) -> list[Any]:
     return [field for field in event._meta.concrete_fields if not field.primary_key]
 
 
-def _values(event: type[models.Model], entries: Sequence[Any]) -> list[Any]:
-    fields = _fields(event)
+def _values(event: type[models.Model], entries: Sequence[dict[str, Any]]) -> list[Any]:
+    columns = _preparations(event)
+    database = connections[DEFAULT_DB_ALIAS]  # the connection itself, not what looks it up for each value
     return [
-        field.get_db_prep_save(getattr(entry, field.attname), connection)
+        entry[name] if prepare is None else prepare(entry[name], database)
         for entry in entries
-        for field in fields
+        for name, prepare in columns
+    ]
+
+
+@lru_cache(maxsize=4)
+def _preparations(event: type[models.Model]) -> list[tuple[str, Callable[..., Any] | None]]:
+    """Return, by column, what makes of a value what the database takes; None where it takes any."""
+    return [
+        (field.attname, field.get_db_prep_save if isinstance(field, _PREPARED) else None)
+        for field in _fields(event)
     ]
 
 

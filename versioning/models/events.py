@@ -20,112 +20,44 @@ import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from django.db import models
 from django.db import transaction as database
 from django.db.models import Min
 from django.utils import timezone
 
-from versioning.domain.access import Caller, Via
+from versioning.domain.access import Caller
 from versioning.domain.events import Audience, Reach, Target, audience_of
 from versioning.domain.snapshots import Snapshot
 from versioning.models.event_statements import take_positions_and_insert
+from versioning.models.log import Event, LogPosition
 
 PRUNED_AT_ONCE: Final = 5000
-NEVER: Final = "entries of the log are never changed, and removed by prune() alone"
 
+Entry = dict[str, Any]
+"""An entry before it is written, by column: a model takes longer to make than the row to write."""
 
-class EventQuerySet(models.QuerySet["Event"]):
-    """Entries are recorded and read, nothing else."""
-
-    def bulk_create(self, *_entries: Any, **_options: Any) -> NoReturn:
-        """Refuse: an entry has its position from `record`."""
-        raise TypeError(NEVER)
-
-    def update(self, **_changes: Any) -> NoReturn:
-        """Refuse: an entry is never changed."""
-        raise TypeError(NEVER)
-
-    def delete(self) -> NoReturn:
-        """Refuse: `prune` removes the oldest entries, and says from where on they are there."""
-        raise TypeError(NEVER)
-
-
-class Event(models.Model):
-    """One change. Names are stored as text: they outlive what they name."""
-
-    uuid = models.UUIDField(default=uuid.uuid4)
-    position = models.BigIntegerField()
-    ordinal = models.PositiveIntegerField(default=0)
-    """Orders what shares a position: the event itself is 0, agents that are told of a block follow."""
-    type = models.CharField(max_length=64)
-    created_at = models.DateTimeField()
-    workspace_id = models.CharField(max_length=200, blank=True)
-    resource_kind = models.CharField(max_length=32, blank=True)
-    resource_id = models.CharField(max_length=200, blank=True)
-    resource_uuid = models.UUIDField(null=True)
-    version_id = models.CharField(max_length=80, blank=True)
-    version_number = models.PositiveIntegerField(null=True)
-    previous_version_id = models.CharField(max_length=80, blank=True)
-    label = models.CharField(max_length=64, blank=True)
-    actor = models.TextField(blank=True)
-    via = models.CharField(max_length=16, choices=[(via.value, via.value) for via in Via])
-    key_prefix = models.CharField(max_length=16, blank=True)
-    detail = models.JSONField(default=dict)
-    audience = models.CharField(max_length=16, choices=[(one.value, one.value) for one in Audience])
-    reach = models.PositiveSmallIntegerField(default=Reach.EDITORS.value)
-    """Who could read the resource until the event: `versioning.domain.events.Reach`."""
-    hidden_from = models.CharField(max_length=200, blank=True)
-    """The workspace whose members do not see this, for they see the event about their block instead."""
-
-    objects = EventQuerySet.as_manager()
-
-    class Meta:
-        ordering = ["position", "ordinal"]
-        constraints = [
-            models.UniqueConstraint(name="event_position_unique", fields=["position", "ordinal"]),
-            models.CheckConstraint(
-                name="event_via_known", condition=models.Q(via__in=[via.value for via in Via])
-            ),
-            models.CheckConstraint(
-                name="event_audience_known",
-                condition=models.Q(audience__in=[audience.value for audience in Audience]),
-            ),
-        ]
-        indexes = [
-            models.Index(name="event_of_workspace", fields=["workspace_id", "position"]),
-            models.Index(name="event_of_resource", fields=["resource_id", "position"]),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.actor or 'the application'}: {self.type} {self.resource_id}".strip()
-
-    def save(self, *_args: Any, **_kwargs: Any) -> NoReturn:
-        """Refuse: entries come from `record`."""
-        raise TypeError(NEVER)
-
-    def delete(self, *_args: Any, **_kwargs: Any) -> NoReturn:
-        """Refuse: an entry is never removed by itself."""
-        raise TypeError(NEVER)
-
-
-class LogPosition(models.Model):
-    """The one row that hands out positions."""
-
-    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
-    position = models.BigIntegerField(default=0)
-    pruned_to = models.BigIntegerField(default=0)
-    """The highest position that is no longer there; the oldest entry comes after it."""
-
-    def __str__(self) -> str:
-        return str(self.position)
+_EMPTY: Final[Entry] = {
+    "ordinal": 0,
+    "resource_kind": "",
+    "resource_id": "",
+    "resource_uuid": None,
+    "version_id": "",
+    "version_number": None,
+    "previous_version_id": "",
+    "label": "",
+    "actor": "",
+    "key_prefix": "",
+    "reach": Reach.EDITORS.value,
+    "hidden_from": "",
+}
 
 
 class _Open(threading.local):
     """The entries of the transaction that this thread has open; None outside of one."""
 
-    entries: list[Event] | None = None
+    entries: list[Entry] | None = None
     touched = False
     """Whether something has changed that no entry tells of."""
     touched_unless_told = False
@@ -186,32 +118,36 @@ def record(
     """
     if _open.entries is None:
         raise RuntimeError("record() needs an open events.transaction(), which writes the entry")
-    who = {"actor": by.username or "", "via": by.via, "key_prefix": by.key_prefix or ""}
-    event = Event(
-        type=event_type,
-        workspace_id=workspace_id or "",
-        version_id=version.version_id if version else "",
-        version_number=version.number if version else None,
-        previous_version_id=str(previous_version_id or ""),
-        label=label or "",
-        detail=detail,
-        audience=audience or audience_of(event_type),
+    entry = {
+        **_EMPTY,
+        "uuid": uuid.uuid4(),
+        "type": event_type,
+        "workspace_id": workspace_id or "",
+        "version_id": version.version_id if version else "",
+        "version_number": version.number if version else None,
+        "previous_version_id": str(previous_version_id or ""),
+        "label": label or "",
+        "detail": detail,
+        "audience": (audience or audience_of(event_type)).value,
+        "actor": by.username or "",
+        "via": by.via.value,
+        "key_prefix": by.key_prefix or "",
         **_about(resource),
-        **who,
-    )
-    _open.entries.append(event)
+    }
+    _open.entries.append(entry)
     for ordinal, agent in enumerate(seen_in, start=1):
-        shown = Event(
-            ordinal=ordinal,
-            type=f"{agent.kind}.updated",
-            workspace_id=agent.workspace_id,
-            detail={"fields": ["instructions"]},
-            audience=Audience.READERS,
-            hidden_from=workspace_id or "",
+        shown = {
+            **_EMPTY,
+            "uuid": uuid.uuid4(),
+            "ordinal": ordinal,
+            "type": f"{agent.kind}.updated",
+            "workspace_id": agent.workspace_id,
+            "detail": {"fields": ["instructions"]},
+            "audience": Audience.READERS.value,
+            "via": by.via.value,  # but not who it was: its readers cannot read the block
+            "hidden_from": workspace_id or "",
             **_about(agent),
-        )
-        # Who changed it is not theirs to know: they cannot read the block.
-        shown.via = by.via
+        }
         _open.entries.append(shown)
 
 
@@ -287,24 +223,24 @@ def entries(after: int, limit: int = 1000) -> list[Event]:
     return found
 
 
-def _about(resource: Target | None) -> dict[str, Any]:
+def _about(resource: Target | None) -> Entry:
     if resource is None:
         return {}
     return {
         "resource_kind": resource.kind,
         "resource_id": resource.id,
         "resource_uuid": resource.identity,
-        "reach": resource.reach,
+        "reach": resource.reach.value,
     }
 
 
-def _write(recorded: Sequence[Event], positions: int) -> None:
+def _write(recorded: Sequence[Entry], positions: int) -> None:
     """Write the entries, and take so many positions beside theirs."""
     now = timezone.now()
     number = positions
-    for event in recorded:
-        event.created_at = now
-        number += event.ordinal == 0
-        event.position = number  # from the position before: the statement adds it
+    for entry in recorded:
+        number += entry["ordinal"] == 0
+        entry["created_at"] = now
+        entry["position"] = number  # from the position before: the statement adds it
     if number:
         take_positions_and_insert(Event, LogPosition, recorded, number)

@@ -17,7 +17,7 @@ from django.db import DEFAULT_DB_ALIAS, Error, connections
 from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
 
-from versioning.models.events import LogPosition
+from versioning.models.log import LogPosition
 
 MAX_CONNECTIONS: Final = 8
 """How many connections to PostgreSQL a process keeps for this question alone."""

@@ -16,7 +16,8 @@ from threading import Lock
 from typing import Final, NamedTuple
 
 from versioning.models import log_position
-from versioning.models.events import Event, entries
+from versioning.models.events import entries
+from versioning.models.log import Event
 
 Dependency = tuple[str, str | None]
 """A kind of resource and an id; None for the id stands for every resource of the kind."""

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Generic, TypeVar, cast
+from typing import Final, Generic, TypeVar, cast
 
+from django.core.exceptions import ObjectDoesNotExist
 from editor_client.shared import ids
 
-from versioning.domain.access import Caller
+from versioning.domain.access import Caller, Right
+from versioning.domain.bounded_cache import BoundedCache
 from versioning.domain.errors import NotFound
 from versioning.domain.overrides import CodeAgent
 from versioning.domain.registry import Registry
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.backends import Finish
 from versioning.models import Version, VersionedResource, events
+from versioning.models.compiled_queries import OneByKey
 from versioning.models.querysets import VersionedQuerySet
 
 R = TypeVar("R", bound=VersionedResource)
+
+
+MAX_QUERIES: Final = 256
+"""How many compiled queries are held: one for each set of rights, and label."""
 
 
 class Rows(Generic[R]):
@@ -26,6 +33,7 @@ class Rows(Generic[R]):
     def __init__(self, model: type[R], code: Registry) -> None:
         self.model = model
         self.code = code
+        self._queries: BoundedCache[Hashable, tuple[object, OneByKey[R]]] = BoundedCache(MAX_QUERIES)
 
     @property
     def all(self) -> VersionedQuerySet[R]:
@@ -48,7 +56,13 @@ class Rows(Generic[R]):
 
     def find(self, resource_id: str, by: Caller, *, label: str | None = None) -> R:
         """Return a resource with the versions it points at and their authors; raises `NotFound`."""
-        return one_of(with_authors(self.readable(by, label=label)), resource_id)
+        asked = (by.scope(Right.READ), by.scope(Right.READ_DRAFTS), label)
+        in_code = self.code.agents  # the code says who may read them, and is loaded anew as a whole
+        held = self._queries.get(asked)
+        if held is None or held[0] is not in_code:
+            held = in_code, OneByKey(with_authors(self.readable(by, label=label)))
+            self._queries.put(asked, held, 1)
+        return one_of(held[1], resource_id)
 
     def override(self, agent: CodeAgent) -> R | None:
         """Return the override of an agent that code defines."""
@@ -96,15 +110,17 @@ class Rows(Generic[R]):
 
 def with_authors(rows: VersionedQuerySet[R]) -> VersionedQuerySet[R]:
     """Read rows together with the versions that they point at, and with everybody who is named."""
-    return rows.select_related("active_version__author", "latest_version__author", "published_by")
+    texts = ("active_version__search_text", "latest_version__search_text")  # as long as the versions
+    authors = ("active_version__author", "latest_version__author", "published_by")
+    return rows.select_related(*authors).defer(*texts)
 
 
-def one_of(rows: VersionedQuerySet[R], resource_id: str) -> R:
+def one_of(rows: VersionedQuerySet[R] | OneByKey[R], resource_id: str) -> R:
     """Return the row with this id; raises `NotFound`."""
     # An impossible id is refused here, before a database that cannot hold it gets to see it.
     if ids.fault(resource_id):
         raise NotFound
     try:
         return rows.get(pk=resource_id)
-    except rows.model.DoesNotExist:
+    except ObjectDoesNotExist:
         raise NotFound from None

@@ -28,7 +28,7 @@ class Command(BaseCommand):
         parser.add_argument("role", choices=[*(role.value for role in Role), NO_ROLE])
 
     def handle(self, *_args: Any, username: str, workspace: str, role: str, **_options: Any) -> None:
-        """Do it, with an entry in the audit log; what changes nothing leaves none."""
+        """Do it, with an entry in the log; what changes nothing leaves none."""
         if account(username) is None:
             raise CommandError(
                 f"There is no account {username!r}: create_api_key or an invitation makes one."

@@ -1,0 +1,109 @@
+"""What another process changes through Django's ORM, and not through our verbs, the next answer knows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import count
+
+import pytest
+
+from tests.support.api import AGENTS
+from tests.support.remote import RemoteApi, connected
+from tests.support.service import Service
+
+PERSON = """
+from django.contrib.auth.models import User
+from versioning.domain.access import Role
+from versioning.models import ApiKey, Membership, Workspace
+user = User.objects.create_user("{name}")
+Membership.objects.grant(user, Workspace.objects.get(id="default"), Role.PUBLISHER)
+print(ApiKey.objects.issue(user)[1])
+"""
+CHANGE = """
+from datetime import timedelta
+from django.contrib.auth.models import User
+from django.utils import timezone
+from versioning.models import Agent, ApiKey, Favorite, Membership
+user, agent = User.objects.get(username="{name}"), Agent.objects.get(id="{name}")
+key, membership = ApiKey.objects.get(owner=user), Membership.objects.get(user=user)
+{change}
+"""
+SELECTED = {"status": "draft"}  # which a viewer may not read
+NUMBERS = count()
+
+
+class Somebody:
+    """Somebody with an agent that only they change, and a connection on which they have read it."""
+
+    def __init__(self, service: Service, stack: ExitStack) -> None:
+        self.service = service
+        self.name = f"person{next(NUMBERS)}"
+        key = service.manage("shell", "--no-imports", "-c", PERSON.format(name=self.name))
+        self.api: RemoteApi = stack.enter_context(connected(service, key))
+        AGENTS.make(self.api, self.name, autoPublish=True)
+        assert [self.read() for _ in range(3)] == [200] * 3
+
+    def read(self) -> int:
+        """Return the status of reading the agent."""
+        return self.api.get(AGENTS.url(self.name), **SELECTED).status
+
+    def change(self, change: str) -> None:
+        """Change something in another process."""
+        self.service.manage("shell", "--no-imports", "-c", CHANGE.format(name=self.name, change=change))
+
+
+@pytest.fixture
+def somebody(live_service: Service) -> Iterator[Somebody]:
+    """Somebody new."""
+    with ExitStack() as stack:
+        yield Somebody(live_service, stack)
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ("user.is_active = False; user.save()", 401),
+        ("key.revoked_at = timezone.now(); key.save()", 401),
+        ("key.delete()", 401),
+        ("key.role = 'viewer'; key.save()", 403),
+        ("membership.role = 'viewer'; membership.save()", 403),
+        ("membership.delete()", 404),
+        ("Membership.objects.filter(user=user).delete()", 404),
+        ("membership.delete(); user.is_superuser = True; user.save(update_fields=['is_superuser'])", 200),
+    ],
+)
+def test_rights_that_another_process_changes_hold_at_once(
+    somebody: Somebody, change: str, status: int
+) -> None:
+    somebody.change(change)
+    assert somebody.read() == status
+
+
+def test_a_key_expires_by_the_clock(somebody: Somebody) -> None:
+    somebody.change("key.expires_at = timezone.now() + timedelta(seconds=2); key.save()")
+    deadline = time.monotonic() + 10
+    while somebody.read() == 200:
+        assert time.monotonic() < deadline
+    assert somebody.read() == 401
+
+
+@pytest.mark.parametrize(
+    ("change", "member", "value"),
+    [
+        ("user.username += '-new'; user.save()", "authorId", "{name}-new"),
+        ("Favorite.objects.create(user=user, agent_id='{name}')", "favoriteCount", 1),
+        (
+            "agent.metadata = {{'a': 1}}; agent.save()",
+            "metadata",
+            {"a": 1},
+        ),
+    ],
+)
+def test_records_that_another_process_changes_are_read_at_once(
+    somebody: Somebody, change: str, member: str, value: object
+) -> None:
+    somebody.change(change.format(name=somebody.name))
+    expected = value.format(name=somebody.name) if isinstance(value, str) else value
+    assert somebody.api.get(AGENTS.url(somebody.name), **SELECTED).body[member] == expected

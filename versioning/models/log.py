@@ -1,0 +1,99 @@
+"""The tables of the log: its entries, and the row that hands out their positions."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any, Final, NoReturn
+
+from django.db import models
+
+from versioning.domain.access import Via
+from versioning.domain.events import Audience, Reach
+
+NEVER: Final = "entries of the log are never changed, and removed by events.prune() alone"
+
+
+class EventQuerySet(models.QuerySet["Event"]):
+    """Entries are recorded and read, nothing else."""
+
+    def bulk_create(self, *_entries: Any, **_options: Any) -> NoReturn:
+        """Refuse: an entry has its position from `record`."""
+        raise TypeError(NEVER)
+
+    def update(self, **_changes: Any) -> NoReturn:
+        """Refuse: an entry is never changed."""
+        raise TypeError(NEVER)
+
+    def delete(self) -> NoReturn:
+        """Refuse: `prune` removes the oldest entries, and says from where on they are there."""
+        raise TypeError(NEVER)
+
+
+class Event(models.Model):
+    """One change. Names are stored as text: they outlive what they name."""
+
+    uuid = models.UUIDField(default=uuid.uuid4)
+    position = models.BigIntegerField()
+    ordinal = models.PositiveIntegerField(default=0)
+    """Orders what shares a position: the event itself is 0, agents that are told of a block follow."""
+    type = models.CharField(max_length=64)
+    created_at = models.DateTimeField()
+    workspace_id = models.CharField(max_length=200, blank=True)
+    resource_kind = models.CharField(max_length=32, blank=True)
+    resource_id = models.CharField(max_length=200, blank=True)
+    resource_uuid = models.UUIDField(null=True)
+    version_id = models.CharField(max_length=80, blank=True)
+    version_number = models.PositiveIntegerField(null=True)
+    previous_version_id = models.CharField(max_length=80, blank=True)
+    label = models.CharField(max_length=64, blank=True)
+    actor = models.TextField(blank=True)
+    via = models.CharField(max_length=16, choices=[(via.value, via.value) for via in Via])
+    key_prefix = models.CharField(max_length=16, blank=True)
+    detail = models.JSONField(default=dict)
+    audience = models.CharField(max_length=16, choices=[(one.value, one.value) for one in Audience])
+    reach = models.PositiveSmallIntegerField(default=Reach.EDITORS.value)
+    """Who could read the resource until the event: `versioning.domain.events.Reach`."""
+    hidden_from = models.CharField(max_length=200, blank=True)
+    """The workspace whose members do not see this, for they see the event about their block instead."""
+
+    objects = EventQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["position", "ordinal"]
+        constraints = [
+            models.UniqueConstraint(name="event_position_unique", fields=["position", "ordinal"]),
+            models.CheckConstraint(
+                name="event_via_known", condition=models.Q(via__in=[via.value for via in Via])
+            ),
+            models.CheckConstraint(
+                name="event_audience_known",
+                condition=models.Q(audience__in=[audience.value for audience in Audience]),
+            ),
+        ]
+        indexes = [
+            models.Index(name="event_of_workspace", fields=["workspace_id", "position"]),
+            models.Index(name="event_of_resource", fields=["resource_id", "position"]),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.actor or 'the application'}: {self.type} {self.resource_id}".strip()
+
+    def save(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+        """Refuse: entries come from `record`."""
+        raise TypeError(NEVER)
+
+    def delete(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+        """Refuse: an entry is never removed by itself."""
+        raise TypeError(NEVER)
+
+
+class LogPosition(models.Model):
+    """The one row that hands out positions."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    position = models.BigIntegerField(default=0)
+    pruned_to = models.BigIntegerField(default=0)
+    """The highest position that is no longer there; the oldest entry comes after it."""
+
+    def __str__(self) -> str:
+        return str(self.position)
