@@ -379,6 +379,7 @@ def test_a_change_that_may_be_taken_back_is_never_cached(cast: Cast, history: Hi
     assert published() == "Be quiet."
 
 
+@pytest.mark.parametrize("first", ["root", "charlie"])
 def test_a_list_depends_on_what_its_reader_may_read_beyond_the_page(
     cast: Cast, ordinary: Callable[..., Answer], first: str
 ) -> None:

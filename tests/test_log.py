@@ -49,7 +49,10 @@ def test_entries_follow_each_other_without_a_gap() -> None:
 
 @pytest.mark.django_db
 def test_entries_that_share_a_position_are_never_parted() -> None:
-    agents = [Target("agent", f"a{number}", uuid4(), "acme", Reach.MEMBERS) for number in range(3)]
+    agents = [
+        Target(kind="agent", id=f"a{number}", identity=uuid4(), workspace_id="acme", reach=Reach.MEMBERS)
+        for number in range(3)
+    ]
     with events.transaction():
         events.record("workspace.created", by=APPLICATION, workspace_id="acme", seen_in=agents)
         note("b")
