@@ -330,7 +330,6 @@ def test_the_next_answer_is_right_after_a_change_of_a_resource(
     check(cast, history, ordinary, MEMBERS, kind)
 
 
-@pytest.mark.parametrize("first", ["root", "charlie"])
 def a_minute_later(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log, "_clock", lambda: time.monotonic() + HOLD_SECONDS)
 
