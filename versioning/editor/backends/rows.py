@@ -108,8 +108,8 @@ class Rows(Generic[R]):
         return self._locks[for_deletion]
 
     def store(self, resource: R) -> None:
-        """Save the row."""
-        resource.save()
+        """Store the row."""
+        resource.store()
 
     def point(self, resource: R, version: Snapshot | None, by: Caller) -> None:
         """Move the pointer of the row."""
