@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Self
-
 from django.db import models
 from django.db.models import Q
 
 from versioning.domain import kinds
-from versioning.domain.access import Caller
-from versioning.domain.registry import Registry
 from versioning.models.constraints import OwnVersion
 from versioning.models.labels import VersionLabel
-from versioning.models.querysets import VersionedQuerySet
+from versioning.models.querysets import PrivateQuerySet
 from versioning.models.versioned import VersionedResource
 from versioning.models.versions import Version
 
@@ -30,14 +26,6 @@ class PromptBlockVersion(Version):
             models.UniqueConstraint(name="block_version_owned", fields=["resource", "id"]),
             models.CheckConstraint(name="block_version_number_positive", condition=Q(number__gte=1)),
         ]
-
-
-class PromptBlockQuerySet(VersionedQuerySet["PromptBlock"]):
-    """Prompt blocks are read by the members of their workspace only."""
-
-    def readable_by(self, caller: Caller, code: Registry | None = None, *, label: str | None = None) -> Self:
-        """Keep what the caller may read; no code has a say in it."""
-        return self.readable_where(caller, label=label)
 
 
 class PromptBlock(VersionedResource):
@@ -59,7 +47,7 @@ class PromptBlock(VersionedResource):
     kind = kinds.PROMPT_BLOCK
     version_model = PromptBlockVersion
 
-    objects = PromptBlockQuerySet.as_manager()
+    objects = PrivateQuerySet["PromptBlock"].as_manager()
 
     class Meta(VersionedResource.Meta):
         indexes = [models.Index(name="block_newest_first", fields=["-created_at", "id"])]
