@@ -28,6 +28,10 @@ class PromptBlockVersion(Version):
         ]
 
 
+class PromptBlockQuerySet(PrivateQuerySet["PromptBlock"]):
+    """Prompt blocks are read by the members of their workspace only."""
+
+
 class PromptBlock(VersionedResource):
     """A prompt block."""
 
@@ -47,7 +51,7 @@ class PromptBlock(VersionedResource):
     kind = kinds.PROMPT_BLOCK
     version_model = PromptBlockVersion
 
-    objects = PrivateQuerySet["PromptBlock"].as_manager()
+    objects = PromptBlockQuerySet.as_manager()
 
     class Meta(VersionedResource.Meta):
         indexes = [models.Index(name="block_newest_first", fields=["-created_at", "id"])]
