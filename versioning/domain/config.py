@@ -25,9 +25,9 @@ Config = dict[str, Any]
 class ConfigSchema:
     """What the snapshots of one kind hold."""
 
-    edit: type[fields.SharedFields]
+    edit: type[fields.Shape]
     """The shape of an edit, in which every field may be absent."""
-    whole: type[fields.SharedFields]
+    whole: type[fields.Shape]
 
     @property
     def names(self) -> list[str]:
