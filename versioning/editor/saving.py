@@ -187,7 +187,7 @@ def _first_override(
 
 
 def _edited(resources: Resources[R], resource_id: str, before: Config, changes: Fields) -> Config:
-    """Return the configuration after an edit; raises `Invalid` for its faults, and for what code owns."""
+    """Return the configuration after an edit; raises `Invalid` for its problems, and for what code owns."""
     config = resources.ownership.schema_of(resource_id).edited(before, changes)
     resources.ownership.refuse_changes(resource_id, changes)
     return config

@@ -60,7 +60,7 @@ class _Open(threading.local):
     entries: list[Entry] | None = None
     touched = False
     """Whether something has changed that no entry tells of."""
-    touched_unless_told = False
+    touched_unless_logged = False
     """Whether something has changed that no entry tells of, if there is none at all."""
 
 
@@ -85,12 +85,12 @@ def transaction() -> Iterator[None]:
             raise
         return
     entries = _open.entries = []
-    _open.touched = _open.touched_unless_told = False
+    _open.touched = _open.touched_unless_logged = False
     try:
         with database.atomic():
             yield
-            is_untold = _open.touched or (_open.touched_unless_told and not entries)
-            _write(entries, positions=1 if is_untold else 0)
+            is_unlogged = _open.touched or (_open.touched_unless_logged and not entries)
+            _write(entries, positions=1 if is_unlogged else 0)
     finally:
         _open.entries = None
 
@@ -151,17 +151,17 @@ def record(
         _open.entries.append(shown)
 
 
-def touch(*, unless_told: bool = False) -> None:
+def touch(*, unless_logged: bool = False) -> None:
     """Move the log by a position without an entry: something changed that answers depend on.
 
-    Whoever follows the log and finds nothing at a position takes everything for changed. `unless_told`
+    Whoever follows the log and finds nothing at a position takes everything for changed. `unless_logged`
     is for changes of which our own verbs tell: then the entries of the transaction are enough.
     """
     if _open.entries is None:
         with transaction():
-            touch(unless_told=unless_told)
-    elif unless_told:
-        _open.touched_unless_told = True
+            touch(unless_logged=unless_logged)
+    elif unless_logged:
+        _open.touched_unless_logged = True
     else:
         _open.touched = True
 

@@ -202,7 +202,7 @@ class VersionedResource(models.Model):
             self.touch()
         else:
             insert_new(self)
-            events.touch(unless_told=True)
+            events.touch(unless_logged=True)
         insert_new(version)
         for reference in self.version_model.reference_models:
             reference.write(version)
@@ -211,7 +211,7 @@ class VersionedResource(models.Model):
     def store(self) -> None:
         """Write what can change of the row; raises `DatabaseError` when it is gone."""
         update(self, _FIXED)
-        events.touch(unless_told=True)
+        events.touch(unless_logged=True)
 
     def activate(self, version_id: UUID | None, *, by_id: int | None) -> None:
         """Point at the version that is served, or at none; the row must be locked."""

@@ -138,7 +138,7 @@ def with_authors(rows: VersionedQuerySet[R]) -> VersionedQuerySet[R]:
 def one_of(rows: VersionedQuerySet[R] | OneByKey[R], resource_id: str) -> R:
     """Return the row with this id; raises `NotFound`."""
     # An impossible id is refused here, before a database that cannot hold it gets to see it.
-    if ids.fault(resource_id):
+    if ids.problem(resource_id):
         raise NotFound
     try:
         return rows.get(pk=resource_id)
