@@ -127,6 +127,7 @@ def _database() -> dict[str, Any]:
             "keepalives_idle": 10,
             "keepalives_interval": 2,
             "keepalives_count": 3,
+            "tcp_user_timeout": 15_000,
             **database.get("OPTIONS", {}),
             # A request that finds no cached answer waits twice, so that it has an answer after five seconds.
             # The pool's attempts become rarer the longer the server is away: they are given up early, and

@@ -90,7 +90,7 @@ class Never(BaseThrottle):
     def allow_request(self, request, view):
         return False
 
-def teapot(fault, context):
+def teapot(problem, context):
     from rest_framework.response import Response
     return Response("short and stout", status=418)
 """
@@ -180,13 +180,12 @@ class Project:
             process.wait(timeout=30)
 
 
-@pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+@pytest.fixture
+def project_with_service(tmp_path: Path) -> Iterator[Project]:
     """Make a project with accounts of its own, install the wheels, and follow the page as far as the API."""
-    wheels, site_packages = tmp_path_factory.mktemp("wheels"), tmp_path_factory.mktemp("site-packages")
-    for distribution in ("editor-client", "editor-server"):
-        install(build_wheel(distribution, wheels), site_packages)
-    folder = tmp_path_factory.mktemp("project")
+    wheels, site_packages, folder = tmp_path / "wheels", tmp_path / "site-packages", tmp_path / "project"
+    install(site_packages, build_wheel("editor-client", wheels), build_wheel("editor-server", wheels))
+    folder.mkdir()
     with new_database(folder / "db.sqlite3") as url:
         environment = {name: value for name, value in os.environ.items() if name not in OURS}
         own = {"PYTHONPATH": str(site_packages), "SHOP_DATABASE": url}
@@ -194,8 +193,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
         made.run("-m", "django", "startproject", "shop", ".")
         own["DJANGO_SETTINGS_MODULE"] = "shop.own_settings"
         made = Project(folder, environment | own)
-        made.run("manage.py", "startapp", "people")
-        for module, text in (("models", MODELS), ("api", API), ("views", VIEWS)):
+        (folder / "people/migrations").mkdir(parents=True)
+        people = {"__init__": "", "migrations.__init__": "", "models": MODELS, "api": API, "views": VIEWS}
+        for module, text in people.items():
             made.write(f"people.{module}", text)
         apps, urls, databases = commands(PAGE, "The API", "python")
         databases = databases if is_sqlite() else OTHER_DATABASE
@@ -205,8 +205,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
         yield made
 
 
-@pytest.fixture(scope="module")
-def key(project: Project) -> str:
+def key_of(project: Project) -> str:
     """Do what the page says about tables and keys, and return the key."""
     printed = ""
     for line in commands(PAGE, "The API")[-1].splitlines():
@@ -216,10 +215,17 @@ def key(project: Project) -> str:
     return printed.strip()
 
 
-@pytest.fixture(scope="module")
-def service_url(project: Project, key: str) -> Iterator[str]:
-    with project.served() as address:
-        yield address
+@contextmanager
+def connected(url: str, key: str) -> Iterator[Client]:
+    """Make an agent, and hand out a client."""
+    with Client(url, api_key=key) as client:
+        client.create_stored_agent(
+            id="greeter",
+            name="Greeter",
+            instructions=[{"type": "prompt_block", "content": "Greet {{ name }}."}],
+            model={"provider": "echo", "name": "echo"},
+        )
+        yield client
 
 
 def asked(address: str, **headers: str) -> tuple[int, str, str]:
@@ -227,59 +233,53 @@ def asked(address: str, **headers: str) -> tuple[int, str, str]:
     try:
         with urlopen(Request(address, headers=headers)) as answer:
             return answer.status, answer.headers["Content-Type"], answer.read().decode()
-    except HTTPError as fault:
-        return fault.code, fault.headers["Content-Type"], fault.read().decode()
+    except HTTPError as error:
+        return error.code, error.headers["Content-Type"], error.read().decode()
 
 
-def test_an_agent_is_made_published_and_run_with_no_setting_of_the_editor(service_url: str, key: str) -> None:
-    with Client(service_url, api_key=key) as client:
-        stored = client.create_stored_agent(
-            id="greeter",
-            name="Greeter",
-            instructions=[{"type": "prompt_block", "content": "Greet {{ name }}."}],
-            model={"provider": "echo", "name": "echo"},
-        )
-        assert stored.author_id == PERSON
-        draft = client.get_stored_agent("greeter").update(
-            instructions=[{"type": "prompt_block", "content": "Welcome {{ name }}."}], base=stored
-        )
-        assert client.get_agent("greeter").details().instructions == "Greet {{ name }}."
-        client.get_stored_agent("greeter").activate_version(draft.latest_version_id or "")
-        agent = client.get_agent("greeter")
-        assert agent.details(request_context={"name": "Ada"}).instructions == "Welcome Ada."
-        assert "Hello" in agent.generate("Hello").text
-        assert [one.id for one in client.iter_stored_agents(author_id=PERSON)] == ["greeter"]
-        assert client.get_stored_agent("greeter").favorite().favorited
+def an_agent_is_published_and_run_with_no_setting_of_the_editor(client: Client) -> None:
+    stored, agent = client.get_stored_agent("greeter"), client.get_agent("greeter")
+    record = stored.details()
+    assert (record.status, record.author_id) == ("published", PERSON)
+    draft = stored.update(
+        instructions=[{"type": "prompt_block", "content": "Welcome {{ name }}."}], base=record
+    )
+    assert agent.details(request_context={"name": "Ada"}).instructions == "Greet Ada."
+    stored.activate_version(draft.latest_version_id or "")
+    assert agent.details(request_context={"name": "Ada"}).instructions == "Welcome Ada."
+    assert "Hello" in agent.generate("Hello").text
+    assert [one.id for one in client.iter_stored_agents(author_id=PERSON)] == ["greeter"]
+    assert stored.favorite().favorited
 
 
-def test_what_the_project_says_of_its_own_api_does_not_reach_ours(service_url: str, key: str) -> None:
+def what_the_project_says_of_its_own_api_does_not_reach_ours(url: str, key: str) -> None:
     bearer = {"Authorization": f"Bearer {key}"}
-    assert asked(f"{service_url}/own") == (200, "text/plain; charset=utf-8", "OF THE SHOP")
-    assert asked(f"{service_url}/broken")[0] == 418
-    status, media_type, text = asked(f"{service_url}/api/stored/agents?format=txt", **bearer)
+    assert asked(f"{url}/own") == (200, "text/plain; charset=utf-8", "OF THE SHOP")
+    assert asked(f"{url}/broken")[0] == 418
+    status, media_type, text = asked(f"{url}/api/stored/agents?format=txt", **bearer)
     assert (status, media_type, json.loads(text)["code"]) == (400, "application/json", "validation_failed")
-    assert asked(f"{service_url}/api/stored/agents")[0] == 401
+    assert asked(f"{url}/api/stored/agents")[0] == 401
     for missing in ("stored/agents/missing", "nothing/like/this"):
-        status, media_type, text = asked(f"{service_url}/api/{missing}", **bearer)
+        status, media_type, text = asked(f"{url}/api/{missing}", **bearer)
         assert (status, media_type, json.loads(text)["code"]) == (404, "application/json", "not_found")
 
 
-def test_the_document_is_ours_alone(service_url: str) -> None:
-    status, _, text = asked(f"{service_url}/api/schema")
+def the_document_is_ours_alone(url: str) -> None:
+    status, _, text = asked(f"{url}/api/schema")
     document = json.loads(text)
     assert (status, document["info"]["title"]) == (200, "The editor")
     assert "/api/agents/{id}" in document["paths"] and "/own" not in document["paths"]
-    assert "swagger-ui" in asked(f"{service_url}/api/docs")[2]
+    assert "swagger-ui" in asked(f"{url}/api/docs")[2]
 
 
-def test_a_body_has_its_limit_without_our_middleware(service_url: str, key: str) -> None:
+def a_body_has_its_limit_without_our_middleware(url: str, key: str) -> None:
     body = json.dumps({"id": "large", "instructions": "x" * 2**20}).encode()
     headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
     with pytest.raises(HTTPError, match="413"):
-        urlopen(Request(f"{service_url}/api/stored/agents", data=body, headers=headers))
+        urlopen(Request(f"{url}/api/stored/agents", data=body, headers=headers))
 
 
-def test_django_finds_what_would_not_work_and_nothing_else(project: Project) -> None:
+def django_finds_what_would_not_work_and_nothing_else(project: Project) -> None:
     assert "no issues" in project.run("manage.py", "check")
     different = "EDITOR_API_PREFIX = 'elsewhere'\nDATABASES['default']['OPTIONS'] = {}\n"
     project.write("shop.elsewhere", f"from shop.own_settings import *\n{different}")
@@ -294,7 +294,7 @@ def test_the_page_names_every_middleware_of_the_api_as_it_is_called() -> None:
     assert set(named) == {*own} - {"middleware.encoding.Utf8PathMiddleware"}  # which needs our own wsgi.py
 
 
-def test_the_studio_opens_for_an_account_of_the_project(project: Project, service_url: str) -> None:
+def the_studio_opens_for_an_account_of_the_project(project: Project) -> None:
     added, urls = commands(PAGE, "The studio", "python")
     project.write("shop.studio_urls", f"from shop.own_urls import *\n{urls}")
     project.write("shop.studio_settings", f"from shop.own_settings import *\n{added}{STUDIO}")
@@ -302,3 +302,17 @@ def test_the_studio_opens_for_an_account_of_the_project(project: Project, servic
     assert "no issues" in project.run("manage.py", "check", *options)
     printed = project.run("manage.py", "shell", "--no-imports", "-c", PAGES, *options)
     assert json.loads(printed) == [302, *[200] * 6]
+
+
+def test_a_django_team_adds_the_editor_to_a_project_of_theirs(project_with_service: Project) -> None:
+    # One test, because making the project takes longer than all that it is asked.
+    project = project_with_service
+    key = key_of(project)
+    with project.served() as url, connected(url, key) as client:
+        an_agent_is_published_and_run_with_no_setting_of_the_editor(client)
+        what_the_project_says_of_its_own_api_does_not_reach_ours(url, key)
+        the_document_is_ours_alone(url)
+        a_body_has_its_limit_without_our_middleware(url, key)
+    project.run("manage.py", "work", "--once")
+    django_finds_what_would_not_work_and_nothing_else(project)
+    the_studio_opens_for_an_account_of_the_project(project)

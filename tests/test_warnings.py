@@ -215,3 +215,9 @@ def test_of_very_many_warnings_the_first_are_given_and_the_rest_counted(alice: A
     assert len(made["warnings"]) == 1_001
     last = made["warnings"][-1]
     assert (last["code"], last["message"]) == ("more_warnings", "There are 500 more warnings.")
+
+
+def test_a_block_with_the_id_of_an_agent_in_code_has_nothing_to_do_with_it(cast: Cast, settings: Any) -> None:
+    settings.EDITOR_FRAMEWORK = "tests.support.code.framework"
+    body = PROMPT_BLOCKS.body(id="answers", workspaceId="acme")
+    assert cast.alice.post(PROMPT_BLOCKS.path, body).body["warnings"] == []

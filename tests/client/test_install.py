@@ -68,7 +68,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
     """Run a program where the wheel is installed and nothing can be imported but it, and httpx."""
     site_packages = tmp_path_factory.mktemp("site-packages")
-    install(wheel, site_packages)
+    install(site_packages, wheel)
     environment = {**os.environ, "PYTHONPATH": str(site_packages)}
 
     def run(program: str, *arguments: str) -> str:

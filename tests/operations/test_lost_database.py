@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import datetime
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Event
 from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 
+from tests.support import fork_server
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer
 from tests.support.installation import SQLITE, Installation, installation
 from tests.support.relay import Relay, relay_to
@@ -22,6 +25,7 @@ pytestmark = [pytest.mark.database, pytest.mark.skipif(SQLITE, reason="SQLite is
 SECONDS_UNTIL_READYZ = 3
 SECONDS_UNTIL_AN_ANSWER = 5
 SECONDS_UNTIL_BACK = 5
+SECONDS_UNTIL_A_SIGN = 20
 OUTAGE = 8  # seconds: long enough for attempts that become rarer to miss the return
 STATEMENT_SECONDS = 2
 CALLERS = 24
@@ -122,6 +126,39 @@ def test_everybody_is_told_soon_and_served_soon_after_its_return(service: Served
 def lose(request: pytest.FixtureRequest) -> Lose:
     """How the database goes: it is stopped, or its packets are dropped."""
     return {"refused": Relay.cut, "silent": Relay.fall_silent}[request.param]
+
+
+def test_a_worker_waits_for_it_and_goes_on(service: Served, lose: Lose, tmp_path: Path) -> None:
+    def signs() -> int:
+        """Count the signs of a worker that were given since the way was open again."""
+        with psycopg.connect(service.database_url) as other:
+            found = other.execute(
+                "SELECT count(*) FROM versioning_workerheartbeat WHERE seen_at > %s", [back]
+            )
+            return int((found.fetchone() or [0])[0])
+
+    log = tmp_path / "worker.log"
+    with log.open("wb") as output:
+        environment = service.installation.service.environment
+        worker = fork_server.start("manage.py", "work", env=environment, stdout=output, stderr=output)
+    try:
+        back = datetime.datetime.now(datetime.UTC)
+        while not signs():
+            assert worker.poll() is None, log.read_text()
+            time.sleep(0.1)
+        lose(service.relay)
+        time.sleep(OUTAGE)
+        assert worker.poll() is None, log.read_text()
+        service.relay.recover()
+        back = datetime.datetime.now(datetime.UTC)
+        until = time.monotonic() + SECONDS_UNTIL_A_SIGN
+        while not signs():
+            assert time.monotonic() < until, log.read_text()
+            time.sleep(0.1)
+    finally:
+        worker.terminate()
+        assert worker.wait(30) == 0
+    assert "Traceback" not in log.read_text()
 
 
 @pytest.mark.parametrize("lose", ["refused", "silent"], indirect=True)

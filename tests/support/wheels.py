@@ -34,9 +34,9 @@ def build_wheel(distribution: str, folder: Path) -> Path:
     return next(folder.glob(f"{distribution.replace('-', '_')}-*.whl"))
 
 
-def install(wheel: Path, site_packages: Path) -> None:
-    """Install a wheel, without what it depends on, into a folder for `PYTHONPATH`."""
-    _pip("install", "--target", str(site_packages), str(wheel))
+def install(site_packages: Path, *wheels: Path) -> None:
+    """Install wheels, without what else they depend on, into a folder for `PYTHONPATH`."""
+    _pip("install", "--target", str(site_packages), *map(str, wheels))
 
 
 def _pip(command: str, *arguments: str) -> None:

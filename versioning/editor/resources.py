@@ -56,5 +56,7 @@ class Resources(Generic[R]):
         return cast("VersionedQuerySet[R]", self.model._default_manager.all())
 
     def warnings(self, resource: R, version: Snapshot, by: Caller) -> tuple[Notice, ...]:
-        """Return what a version refers to in vain."""
+        """Return what a version refers to in vain; nothing of a kind whose versions refer to nothing."""
+        if not self.model.version_model.reference_models:
+            return ()
         return warnings_for(resource.pk, version.config, by, self.code)

@@ -8,19 +8,25 @@ signals: those are noticed within `followed_log.HOLD_SECONDS`.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, Final
 
 from django.contrib.auth import get_user_model
+from django.db.models import Model
 from django.db.models.signals import post_delete, post_save
 
 from versioning.models import events
-from versioning.models.agents import Agent, AgentLabel
 from versioning.models.favorites import Favorite
 from versioning.models.keys import ApiKey
-from versioning.models.prompts import PromptBlock, PromptBlockLabel
+from versioning.models.kinds import MODELS
 from versioning.models.workspaces import Membership, Workspace
 
-_TOLD = (Agent, AgentLabel, PromptBlock, PromptBlockLabel, Workspace, Membership, ApiKey)
+_LOGGED_MODELS: Final[tuple[type[Model], ...]] = (
+    *MODELS,
+    *(model.label_model for model in MODELS),
+    Workspace,
+    Membership,
+    ApiKey,
+)
 """What our verbs change, and write entries about."""
 
 _HARMLESS = (Workspace, ApiKey)
@@ -31,11 +37,11 @@ def connect() -> None:
     """Listen to what the ORM saves and deletes, for as long as the process runs."""
     account = get_user_model()
     post_save.connect(_account_saved, sender=account)
-    post_delete.connect(_untold, sender=account)
+    post_delete.connect(_unlogged_model_changed, sender=account)
     for signal in (post_save, post_delete):
-        signal.connect(_untold, sender=Favorite)
-        for model in _TOLD:
-            signal.connect(_told, sender=model)
+        signal.connect(_unlogged_model_changed, sender=Favorite)
+        for model in _LOGGED_MODELS:
+            signal.connect(_logged_model_changed, sender=model)
 
 
 def _account_saved(
@@ -47,10 +53,10 @@ def _account_saved(
         events.touch()
 
 
-def _untold(**_signal: Any) -> None:
+def _unlogged_model_changed(**_signal: Any) -> None:
     events.touch()
 
 
-def _told(*, sender: Any, created: bool = False, **_signal: Any) -> None:
+def _logged_model_changed(*, sender: Any, created: bool = False, **_signal: Any) -> None:
     if not (created and sender in _HARMLESS):
-        events.touch(unless_told=True)
+        events.touch(unless_logged=True)

@@ -49,8 +49,8 @@ class Command(BaseCommand):
         try:
             address, port = ports.parse(bind)
             held = ports.claim(address, port)
-        except ports.Unusable as fault:
-            raise CommandError(str(fault)) from fault
+        except ports.Unusable as error:
+            raise CommandError(str(error)) from error
         with held:
             _check_database()
             _let_go_of_the_database()
@@ -101,7 +101,7 @@ def _check_database() -> None:
     """Stop at the start over a database that no request could be answered from."""
     try:
         pending = tables.lack_migrations()
-    except Error as fault:
-        raise CommandError(f"The database does not answer: {fault}") from fault
+    except Error as error:
+        raise CommandError(f"The database does not answer: {error}") from error
     if pending:
         raise CommandError(tables.NOT_MIGRATED)
