@@ -177,6 +177,7 @@ class EditPage(EditablePage):
     def _form(self, controls: Input, *, status: int = 200, **context: Any) -> HttpResponse:
         """Return the page with these controls."""
         in_context = context_controls(self.config.get("requestContextSchema"))
+        helpers = ("choices", "convert", *(("preview",) if self.kind.has_preview else ()))
         return self.page(
             "studio/editing/edit.html",
             title=self.summary.name,
@@ -193,6 +194,6 @@ class EditPage(EditablePage):
             known=known_names(self.resource_id, in_context),
             refers=referred_to(controls, self.caller),
             context_rows=[(control, Input(f"given.{control.path}")) for control in in_context],
-            addresses={name: self.address(name) for name in ("preview", "choices", "convert")},
+            addresses={name: self.address(name) for name in helpers},
             **context,
         )

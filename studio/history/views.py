@@ -14,7 +14,6 @@ from editor_client.shared import ids
 
 from studio.diff.fields import shown
 from studio.forms.words import in_reading_order, titles, words_of
-from studio.history.timeline import PER_PAGE, Entry, Timeline, entry_of, labels_of, previous_of
 from studio.limits import PageBudget
 from studio.resources.base import ResourcePage
 from studio.resources.blocks import blocks_on_page
@@ -22,8 +21,10 @@ from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, Invalid, NotFound
 from versioning.domain.selectors import State
 from versioning.domain.snapshots import Snapshot, reference_to, title_of
+from versioning.editor.timeline import Entry, Timeline, entry_of, labels_of, previous_of
 from versioning.models import VersionedResource
 
+PER_PAGE: Final = 25
 OFFERED_LABELS: Final = 100
 SEEN_TOO_LATE: Final = (
     "Somebody changed this in the meantime, so nothing was done. Look again and decide anew."

@@ -11,6 +11,7 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.calls import make_history
 from tests.support.configurations import FOR_GOLD, FULL_AGENT, FULL_BLOCK
 from tests.support.forms import Person, controls
+from tests.support.window import KINDS
 
 FULL = {AGENTS: FULL_AGENT, PROMPT_BLOCKS: FULL_BLOCK}
 HOSTILE = "</textarea><script>alert('\"x\"')</script>{{ 7|add:7 }}"
@@ -82,8 +83,14 @@ def test_a_viewer_sees_what_is_live_and_can_save_nothing(cast: Cast, kind: Kind)
 def test_a_stranger_finds_no_page(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
     charlie = Person("charlie")
-    for page in ("change", "preview", "choices", "try"):
+    for page in ("change", "preview", "choices", *(["try"] if KINDS[kind].is_run else [])):
         assert charlie.get(kind, page).status_code == 404
+
+
+def test_what_is_not_run_cannot_be_tried_out(cast: Cast) -> None:
+    PROMPT_BLOCKS.make(cast.alice)
+    for page in ("try/", "try/run/"):
+        assert Person("alice").client.get(f"/studio/versioning/promptblock/writer/{page}").status_code == 404
 
 
 def test_errors_stand_beside_their_fields_and_what_was_typed_stays(

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from versioning.api.base import tagged
-from versioning.api.filters import AgentFilter, PromptBlockFilter
+from versioning.api.filters import AgentFilter
 from versioning.api.resources import ResourceViewSet
 from versioning.api.schemas import common, prompt_blocks, records, stored_agents, versions
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, body_of
@@ -139,7 +139,6 @@ class PromptBlockViewSet(ResourceViewSet):
 
     subject = "prompt block"
     kind = PROMPT_BLOCK
-    filters = PromptBlockFilter
     requests = requests_of(
         create=prompt_blocks.PromptBlockCreate,
         update=prompt_blocks.PromptBlockUpdate,

@@ -95,8 +95,8 @@ def edit(
             version = append(resources, resource, config, changed, message=message, by=by)
         if publish:
             activate(resources, resource, version, by)
-        warnings = resources.warnings(resource, version, by)
-        return Resolved(resource=resource, version=version, selector=DRAFT, warnings=warnings)
+    warnings = resources.warnings(resource, version, by)
+    return Resolved(resource=resource, version=version, selector=DRAFT, warnings=warnings)
 
 
 @retried
@@ -133,8 +133,8 @@ def edit_live(
             activate(resources, resource, version, by)
         if own and draft is not None:
             append_draft(resources, resource, draft, own, after=version, by=by)
-        warnings = resources.warnings(resource, version, by)
-        return Resolved(resource=resource, version=version, warnings=warnings)
+    warnings = resources.warnings(resource, version, by)
+    return Resolved(resource=resource, version=version, warnings=warnings)
 
 
 def restore(

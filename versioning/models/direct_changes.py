@@ -8,19 +8,25 @@ signals: those are noticed within `followed_log.HOLD_SECONDS`.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, Final
 
 from django.contrib.auth import get_user_model
+from django.db.models import Model
 from django.db.models.signals import post_delete, post_save
 
 from versioning.models import events
-from versioning.models.agents import Agent, AgentLabel
 from versioning.models.favorites import Favorite
 from versioning.models.keys import ApiKey
-from versioning.models.prompts import PromptBlock, PromptBlockLabel
+from versioning.models.kinds import MODELS
 from versioning.models.workspaces import Membership, Workspace
 
-_LOGGED_MODELS = (Agent, AgentLabel, PromptBlock, PromptBlockLabel, Workspace, Membership, ApiKey)
+_LOGGED_MODELS: Final[tuple[type[Model], ...]] = (
+    *MODELS,
+    *(model.label_model for model in MODELS),
+    Workspace,
+    Membership,
+    ApiKey,
+)
 """What our verbs change, and write entries about."""
 
 _HARMLESS = (Workspace, ApiKey)

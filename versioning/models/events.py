@@ -20,9 +20,9 @@ import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from django.db import models
+from django.db import connection, models
 from django.db import transaction as database
 from django.db.models import Min
 from django.utils import timezone
@@ -34,6 +34,11 @@ from versioning.models.event_statements import take_positions_and_insert
 from versioning.models.log import Event, LogPosition
 
 PRUNED_AT_ONCE: Final = 5000
+
+_CHANGES: Final = (
+    f'SELECT position, type, resource_kind, resource_id FROM "{Event._meta.db_table}"'  # noqa: S608  ours
+    " WHERE position > %s AND position <= %s ORDER BY position, ordinal LIMIT %s"
+)
 
 Entry = dict[str, Any]
 """An entry before it is written, by column: a model takes longer to make than the row to write."""
@@ -221,6 +226,25 @@ def entries(after: int, limit: int = 1000) -> list[Event]:
         last = found[-1]
         found += newer.filter(position=last.position, ordinal__gt=last.ordinal)
     return found
+
+
+class Change(NamedTuple):
+    """What an entry is about, as much of it as caches ask."""
+
+    position: int
+    type: str
+    resource_kind: str
+    resource_id: str
+
+
+def changes(after: int, until: int, limit: int) -> list[Change]:
+    """Return what the entries after a position are about, up to another one and in order; so many at most.
+
+    Asked after every write by every process, so by a statement that Django does not build each time.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_CHANGES, [after, until, limit])
+        return [Change(*row) for row in cursor.fetchall()]
 
 
 def _about(resource: Target | None) -> Entry:

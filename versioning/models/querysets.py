@@ -73,3 +73,11 @@ class VersionedQuerySet(models.QuerySet[R]):
                 # Nothing but the name of the table is put in.
                 rows = f"SELECT id FROM {table} WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE"  # noqa: S608
                 cursor.execute(rows, [wanted])
+
+
+class PrivateQuerySet(VersionedQuerySet[R]):
+    """Resources of a kind without visibility: the members of their workspace read them, and nobody else."""
+
+    def readable_by(self, caller: Caller, code: Registry | None = None, *, label: str | None = None) -> Self:
+        """Keep what the caller may read; no code has a say in it."""
+        return self.readable_where(caller, label=label)

@@ -97,7 +97,7 @@ def _insertion(model: type[models.Model], rows: int) -> str:
 @lru_cache(maxsize=32)
 def _update(model: type[models.Model], fixed: frozenset[str]) -> tuple[Columns, str]:
     fields = [field for field in fields_of(model) if not field.primary_key and field.name not in fixed]
-    quote = connection.ops.quote_name
+    quote: Callable[[Any], str] = connection.ops.quote_name
     changes = ", ".join(f"{quote(field.column)} = %s" for field in fields)
-    key = quote(model._meta.pk.column)
+    key = quote(str(model._meta.pk.column))
     return _columns(fields), f"UPDATE {table_of(model)} SET {changes} WHERE {key} = %s"  # noqa: S608
