@@ -25,15 +25,9 @@ Config = dict[str, Any]
 class ConfigSchema:
     """The fields of the snapshots of one kind."""
 
-<<<<<<< HEAD
-    edit: type[fields.SharedFields]
-    """The shape of an edit, where every field may be absent."""
-    whole: type[fields.SharedFields]
-=======
     edit: type[fields.Shape]
-    """The shape of an edit, in which every field may be absent."""
+    """The shape of an edit, where every field may be absent."""
     whole: type[fields.Shape]
->>>>>>> main
 
     @property
     def names(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""What answers depend on beside the log: override files, which change without a word in it."""
+"""Fingerprints for what cached answers depend on besides the log: override files."""
 
 from __future__ import annotations
 

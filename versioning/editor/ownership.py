@@ -66,7 +66,7 @@ class CodeOwnership:
         return self.kind.schema if override is None or not self.overridden_by_id(resource_id) else override
 
     def home_of(self, resource_id: str, asked: str | None) -> str | None:
-        """Return the workspace to make a resource in: of an override the code's, else the one asked for."""
+        """Return the workspace for a new resource: an override belongs to the code's."""
         if self.defines(resource_id) is None:
             return asked
         if asked not in {None, self.workspace_id}:

@@ -1,8 +1,8 @@
-"""Changes that are made by Django's ORM and not by our verbs: the log moves for them all the same.
+"""Changes made through Django's ORM instead of the editor's verbs; they move the log as well.
 
-A shell, an admin page or a command of the application changes accounts, members and records, and the
-next answer of every process has to be right. `QuerySet.update()`, bulk operations and SQL send no
-signals: those are noticed within `followed_log.HOLD_SECONDS`.
+A shell, an admin page or a command of the application may change accounts, members and records, and the
+next answer of every process has to be right. `QuerySet.update()`, bulk operations and SQL send no signals:
+such changes are noticed within `followed_log.HOLD_SECONDS`.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _LOGGED_MODELS: Final[tuple[type[Model], ...]] = (
     Membership,
     ApiKey,
 )
-"""What our verbs change, and write entries about."""
+"""The models that the verbs change, with entries in the log."""
 
 _HARMLESS = (Workspace, ApiKey)
-"""What nothing can depend on as long as it is new; accounts are of this sort, too."""
+"""Models whose new rows cannot affect any answer yet; the same holds for accounts."""
 
 
 def connect() -> None:
-    """Listen to what the ORM saves and deletes, for as long as the process runs."""
+    """Connect to the signals of the ORM for the lifetime of the process."""
     account = get_user_model()
     post_save.connect(_account_saved, sender=account)
     post_delete.connect(_unlogged_model_changed, sender=account)
@@ -47,7 +47,7 @@ def connect() -> None:
 def _account_saved(
     *, sender: Any, created: bool, update_fields: Collection[str] | None, **_signal: Any
 ) -> None:
-    # Signing in says only when that was.
+    # Signing in updates `last_login` only.
     shown = {sender.USERNAME_FIELD, "is_active", "is_superuser"}
     if not created and (update_fields is None or not shown.isdisjoint(update_fields)):
         events.touch()

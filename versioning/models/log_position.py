@@ -1,6 +1,6 @@
-"""Where the log is: asked for every request, so in as little time as a database can take.
+"""The current position of the log. Every request asks for it, so it has to be as fast as the database allows.
 
-`versioning.models.events.position()` asks the same by Django's means, which take ten times as long.
+`versioning.models.events.position()` gives the same answer through Django, which takes ten times as long.
 """
 
 from __future__ import annotations
@@ -20,23 +20,25 @@ from psycopg.pq.abc import PGresult
 from versioning.models.log import LogPosition
 
 MAX_CONNECTIONS: Final = 8
-"""How many connections to PostgreSQL a process keeps for this question alone."""
+"""The maximum number of PostgreSQL connections that a process holds for this question alone."""
 
 SILENCE: Final = 1.0
-"""Seconds after which a server that says nothing is taken for lost: the answer takes a thousandth of it."""
+"""Seconds without an answer after which a server counts as lost; an answer usually takes a thousandth of
+that."""
 
 PAUSE: Final = 1.0
-"""Seconds for which a lost server is not asked again, so that requests do not wait for it one by one."""
+"""Seconds for which a lost server is not asked again, so that requests do not wait for it one after the
+other."""
 
 _QUESTION: Final = f'SELECT position FROM "{LogPosition._meta.db_table}"'  # noqa: S608  the name is ours
 _PREPARED: Final = b"log_position"
 
 
 def position() -> int | None:
-    """Return the position of the newest entry that is committed; 0 while there is none.
+    """Return the position of the newest committed entry; 0 if there is none.
 
-    None where nobody can say: while the database is away, and inside a transaction, which may see
-    changes of its own that have no position yet, and that may be taken back.
+    Returns None if nobody can tell: while the database is away, and inside a transaction, which may see
+    changes of its own that have no position yet and may be rolled back.
     """
     database: Any = connections[DEFAULT_DB_ALIAS]
     if database.in_atomic_block:
@@ -51,15 +53,15 @@ def position() -> int | None:
 
 
 def close() -> None:
-    """Close the connections that are kept for the question; they are opened again when they are needed."""
+    """Close the connections for this question; they are opened again when needed."""
     _postgres.close()
 
 
 class _Postgres:
-    """The connections of a process that are kept for the question.
+    """The connections of a process for this question.
 
-    Whoever takes one from Django's pool has it checked, which is a second round trip. Here the
-    question itself shows that a connection is dead, and is asked once more on a new one.
+    Django's pool checks a connection before handing it out, which is a second round trip. Here the question
+    itself shows whether the connection is dead; then it is asked once more on a new one.
     """
 
     def __init__(self) -> None:
@@ -69,7 +71,7 @@ class _Postgres:
         self._lost_until = 0.0
 
     def position(self, database: Any) -> int | None:
-        """Return the position, None from a server that is lost; raises `psycopg.Error` when it gets lost."""
+        """Return the position; None while the server counts as lost. Raises `psycopg.Error`."""
         if time.monotonic() < self._lost_until:
             return None
         try:
@@ -89,13 +91,13 @@ class _Postgres:
             try:
                 return connection.ask()
             except psycopg.OperationalError:
-                # PostgreSQL was started anew since; silence is another matter, and not waited for twice.
+                # PostgreSQL was restarted since. A silent server is different: it is not waited for twice.
                 connection.close()
         connection.open(database.get_connection_params())
         return connection.ask()
 
     def close(self) -> None:
-        """Close every connection that nobody is asking on at the moment."""
+        """Close every connection that is not in use."""
         for _ in range(self._connections.qsize()):
             with suppress(Empty):
                 connection = self._connections.get_nowait()
@@ -104,14 +106,14 @@ class _Postgres:
 
 
 class Silent(psycopg.Error):
-    """The server has said nothing for too long."""
+    """The server has not answered in time."""
 
 
 class _Connection:
-    """One connection, on which nothing but the question is asked.
+    """One connection, used for this question only.
 
-    It is asked by libpq's own functions, as psycopg offers them: what a cursor does beside that takes
-    as long as the server.
+    It uses psycopg's libpq bindings, because the additional work of a cursor takes as long as the server
+    does.
     """
 
     def __init__(self) -> None:
@@ -119,11 +121,11 @@ class _Connection:
 
     @property
     def is_open(self) -> bool:
-        """Whether it has been opened, which says nothing about the server at the other end."""
+        """Whether it was opened; the server may be gone all the same."""
         return self._connection is not None
 
     def open(self, parameters: dict[str, Any]) -> None:
-        """Connect, and have the question prepared; raises `psycopg.Error` when there is no server."""
+        """Connect and prepare the statement; raises `psycopg.Error` if there is no server."""
         self._connection = psycopg.connect(**{**parameters, "autocommit": True})
         self._server = self._connection.pgconn
         self._poll = select.poll()
@@ -132,7 +134,7 @@ class _Connection:
         self._result(ExecStatus.COMMAND_OK)
 
     def ask(self) -> int:
-        """Return the position; raises `Silent`, or `psycopg.OperationalError` when the connection is dead."""
+        """Return the position; raises `Silent`, or `psycopg.OperationalError` if the connection is dead."""
         self._server.send_query_prepared(_PREPARED, None)
         result = self._result(ExecStatus.TUPLES_OK)
         return int(result.get_value(0, 0) or 0) if result.ntuples else 0
@@ -144,7 +146,7 @@ class _Connection:
             connection.close()
 
     def _result(self, expected: ExecStatus) -> PGresult:
-        """Return what the server answers; raises as `ask` does."""
+        """Return the server's answer; raises as `ask` does."""
         self._server.flush()
         while self._server.is_busy():
             if not self._poll.poll(SILENCE * 1000):

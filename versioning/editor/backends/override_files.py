@@ -154,7 +154,7 @@ class OverrideFiles:
         self.rows.store(resource)
 
     def point(self, resource: Agent, version: Snapshot | None, by: Caller) -> None:
-        """Move the pointer; of an override the file follows, and a row remembers what only it held."""
+        """Move the pointer of the row; `locked` writes the file. The row keeps what only the file held."""
         if self.code.overridden_by(resource.pk, resource.workspace_id) is None:
             self.rows.point(resource, version, by)
             return
