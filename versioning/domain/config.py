@@ -1,6 +1,6 @@
-"""What can be asked of a configuration: is it valid, what did an edit change, what does it refer to.
+"""Validate configurations, compare them, and find what they refer to.
 
-Pure. The fields themselves are declared in `versioning.domain.fields`.
+Pure. The fields are declared in `versioning.domain.fields`.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ Config = dict[str, Any]
 
 @dataclass(frozen=True)
 class ConfigSchema:
-    """What the snapshots of one kind hold."""
+    """The fields of the snapshots of one kind."""
 
     edit: type[fields.Shape]
-    """The shape of an edit, in which every field may be absent."""
+    """The shape of an edit, where every field may be absent."""
     whole: type[fields.Shape]
 
     @property
     def names(self) -> list[str]:
-        """The wire names of the fields, in the order in which they are declared."""
+        """The JSON names of the fields, in the order of declaration."""
         return [str(field.alias) for field in self.edit.model_fields.values()]
 
     def edited(self, current: Config, changes: Mapping[str, Any]) -> Config:
-        """Return the configuration after an edit: absent = unchanged, null = cleared.
+        """Return the configuration after an edit: an absent field is unchanged, a null one is cleared.
 
-        Raises `Invalid` naming every problem of the result.
+        Raises `Invalid` with every problem of the result.
         """
         try:
             canonical.check(changes)
@@ -46,26 +46,26 @@ class ConfigSchema:
         config = self.merged(current, changes)
         raise_for_issues(self.whole, config)
         schema = changes.get(SCHEMA_FIELD)
-        # One that was saved before there was this check keeps nobody from saving something else.
+        # A schema saved before schemas were checked must not prevent edits of other fields.
         schema_issue = None if schema is None else schema_problem(schema)
         if schema_issue is not None:
             raise Invalid([schema_issue])
         return config
 
     def read(self, value: Mapping[str, Any]) -> Config:
-        """Return a configuration that is kept somewhere already; raises `Invalid` for its shape."""
+        """Return a configuration that was read from storage; raises `Invalid` if its shape is wrong."""
         config = self.merged({}, value)
         raise_for_issues(self.whole, config)
         return config
 
     def merged(self, current: Config, changes: Mapping[str, Any]) -> Config:
-        """Return the configuration with changes laid over it, without checking the result."""
+        """Return the configuration with the changes applied, without validating the result."""
         clearable = set(self.names) - self._required
         merged = {**current, **changes}
         return {key: value for key, value in merged.items() if value is not None or key not in clearable}
 
     def changed(self, before: Config, after: Config) -> list[str]:
-        """Return the names of the fields in which two configurations differ."""
+        """Return the names of the fields in which the two configurations differ."""
         return [
             name
             for name in self.names
@@ -83,9 +83,9 @@ PROMPT_BLOCK = ConfigSchema(edit=fields.PromptBlockFields, whole=fields.PromptBl
 
 
 def raise_for_issues(shape: type[BaseModel], value: Any) -> None:
-    """Raise `Invalid` with the problems of `value`, each under the caller's own name for the field.
+    """Raise `Invalid` with the problems of `value`, each under the name that the caller used for the field.
 
-    Of more than `MAX_ISSUES` the rest are counted.
+    Problems beyond `MAX_ISSUES` are only counted.
     """
     try:
         shape.model_validate(value)
@@ -105,7 +105,7 @@ def referenced_tools(config: Config) -> Iterator[tuple[str, str]]:
 
 
 def searchable_text(resource_id: str, config: Config) -> str:
-    """Return the words by which people find a configuration, folded so that case does not matter."""
+    """Return the text in which a search looks, case-folded."""
     instructions = config.get("instructions", config.get("content", ""))
     if isinstance(instructions, list):
         instructions = "\n".join(block.get("content", block.get("id", "")) for block in instructions)
@@ -123,7 +123,8 @@ def _keys(config: Config, field: str) -> Iterator[tuple[str, str]]:
 
 
 def _issue(error: ErrorDetails) -> Issue:
-    # A problem of a key itself ends in the key and a mark; a key of the caller may look like the mark.
+    # pydantic reports a problem of a key as the key followed by "[key]"; a caller's own key may look like
+    # that.
     about_key = len(error["loc"]) > 1 and error["loc"][-1] == "[key]" and error["loc"][-2] == error["input"]
     parts = error["loc"][:-1] if about_key else error["loc"]
     path = [str(part) for part in parts if not str(part).startswith("\0")]

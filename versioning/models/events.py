@@ -1,15 +1,15 @@
-"""The log: an entry for every change of anything that somebody could be served, shown or refused.
+"""The log: an entry for every change of anything that can be served, shown or refused.
 
     with events.transaction():
         ...                                   # change rows
         events.record("agent.published", by=caller, …)
 
 The entries are written at the end of the outermost `events.transaction()`, as its last statements before
-the commit, under positions from one row that is locked from then on. So positions are in the order of
-commits, and whoever has read up to one has missed nothing before it: docs/decisions/0014.
+the commit. Their positions come from one row, which stays locked until the commit. So positions are in the
+order of commits, and whoever has read up to a position has missed nothing before it: docs/decisions/0014.
 
-Inside a transaction of somebody else (a test, an application that calls the editor in its own
-`atomic()`) the lock lasts until that one ends, and other writers wait as long.
+Inside a transaction opened by somebody else (a test, or an application that calls the editor within its own
+`atomic()`) the lock lasts until that transaction ends, and other writers wait for it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _CHANGES: Final = (
 )
 
 Entry = dict[str, Any]
-"""An entry before it is written, by column: a model takes longer to make than the row to write."""
+"""An entry before it is written, by column; creating a model instance would take longer than the insert."""
 
 _EMPTY: Final[Entry] = {
     "ordinal": 0,
@@ -60,13 +60,14 @@ _EMPTY: Final[Entry] = {
 
 
 class _Open(threading.local):
-    """The entries of the transaction that this thread has open; None outside of one."""
+    """The entries of this thread's open transaction; None if there is none."""
 
     entries: list[Entry] | None = None
     touched = False
-    """Whether something has changed that no entry tells of."""
+    """Whether something changed that has no entry."""
     touched_unless_logged = False
-    """Whether something has changed that no entry tells of, if there is none at all."""
+    """Whether something changed that has no entry of its own, which matters only if there are no entries
+    at all."""
 
 
 _open: Final = _Open()
@@ -74,10 +75,10 @@ _open: Final = _Open()
 
 @contextmanager
 def transaction() -> Iterator[None]:
-    """Open a transaction that writes what is recorded in it to the log, or join the one that is open.
+    """Open a transaction and write to the log what is recorded in it, or join the open one.
 
-    What is recorded in a joined one that fails is forgotten, as its rows are. Where a savepoint is
-    wanted, this is the one to take: a bare `atomic()` inside takes back rows, but not entries.
+    If a joined transaction fails, its entries are dropped together with its changes. Use this for
+    savepoints: a bare `atomic()` inside rolls back rows but not entries.
     """
     opened = _open.entries
     if opened is not None:
@@ -113,13 +114,13 @@ def record(
     seen_in: Iterable[Target] = (),
     **detail: Any,
 ) -> None:
-    """Note a change for the log; it is written when the outermost `transaction()` ends.
+    """Record a change; it is written when the outermost `transaction()` ends.
 
-    `resource` says who could read it before the change. `audience` is that of the type unless given.
-    `seen_in` are the published agents that show the text which the event is about: whoever may read one
-    of them, and is no member of the workspace, gets an event about that agent, under the same position.
-    `detail` is JSON, and never holds a text of a prompt or a secret.
-    Raises `RuntimeError` outside of `transaction()`, and `KeyError` for a type that nobody declared.
+    `resource` says who could read it before the change. `audience` defaults to that of the type. `seen_in`
+    are the published agents that show the text in question: whoever may read one of them, and is not a
+    member of the workspace, gets an event about that agent at the same position. `detail` is JSON and must
+    never contain the text of a prompt or a secret. Raises `RuntimeError` outside of `transaction()`, and
+    `KeyError` for an undeclared type.
     """
     if _open.entries is None:
         raise RuntimeError("record() needs an open events.transaction(), which writes the entry")
@@ -149,7 +150,7 @@ def record(
             "workspace_id": agent.workspace_id,
             "detail": {"fields": ["instructions"]},
             "audience": Audience.READERS.value,
-            "via": by.via.value,  # but not who it was: its readers cannot read the block
+            "via": by.via.value,  # not who: readers of the agent cannot read the block
             "hidden_from": workspace_id or "",
             **_about(agent),
         }
@@ -162,10 +163,10 @@ def is_open() -> bool:
 
 
 def touch(*, unless_logged: bool = False) -> None:
-    """Move the log by a position without an entry: something changed that answers depend on.
+    """Move the log by one position without an entry, because something changed that answers depend on.
 
-    Whoever follows the log and finds nothing at a position takes everything for changed. `unless_logged`
-    is for changes of which our own verbs tell: then the entries of the transaction are enough.
+    A follower that finds no entry at a position assumes that everything has changed. `unless_logged` is for
+    changes that the verbs log themselves: then the entries of the transaction are enough.
     """
     if _open.entries is None:
         with database.atomic(savepoint=False):
@@ -178,30 +179,31 @@ def touch(*, unless_logged: bool = False) -> None:
 
 @dataclass(frozen=True)
 class Extent:
-    """From where to where the log reaches."""
+    """The range of positions in the log."""
 
     newest: int
-    """The position of the newest entry; 0 while there is none."""
+    """The position of the newest entry; 0 if there is none."""
     oldest: int
-    """The position after which all entries are still there."""
+    """The position after which no entry has been pruned."""
 
 
 def extent() -> Extent:
-    """Return from where to where the log reaches, in one statement."""
+    """Return the range of positions, in one statement."""
     found = LogPosition.objects.values_list("position", "pruned_to").first()
     return Extent(*(found or (0, 0)))
 
 
 def position() -> int:
-    """Return the position of the newest entry; 0 while there is none."""
+    """Return the position of the newest entry; 0 if there is none."""
     return extent().newest
 
 
 def prune(before: datetime.datetime) -> int:
-    """Remove the entries that were written before a moment, and return how many went.
+    """Delete the entries written before the given time and return how many were deleted.
 
-    Nothing newer goes, whatever clocks did. Readers count the entries as gone before the first of them is,
-    so that nobody sees a part; a prune that was broken off is completed by the next one.
+    Entries at later positions are never deleted, whatever the clocks said. Readers treat the entries as
+    pruned before the first one is deleted, so that nobody sees only some of them; an interrupted prune is
+    completed by the next one.
     """
     with database.atomic():
         log = LogPosition.objects.select_for_update().first()
@@ -223,7 +225,7 @@ def prune(before: datetime.datetime) -> int:
 def entries(after: int, limit: int = 1000) -> list[Event]:
     """Return the entries after a position, in order.
 
-    About `limit` of them: those that share a position are never parted.
+    The result has about `limit` entries: entries at the same position stay together.
     """
     newer = Event.objects.filter(position__gt=after).order_by("position", "ordinal")
     found = list(newer[:limit])
@@ -234,7 +236,7 @@ def entries(after: int, limit: int = 1000) -> list[Event]:
 
 
 class Change(NamedTuple):
-    """What an entry is about, as much of it as caches ask."""
+    """The part of an entry that caches need."""
 
     position: int
     type: str
@@ -243,9 +245,9 @@ class Change(NamedTuple):
 
 
 def changes(after: int, until: int, limit: int) -> list[Change]:
-    """Return what the entries after a position are about, up to another one and in order; so many at most.
+    """Return the changes after one position and up to another, in order, at most `limit`.
 
-    Asked after every write by every process, so by a statement that Django does not build each time.
+    Every process asks this after every write, so Django does not build the statement each time.
     """
     with connection.cursor() as cursor:
         cursor.execute(_CHANGES, [after, until, limit])
@@ -264,7 +266,7 @@ def _about(resource: Target | None) -> Entry:
 
 
 def _write(recorded: Sequence[Entry], positions: int) -> None:
-    """Write the entries, and take so many positions beside theirs."""
+    """Write the entries, and take that many positions in addition to theirs."""
     now = timezone.now()
     number = positions
     for entry in recorded:

@@ -1,4 +1,4 @@
-"""Which agents people have marked as their favorites."""
+"""The agents that people have marked as favorites."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.db.models import Count, Q
 
 @dataclass(frozen=True, kw_only=True)
 class Favorited:
-    """What is known about an agent as a favorite."""
+    """The favorites of an agent, as one person sees them."""
 
     by_caller: bool
     count: int
@@ -21,16 +21,16 @@ class Favorited:
 
 
 class FavoriteQuerySet(models.QuerySet["Favorite"]):
-    """How favorites are counted."""
+    """Queries for favorites."""
 
     def of(self, user_id: Any) -> Self:
-        """Keep a person's; the application has none."""
+        """Filter by person; the application has no favorites."""
         return self.filter(user_id=user_id) if user_id is not None else self.none()
 
     def about(self, agent_ids: Collection[str], user_id: Any) -> dict[str, Favorited]:
-        """Return what is known about each of these agents; one query, however many there are.
+        """Return the favorites of each of these agents, in one query.
 
-        About a single one, which the answer to every save tells, by a statement that is built once.
+        For a single agent, which every save returns, the statement is built only once.
         """
         if len(agent_ids) == 1:
             [agent_id] = agent_ids
@@ -44,7 +44,7 @@ class FavoriteQuerySet(models.QuerySet["Favorite"]):
 class Favorite(models.Model):
     """A person has marked an agent.
 
-    The agent is named and not pointed at: an override that is kept as a file may have no row.
+    There is no foreign key to the agent, because an override stored as a file may have no row.
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
@@ -65,7 +65,7 @@ def _about_one(agent_id: str, user_id: Any) -> Favorited:
     user = Favorite._meta.get_field("user").get_db_prep_value(user_id, connection)
     table, column = Favorite._meta.db_table, Favorite._meta.get_field("user").column
     with connection.cursor() as cursor:
-        # Nothing but names of the table and a column is put in.
+        # Only names of the table and of a column are inserted.
         counted = f'SELECT COUNT(*), COUNT(CASE WHEN "{column}" = %s THEN 1 END) FROM "{table}"'  # noqa: S608
         cursor.execute(f"{counted} WHERE agent_id = %s", [user, agent_id])
         count, own = cursor.fetchone()

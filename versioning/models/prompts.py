@@ -29,13 +29,13 @@ class PromptBlockVersion(Version):
 
 
 class PromptBlockQuerySet(PrivateQuerySet["PromptBlock"]):
-    """Prompt blocks are read by the members of their workspace only."""
+    """Queries for prompt blocks, which only members of their workspace can read."""
 
 
 class PromptBlock(VersionedResource):
     """A prompt block."""
 
-    # Plain foreign keys would allow a version of another block: the constraints below replace them.
+    # Plain foreign keys would accept a version of another block; the constraints below do not.
     active_version = models.ForeignKey(
         PromptBlockVersion,
         null=True,

@@ -1,4 +1,4 @@
-"""What can be referred to by its id: suggestions while somebody types, and what ids stand for."""
+"""Suggest resources that can be referred to, and find the resources for given ids."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Suggestion:
 
 
 def suggestions(catalog: Catalog, text: str, limit: int) -> list[Suggestion]:
-    """Return the first few resources that have the text in the id, or in a name that the caller may read.
+    """Return the first few resources whose id or readable name contains the text.
 
-    None for a text longer than what can be searched for.
+    Returns none if the text is longer than a search allows.
     """
     if len(text) > MAX_LENGTH:
         return []
