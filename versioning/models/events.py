@@ -157,6 +157,11 @@ def record(
         _open.entries.append(shown)
 
 
+def is_open() -> bool:
+    """Say whether this thread is inside of `transaction()`."""
+    return _open.entries is not None
+
+
 def touch(*, unless_logged: bool = False) -> None:
     """Move the log by one position without an entry, because something changed that answers depend on.
 
@@ -164,8 +169,8 @@ def touch(*, unless_logged: bool = False) -> None:
     changes that the verbs log themselves: then the entries of the transaction are enough.
     """
     if _open.entries is None:
-        with transaction():
-            touch(unless_logged=unless_logged)
+        with database.atomic(savepoint=False):
+            _write((), positions=1)
     elif unless_logged:
         _open.touched_unless_logged = True
     else:

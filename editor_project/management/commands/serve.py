@@ -21,7 +21,7 @@ from editor_project.server.background import BackgroundWorker
 from editor_project.server.processors import Processors
 from editor_project.server.worker import work
 from versioning.conf import get_framework
-from versioning.models import tables
+from versioning.models import log_position, tables
 from versioning.models.throttle import parse_rate
 
 
@@ -79,6 +79,7 @@ class Command(BaseCommand):
 def _let_go_of_the_database() -> None:
     """Close what is open: the workers are forked, and must not read from one connection together."""
     connections.close_all()
+    log_position.close()
     if connection.vendor == "postgresql":
         connection.close_pool()  # type: ignore[attr-defined]
 
