@@ -1,10 +1,10 @@
-"""Changes that are made by Django's ORM and not by our verbs: the log moves for them all the same.
+"""Changes made through Django's ORM instead of the editor's verbs; they move the log as well.
 
-A shell, an admin page or a command of the application changes accounts, members and records, and the
-next answer of every process has to be right. `QuerySet.update()` and bulk operations send no signals,
-and the account model may have any manager, so what is listened to are the statements that the ORM
-makes: a change and the position that tells of it are in one transaction. SQL by hand may look
-otherwise; it is noticed within `followed_log.HOLD_SECONDS`.
+A shell, an admin page or a command of the application may change accounts, members and records, and the
+next answer of every process has to be right. `QuerySet.update()` and bulk operations send no signals, and
+the account model may have any manager, so the statements of the ORM are watched: a change and the position
+for it are in one transaction. SQL written by hand may look different; it is noticed within
+`followed_log.HOLD_SECONDS`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _Table:
     """The beginnings of assignments to the columns that matter; none where all of them do."""
 
     def is_changed_by(self, verb: str, statement: str) -> bool:
-        """Say whether answers can depend on what such a statement changes in the table."""
+        """Say whether answers can depend on what the statement changes in the table."""
         if verb.startswith("INSERT"):
             return not self.new_is_harmless or " DO UPDATE " in statement
         return verb != "UPDATE" or not self.shown or any(one in statement for one in self.shown)
@@ -59,7 +59,7 @@ _tables: Final[dict[str, _Table]] = {}
 
 
 def connect() -> None:
-    """Listen to the statements of every connection, for as long as the process runs."""
+    """Watch the statements of every connection for the lifetime of the process."""
     watched: tuple[type[models.Model], ...] = (*_RECORDS, Membership, Favorite)
     for model in watched:
         _tables[_quoted(model._meta.db_table)] = _Table(is_logged=model is not Favorite)
@@ -72,10 +72,10 @@ def connect() -> None:
 
 
 def _account_tables(account: type[models.Model]) -> dict[str, _Table]:
-    """Return the tables of an account model, which may inherit from another that has a table, too.
+    """Return the tables of an account model, which may inherit from a model with its own table.
 
-    Signing in changes them each time; what matters is the name, whether it is switched on, and whether
-    it may do everything. Where one of these is computed, it can be computed from anything.
+    Signing in changes them each time; only the name, whether it is active, and whether it may do everything
+    matter. If one of these is a property, it can depend on any column.
     """
     names = (getattr(account, "USERNAME_FIELD"), "is_active", "is_superuser")  # noqa: B009  of any model
     is_computed = any(isinstance(getattr(account, name, None), property) for name in names)
@@ -85,9 +85,9 @@ def _account_tables(account: type[models.Model]) -> dict[str, _Table]:
 
 
 def _assignments(model: type[models.Model], names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the beginnings of the ORM's assignments to fields of a model, as far as it has them.
+    """Return the start of the ORM's assignments to those of the fields that the model has.
 
-    Assignments name the column alone, conditions the table, too.
+    An assignment names the column alone, a condition the table too.
     """
     found = []
     for name in names:
@@ -116,7 +116,7 @@ def _execute(
     many: bool,  # noqa: FBT001  Django hands it over like this
     context: dict[str, Any],
 ) -> Any:
-    """Execute a statement; where answers can depend on what it changes, the log moves with it."""
+    """Execute a statement; if answers can depend on what it changes, move the log as well."""
     table = _changed_table(statement)
     if table is None:
         return execute(statement, parameters, many, context)
@@ -153,6 +153,6 @@ def _changed_table(statement: Any) -> _Table | None:
 
 
 def _log_is_there(database: BaseDatabaseWrapper) -> bool:
-    """Say whether the log has its table: migrations change rows before it has."""
+    """Say whether the table of the log exists: earlier migrations change rows before it does."""
     with database.cursor() as cursor:
         return LogPosition._meta.db_table in database.introspection.table_names(cursor)

@@ -1,6 +1,6 @@
-"""Where the log is: asked for every request, so in as little time as a database can take.
+"""The current position of the log. Every request asks for it, so it has to be as fast as the database allows.
 
-`versioning.models.events.position()` asks the same by Django's means, which take ten times as long.
+`versioning.models.events.position()` gives the same answer through Django, which takes ten times as long.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _NOT_OF_LIBPQ: Final = frozenset({"context", "cursor_factory", "prepare_threshol
 
 
 def position() -> int | None:
-    """Return the position of the newest entry that is committed; 0 while there is none.
+    """Return the position of the newest committed entry; 0 if there is none.
 
-    None where nobody can say: while the database is away, and inside a transaction, which may see
-    changes of its own that have no position yet, and that may be taken back.
+    Returns None if nobody can tell: while the database is away, and inside a transaction, which may see
+    changes of its own that have no position yet and may be rolled back.
     """
     database: Any = connections[DEFAULT_DB_ALIAS]
     if database.in_atomic_block:
@@ -57,19 +57,19 @@ def position() -> int | None:
 
 
 def close() -> None:
-    """Close the connection that is kept for the question; it is opened again when it is needed."""
+    """Close the connection for this question; it is opened again when needed."""
     _postgresql.close()
 
 
 class _PostgreSQL:
-    """The question on PostgreSQL, asked by one thread at a time, for all that wait meanwhile.
+    """Asks PostgreSQL, in one thread at a time, on behalf of all threads that wait meanwhile.
 
-    Each time a thread waits for the server, another takes the interpreter from it; among many threads
-    getting it back costs more than the question. And what was asked after a thread has come is as good
-    an answer as one of its own.
+    Whenever a thread waits for the server, another thread gets the interpreter; with many threads, getting
+    it back costs more than the question. A question asked after a thread has arrived gives as good an
+    answer as its own.
 
-    Whoever takes a connection from Django's pool has it checked, which is a second round trip. Here the
-    question itself shows that its connection is dead, and is asked once more on a new one.
+    Django's pool checks a connection before handing it out, which is a second round trip. Here the question
+    itself shows whether the connection is dead; then it is asked once more on a new one.
     """
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ class _PostgreSQL:
             return self._answer
 
     def _is_lost(self) -> bool:
-        """Say whether the server is lost; one caller after each pause is told no, and finds out."""
+        """Say whether the server counts as lost; after each pause one caller is told no, and finds out."""
         if not self._asked_again_at:
             return False
         with self._loss:
@@ -130,14 +130,14 @@ class _PostgreSQL:
 
 
 class Silent(psycopg.Error):
-    """The server has said nothing for too long."""
+    """The server has not answered in time."""
 
 
 class _Connection:
-    """One connection, on which nothing but the question is asked.
+    """One connection, used for this question only.
 
-    It is asked by libpq's own functions, as psycopg offers them: what a cursor does beside that takes
-    as long as the server.
+    It uses psycopg's libpq bindings, because the additional work of a cursor takes as long as the server
+    does.
     """
 
     def __init__(self) -> None:
@@ -145,11 +145,11 @@ class _Connection:
 
     @property
     def is_open(self) -> bool:
-        """Whether it has been opened, which says nothing about the server at the other end."""
+        """Whether it was opened; the server may be gone all the same."""
         return self._server is not None
 
     def open(self, parameters: dict[str, Any]) -> None:
-        """Connect, and have the question prepared; raises `psycopg.Error` when there is no server."""
+        """Connect and prepare the statement; raises `psycopg.Error` if there is no server."""
         self._server = _connect(parameters)
         self._poll = select.poll()
         self._poll.register(self._server.socket, select.POLLIN)
@@ -171,7 +171,7 @@ class _Connection:
             server.finish()
 
     def _result(self, server: Server, expected: ExecStatus) -> PGresult:
-        """Return what the server answers; raises as `ask` does."""
+        """Return the server's answer; raises as `ask` does."""
         server.flush()
         while server.is_busy():
             if not self._poll.poll(SILENCE * 1000):
