@@ -17,6 +17,7 @@ from pathlib import Path
 from tests.support.openapi import ROUTES
 from tests.support.pages import PAGES, RUN, Block, blocks, section
 from tests.support.service import ROOT
+from versioning.domain.kinds import KINDS
 
 PACKAGES = ("client/editor_client", "editor_project", "studio", "versioning")
 SPEAKING = (
@@ -27,6 +28,8 @@ SPEAKING = (
 NOT_SAID_BY_THE_API = {"error", "last_admin", "refused"}
 """Codes of a base class, of the studio and of a command."""
 NOT_RUN_AT_MOST = 1 / 4
+STORED = re.compile("/stored/(" + "|".join(kind.path for kind in KINDS) + r")\b")
+"""The routes of all kinds are explained by those of agents."""
 
 
 def text(path: str) -> str:
@@ -132,7 +135,7 @@ def unexplained() -> Iterator[str]:
         ("docs/settings.md", "setting", settings(), lambda one: f"| `{one}` |" in text("docs/settings.md")),
         ("README.md", "command", commands(), lambda one: matches(rf"^\| `{one}\b.*` \|", readme)),
         ("README.md, CONTRIBUTING.md", "target of make", targets(), lambda one: f"`make {one}" in readable),
-        ("docs/api.md", "route", ROUTES, lambda one: one.replace("prompt-blocks", "agents") in routes),
+        ("docs/api.md", "route", ROUTES, lambda one: STORED.sub("/stored/agents", one) in routes),
         ("docs/api.md", "event", events(), lambda one: f"\n| `{one}` |" in guide),
         ("docs/api.md", "code", codes(), lambda one: matches(rf"^\|.*`{one}`.*\|", guide)),
     ):
