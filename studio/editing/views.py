@@ -100,11 +100,11 @@ class EditPage(EditablePage):
             saved = self._save(submission)
         except EditConflict:
             return self._conflict(submission)
-        except Invalid as fault:
-            unplaced = submission.reading.attach(fault.issues)
+        except Invalid as error:
+            unplaced = submission.reading.attach(error.issues)
             # The form still belongs to the version that it began with, whatever was saved since.
             began = {name: controls[name].typed for name in ("tag", "base")}
-            return self._form(controls, status=400, faults=unplaced, is_typed=True, **began)
+            return self._form(controls, status=400, errors=unplaced, is_typed=True, **began)
         return unsaved.saved(request, self._after(saved, goes_on=controls["then"].typed == "publish"))
 
     def _save(self, submission: Submission) -> Resolved[Any] | None:

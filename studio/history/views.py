@@ -156,7 +156,7 @@ class VersionPage(OneVersionPage):
         return self.show()
 
     def show(self, *, status: int = 200, **context: Any) -> HttpResponse:
-        """Return the page, with faults of what was typed into it."""
+        """Return the page, with errors of what was typed into it."""
         version = self.version()
         entry, resource = self.entry(version), self.found()
         budget = PageBudget()
@@ -220,15 +220,15 @@ class LabelsPage(VersionPage):
         except EditConflict:
             return self.seen_too_late()
         except Invalid as refused:
-            fault = "; ".join(issue.message for issue in refused.issues)
-            return self.show(status=400, label_typed=name, label_fault=fault, label_released=wanted)
+            problem = "; ".join(issue.message for issue in refused.issues)
+            return self.show(status=400, label_typed=name, label_error=problem, label_released=wanted)
         return self.go(self.address("version", version), said)
 
     def attach(self, name: str, version_id: str, *, released: bool | None) -> str:
         """Set, move or release a label and return what to say about it."""
-        fault = ids.label_fault(name)
-        if fault is not None:
-            raise Invalid.field("name", fault)
+        problem = ids.label_problem(name)
+        if problem is not None:
+            raise Invalid.field("name", problem)
         before = self.found().labels.select_related("version").filter(name=name).first()
         _, label = self.collection.label(
             self.resource_id, name, version_id, released=released, by=self.caller, expect=self.expected
@@ -266,7 +266,7 @@ class DeleteVersionPage(OneVersionPage):
             self.collection.delete_version(self.resource_id, version, by=self.caller, expect=self.expected)
         except EditConflict:
             return self.seen_too_late()
-        except Invalid as fault:
-            said = f"{title} {fault.issues[0].message}."
+        except Invalid as error:
+            said = f"{title} {error.issues[0].message}."
             return self.go(self.address("version", version), said, level=messages.ERROR)
         return self.back("history", f"{title} is deleted.")

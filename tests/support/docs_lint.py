@@ -1,4 +1,4 @@
-"""Where the documents have not kept up with the code: `make check` prints every fault, and fails.
+"""Where the documents have not kept up with the code: `make check` prints every problem, and fails.
 
 Settings, commands, routes, events, codes of errors and modules have to be explained; links have to lead
 somewhere; blocks of code have to run or to say why not. tests/test_pages.py runs them; no server is needed.
@@ -43,7 +43,7 @@ def matches(pattern: str, written: str) -> bool:
 
 
 def name(page: Path) -> str:
-    """Return what a page is called in a fault."""
+    """Return what a page is called in a problem."""
     return str(page.relative_to(ROOT))
 
 
@@ -188,7 +188,7 @@ def wrong_blocks() -> Iterator[str]:
         notes = sum(len(block.shows) + (block.not_run is not None) for block in found)
         if len(re.findall(r"^ *<!-- (?:shows|not run):", written, re.MULTILINE)) != notes:
             yield f"{name(page)}: a note stands above no block of code"
-        yield from (f"{block.place}: {fault}" for block in found if (fault := wrong_block(block)))
+        yield from (f"{block.place}: {problem}" for block in found if (problem := wrong_block(block)))
     programs = [block for page in PAGES for block in blocks(page) if block.language in RUN]
     if sum(block.not_run is not None for block in programs) > NOT_RUN_AT_MOST * len(programs):
         yield "Too many of the blocks of code are not run"
@@ -265,10 +265,10 @@ CHECKS: tuple[Callable[[], Iterator[str]], ...] = (
 
 
 def main() -> int:
-    """Print every fault; the exit code says whether there is one."""
-    found = [fault for check in CHECKS for fault in sorted(check())]
-    for fault in found:
-        print(fault)  # noqa: T201 - a program
+    """Print every problem; the exit code says whether there is one."""
+    found = [problem for check in CHECKS for problem in sorted(check())]
+    for problem in found:
+        print(problem)  # noqa: T201 - a program
     return 1 if found else 0
 
 

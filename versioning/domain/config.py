@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from versioning.domain import fields
-from versioning.domain.context_schema import SCHEMA_FIELD, schema_fault
+from versioning.domain.context_schema import SCHEMA_FIELD, schema_problem
 from versioning.domain.errors import MAX_ISSUES, Invalid, Issue
 
 Config = dict[str, Any]
@@ -37,17 +37,17 @@ class ConfigSchema:
     def edited(self, current: Config, changes: Mapping[str, Any]) -> Config:
         """Return the configuration after an edit: absent = unchanged, null = cleared.
 
-        Raises `Invalid` naming every fault of the result.
+        Raises `Invalid` naming every problem of the result.
         """
         try:
             canonical.check(changes)
-        except ValueError as fault:
-            raise Invalid.field("body", str(fault)) from None
+        except ValueError as error:
+            raise Invalid.field("body", str(error)) from None
         config = self.merged(current, changes)
-        raise_for_faults(self.whole, config)
+        raise_for_issues(self.whole, config)
         schema = changes.get(SCHEMA_FIELD)
         # One that was saved before there was this check keeps nobody from saving something else.
-        schema_issue = None if schema is None else schema_fault(schema)
+        schema_issue = None if schema is None else schema_problem(schema)
         if schema_issue is not None:
             raise Invalid([schema_issue])
         return config
@@ -55,7 +55,7 @@ class ConfigSchema:
     def read(self, value: Mapping[str, Any]) -> Config:
         """Return a configuration that is kept somewhere already; raises `Invalid` for its shape."""
         config = self.merged({}, value)
-        raise_for_faults(self.whole, config)
+        raise_for_issues(self.whole, config)
         return config
 
     def merged(self, current: Config, changes: Mapping[str, Any]) -> Config:
@@ -82,16 +82,16 @@ AGENT_OVERRIDE = ConfigSchema(edit=fields.AgentFields, whole=fields.AgentFields)
 PROMPT_BLOCK = ConfigSchema(edit=fields.PromptBlockFields, whole=fields.PromptBlockConfig)
 
 
-def raise_for_faults(shape: type[BaseModel], value: Any) -> None:
-    """Raise `Invalid` with the faults of `value`, each under the caller's own name for the field.
+def raise_for_issues(shape: type[BaseModel], value: Any) -> None:
+    """Raise `Invalid` with the problems of `value`, each under the caller's own name for the field.
 
     Of more than `MAX_ISSUES` the rest are counted.
     """
     try:
         shape.model_validate(value)
-    except ValidationError as faults:
-        issues = [_issue(fault) for fault in islice(faults.errors(include_url=False), MAX_ISSUES)]
-        raise Invalid(issues, more=faults.error_count() - len(issues)) from None
+    except ValidationError as error:
+        issues = [_issue(problem) for problem in islice(error.errors(include_url=False), MAX_ISSUES)]
+        raise Invalid(issues, more=error.error_count() - len(issues)) from None
 
 
 def referenced_agents(config: Config) -> Iterator[tuple[str, str]]:
@@ -122,14 +122,14 @@ def _keys(config: Config, field: str) -> Iterator[tuple[str, str]]:
         yield from ((f"{field}.{position}.value.{key}", key) for key in variant["value"])
 
 
-def _issue(fault: ErrorDetails) -> Issue:
-    # A fault of a key itself ends in the key and a mark; a key of the caller may look like the mark.
-    about_key = len(fault["loc"]) > 1 and fault["loc"][-1] == "[key]" and fault["loc"][-2] == fault["input"]
-    parts = fault["loc"][:-1] if about_key else fault["loc"]
+def _issue(error: ErrorDetails) -> Issue:
+    # A problem of a key itself ends in the key and a mark; a key of the caller may look like the mark.
+    about_key = len(error["loc"]) > 1 and error["loc"][-1] == "[key]" and error["loc"][-2] == error["input"]
+    parts = error["loc"][:-1] if about_key else error["loc"]
     path = [str(part) for part in parts if not str(part).startswith("\0")]
-    if fault["type"] == "block_type" and isinstance(fault["input"], dict):
+    if error["type"] == "block_type" and isinstance(error["input"], dict):
         path.append("type")
-    return Issue(".".join(path) or "body", _MESSAGES.get(fault["type"], fault["msg"]))
+    return Issue(".".join(path) or "body", _MESSAGES.get(error["type"], error["msg"]))
 
 
 _MESSAGES = {

@@ -63,9 +63,9 @@ _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 _SHOWN: Final = 60  # characters of a value in a message
 _LONGEST_MESSAGE: Final = 300
 _VERSIONS: Final = "versions"
-_FAULTS_KEPT: Final = 2 * 1024 * 1024
-_WEIGHT_OF_A_FAULT: Final = 512  # bytes
-_VALIDATORS_KEPT: Final = 16 * 1024 * 1024
+_PROBLEMS_CACHE_BYTES: Final = 2 * 1024 * 1024
+_PROBLEM_BYTES: Final = 512  # bytes
+_VALIDATORS_CACHE_BYTES: Final = 16 * 1024 * 1024
 _WEIGHT_OF_A_BYTE: Final = 20  # a text of JSON as the objects that it makes
 
 
@@ -77,11 +77,11 @@ class _TooSlow(Exception):
     """The time to check is over."""
 
 
-def schema_fault(schema: Any) -> Issue | None:
+def schema_problem(schema: Any) -> Issue | None:
     """Return why such a schema cannot be saved, or None when it can."""
     try:
         with _time_for(SECONDS / 2):
-            return _fault(canonical.dump(schema))
+            return _problem(canonical.dump(schema))
     except _TooSlow:
         return Issue(SCHEMA_FIELD, "is too complicated")
 
@@ -105,15 +105,15 @@ def refusals(
         return [Issue(CONTEXT_FIELD, f"cannot be checked within {SECONDS:g} s of processor time")]
     except UnusableSchema:
         raise
-    except Exception as fault:  # noqa: BLE001  of a library, over whatever anybody may send
-        return [Issue(CONTEXT_FIELD, f"cannot be checked: {type(fault).__name__}")]
+    except Exception as exception:  # noqa: BLE001  of a library, over whatever anybody may send
+        return [Issue(CONTEXT_FIELD, f"cannot be checked: {type(exception).__name__}")]
     return [Issue(_path(CONTEXT_FIELD, error), error.message[:_LONGEST_MESSAGE]) for error in errors]
 
 
 _deadline: ContextVar[float] = ContextVar("deadline")
 # What was found out about schemas, by the digest of their text: finding it out takes longer than using it.
-_faults: BoundedCache[str, tuple[Issue | None]] = BoundedCache(_FAULTS_KEPT)
-_validators: BoundedCache[str, Any] = BoundedCache(_VALIDATORS_KEPT)
+_problems: BoundedCache[str, tuple[Issue | None]] = BoundedCache(_PROBLEMS_CACHE_BYTES)
+_validators: BoundedCache[str, Any] = BoundedCache(_VALIDATORS_CACHE_BYTES)
 
 
 @contextmanager
@@ -133,19 +133,19 @@ def _time_left() -> float:
     return left
 
 
-def _fault(text: str) -> Issue | None:
+def _problem(text: str) -> Issue | None:
     """Return what is wrong with the schema that has this text; raises `_TooSlow`."""
     if len(text.encode()) > MAX_SCHEMA:
         return Issue(SCHEMA_FIELD, f"must not be larger than {MAX_SCHEMA // 1024} KiB")
     digest = hashlib.sha256(text.encode()).hexdigest()
-    known = _faults.get(digest)
+    known = _problems.get(digest)
     if known is None:
-        known = (_found_fault(json.loads(text)),)
-        _faults.put(digest, known, _WEIGHT_OF_A_FAULT)
+        known = (_find_problem(json.loads(text)),)
+        _problems.put(digest, known, _PROBLEM_BYTES)
     return known[0]
 
 
-def _found_fault(schema: dict[str, Any]) -> Issue | None:
+def _find_problem(schema: dict[str, Any]) -> Issue | None:
     dialect = _dialect_of(schema)
     if dialect is None:
         return Issue(f"{SCHEMA_FIELD}.$schema", "must name one of the drafts 4 to 2020-12 of JSON Schema")
@@ -158,14 +158,14 @@ def _found_fault(schema: dict[str, Any]) -> Issue | None:
         raise
     except RecursionError:
         return Issue(SCHEMA_FIELD, "is too complicated")
-    except Exception as fault:  # noqa: BLE001  of a library, over whatever anybody may send
-        return Issue(SCHEMA_FIELD, f"is not a JSON Schema that can be used: {type(fault).__name__}")
+    except Exception as exception:  # noqa: BLE001  of a library, over whatever anybody may send
+        return Issue(SCHEMA_FIELD, f"is not a JSON Schema that can be used: {type(exception).__name__}")
 
 
 def _refuse_unusable(text: str) -> None:
-    fault = _fault(text)
-    if fault is not None:
-        raise UnusableSchema(f"{fault.field} {fault.message}")
+    problem = _problem(text)
+    if problem is not None:
+        raise UnusableSchema(f"{problem.field} {problem.message}")
 
 
 def _dialect_of(schema: Mapping[str, Any]) -> Any:
@@ -227,14 +227,14 @@ def _unsafe_member(name: str, value: Any, validator: Any, *, is_root: bool) -> s
     if name == "$schema" and isinstance(value, str) and not is_root:
         return "may stand at the top only"
     if name in _REFERENCES and isinstance(value, str):
-        return _reference_fault(value, validator)
+        return _reference_problem(value, validator)
     patterns = [value] if name == "pattern" and isinstance(value, str) else []
     if name == "patternProperties" and isinstance(value, dict):
         patterns = list(value)
-    return next(filter(None, map(_pattern_fault, patterns)), None)
+    return next(filter(None, map(_pattern_problem, patterns)), None)
 
 
-def _reference_fault(reference: str, validator: Any) -> str | None:
+def _reference_problem(reference: str, validator: Any) -> str | None:
     if not reference.startswith("#"):
         return "must refer to something inside of this schema"
     try:
@@ -244,13 +244,13 @@ def _reference_fault(reference: str, validator: Any) -> str | None:
     return None
 
 
-def _pattern_fault(pattern: str) -> str | None:
+def _pattern_problem(pattern: str) -> str | None:
     if len(pattern) > MAX_PATTERN:
         return f"must not be longer than {MAX_PATTERN} characters"
     try:
         _expression(pattern)
-    except regex.error as fault:
-        return f"is not a regular expression: {fault}"
+    except regex.error as error:
+        return f"is not a regular expression: {error}"
     return None
 
 

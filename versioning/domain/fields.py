@@ -25,7 +25,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, PydanticCustomError
 from typing_extensions import TypeAliasType
 
-# Names that pydantic puts into the path of a fault to tell the branches of a union apart. They
+# Names that pydantic puts into the path of a problem to tell the branches of a union apart. They
 # are not the caller's, so they are taken out again; with the NUL no key of a caller can be alike.
 _VALUE, _VARIANTS, _TEXT, _BLOCKS = "\0value", "\0variants", "\0text", "\0blocks"
 _RULE, _GROUP, _OBJECT, _LIST = "\0rule", "\0group", "\0object", "\0list"
@@ -49,9 +49,9 @@ def _not_blank(value: Any) -> Any:
 
 
 def _resource_id(value: str) -> str:
-    fault = ids.fault(value)
-    if fault is not None:
-        raise PydanticCustomError("id", "{reason}", {"reason": fault})
+    problem = ids.problem(value)
+    if problem is not None:
+        raise PydanticCustomError("id", "{reason}", {"reason": problem})
     return value
 
 
@@ -239,7 +239,7 @@ ObjectOrList = TypeAliasType(
         Annotated[JsonObject, Tag(_OBJECT)] | Annotated[list[Any], Tag(_LIST)], _list_or(_OBJECT, _LIST)
     ],
 )
-Kept = Annotated[JsonObject, MayVary("Object", ObjectOrList)]
+OpaqueJson = Annotated[JsonObject, MayVary("Object", ObjectOrList)]
 
 
 class SharedFields(Shape):
@@ -259,16 +259,16 @@ class AgentFields(SharedFields):
     agents: Annotated[SubAgents, MayVary("SubAgents")] | None = None
     workflows: Annotated[Usages, MayVary("Usages")] | None = None
     scorers: Annotated[Scorers, MayVary("Scorers")] | None = None
-    integration_tools: Kept | None = None
-    tool_providers: Kept | None = None
-    mcp_clients: Kept | None = None
-    default_options: Kept | None = None
-    input_processors: Kept | None = None
-    output_processors: Kept | None = None
-    memory: Kept | None = None
-    skills: Kept | None = None
-    workspace: Kept | None = None
-    browser: Kept | None = None
+    integration_tools: OpaqueJson | None = None
+    tool_providers: OpaqueJson | None = None
+    mcp_clients: OpaqueJson | None = None
+    default_options: OpaqueJson | None = None
+    input_processors: OpaqueJson | None = None
+    output_processors: OpaqueJson | None = None
+    memory: OpaqueJson | None = None
+    skills: OpaqueJson | None = None
+    workspace: OpaqueJson | None = None
+    browser: OpaqueJson | None = None
 
 
 class AgentConfig(AgentFields):

@@ -161,7 +161,7 @@ def withheld(agent: CodeAgent, override: Config) -> list[str]:
 
 
 def refused(agent: CodeAgent, changes: Mapping[str, Any]) -> list[Issue]:
-    """Return a fault for every changed field that the code's ownership withholds.
+    """Return a problem for every changed field that the code's ownership withholds.
 
     A field that says just what the code says, or that is cleared, is no change.
     """

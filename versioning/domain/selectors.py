@@ -93,7 +93,7 @@ class VersionsMap:
 
         `{"agents": {<id>: selector}, "self"?: selector, "defaultStatus"?, "strict"?}`, where a
         selector is an object with exactly one of status, versionId and label. Raises `Invalid`
-        with every fault at once; each names its place below `field`, such as `versions.agents.<id>`.
+        with every problem at once; each names its place below `field`, such as `versions.agents.<id>`.
         """
         if value is None:
             return NO_VERSIONS
@@ -162,14 +162,14 @@ def _read_strict(value: Mapping[str, Any], place: str, issues: list[Issue]) -> b
 
 def _read_selector(value: Any, place: str, issues: list[Issue]) -> Selector:
     """Return the selector, or the default after noting what is wrong with it."""
-    fault = _selector_fault(value)
-    if fault is None:
+    problem = _selector_problem(value)
+    if problem is None:
         return Selector.parse(value)
-    issues.append(Issue(place, fault))
+    issues.append(Issue(place, problem))
     return PUBLISHED
 
 
-def _selector_fault(value: Any) -> str | None:
+def _selector_problem(value: Any) -> str | None:
     if not isinstance(value, Mapping) or len(value) != 1 or not value.keys() <= set(Selector.KEYS):
         return "must be an object with exactly one of status, versionId and label"
     ((key, named),) = value.items()

@@ -11,7 +11,7 @@ from versioning.editor import (
     deleting,
     dependencies,
     favorites,
-    judging,
+    impact,
     labelling,
     proposing,
     publishing,
@@ -47,8 +47,8 @@ class Collection(Resources[R]):
     export = reading.export
     schema_of = reading.schema_of
     favorites_about = reading.favorites_about
-    rehearse = judging.rehearse
-    dependents = judging.dependents
+    check_publish = impact.check_publish
+    dependents = impact.dependents
 
     create = creating.create
     clone = creating.clone

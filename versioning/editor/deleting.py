@@ -8,7 +8,7 @@ from typing import TypeVar
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import InUse, Invalid
 from versioning.domain.selectors import State, Status
-from versioning.editor.judging import dependents
+from versioning.editor.impact import dependents
 from versioning.editor.labelling import version_of_row
 from versioning.editor.locking import changing, drop_old_versions, retried
 from versioning.editor.recording import record

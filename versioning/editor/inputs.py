@@ -30,11 +30,11 @@ def id_of_new(given: str | None, changes: Fields) -> str:
 
 def check_id(resource_id: str, *, given: str | None) -> None:
     """Raise `Invalid` for an id that no resource can have; `given` is None when the name made it."""
-    fault = ids.fault(resource_id)
+    problem = ids.problem(resource_id)
     if given is None and not resource_id:
-        fault = "is required: the name has no letter or digit of a-z, 0-9 to make one of"
-    if fault is not None:
-        raise Invalid.field("id", fault)
+        problem = "is required: the name has no letter or digit of a-z, 0-9 to make one of"
+    if problem is not None:
+        raise Invalid.field("id", problem)
 
 
 def merged_metadata(current: Fields, changes: Fields | None) -> dict[str, Any]:
@@ -43,8 +43,8 @@ def merged_metadata(current: Fields, changes: Fields | None) -> dict[str, Any]:
     merged = {key: value for key, value in members.items() if value is not None}
     try:
         canonical.check(merged)
-    except ValueError as fault:
-        raise Invalid.field("metadata", str(fault)) from None
+    except ValueError as error:
+        raise Invalid.field("metadata", str(error)) from None
     if len(canonical.dump(merged).encode()) > MAX_METADATA:
         raise Invalid.field("metadata", f"must not be larger than {MAX_METADATA // 1024} KiB")
     ordered: dict[str, Any] = canonical.sorted_by_key(merged)

@@ -72,10 +72,10 @@ def label(
     None leaves that as it is. For such a label raises what the gate raises.
     """
     by = caller_of(by)
-    fault = ids.label_fault(name)
+    problem = ids.label_problem(name)
     with changing(resources, resource_id, Right.PUBLISH, by, expect) as resource:
-        if fault is not None:
-            raise Invalid.field("name", fault)
+        if problem is not None:
+            raise Invalid.field("name", problem)
         version = version_of_row(resource, version_id)
         row = resource.labels.select_related("updated_by").filter(name=name).first()
         before, was_released = (row.version_id, row.released) if row else (None, False)

@@ -32,7 +32,7 @@ def request_change(
 ) -> NoReturn:
     """Propose an override to the repository that holds it, instead of publishing it here.
 
-    Raises as `require_saving` does, `Invalid` for faults of the fields or the message, and else
+    Raises as `require_saving` does, `Invalid` for problems of the fields or the message, and else
     `Invalid` with the code `no_source_control`: nothing can be configured yet to propose it to.
     """
     require_saving(resources, resource_id, by=by)

@@ -35,9 +35,7 @@ def publish(
     with changing(resources, resource_id, Right.PUBLISH, by, expect, even_gone=True) as resource:
         version = find_version(resource, version_id)
         activate(resources, resource, version, by)
-        return Resolved(
-            resource=resource, version=version, warnings=resources.warnings(resource, version, by)
-        )
+    return Resolved(resource=resource, version=version, warnings=resources.warnings(resource, version, by))
 
 
 @retried

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 from django.db.models import QuerySet
 
 from versioning.domain.access import APPLICATION, Right
-from versioning.domain.config import Config, ConfigSchema, raise_for_faults
+from versioning.domain.config import Config, ConfigSchema, raise_for_issues
 from versioning.domain.errors import NotFound
 from versioning.domain.overrides import CodeAgent, applied
 from versioning.domain.selectors import PUBLISHED, Selector
@@ -156,10 +156,10 @@ def _exported_override(
 
 
 def known_fields(resources: Resources[R], fields: Mapping[str, Any]) -> Config:
-    """Return the fields that a snapshot of this kind holds; raises `Invalid` for their faults."""
+    """Return the fields that a snapshot of this kind holds; raises `Invalid` for their problems."""
     schema = resources.kind.schema
     known = {name: fields[name] for name in schema.names if fields.get(name) is not None}
-    raise_for_faults(schema.edit, known)
+    raise_for_issues(schema.edit, known)
     return known
 
 

@@ -58,6 +58,8 @@ class RecordView:
     @property
     def author_id(self) -> str | None:
         """The name of the user who made the resource; None for the application."""
+        if self.resource.author_id is not None and self.resource.author_id == self.caller.user_id:
+            return self.caller.username
         return self.resource.author.get_username() if self.resource.author else None
 
     @property

@@ -53,9 +53,9 @@ class Workspaces:
         by = caller_of(by)
         if by.everywhere is not Role.ADMIN:
             raise Forbidden("Only superusers make workspaces.")
-        fault = ids.fault(workspace_id) if workspace_id else "is required"
-        if fault is not None:
-            raise Invalid.field("id", fault)
+        problem = ids.problem(workspace_id) if workspace_id else "is required"
+        if problem is not None:
+            raise Invalid.field("id", problem)
         with events.transaction():
             workspace, is_new = Workspace.objects.make(workspace_id, _checked_name(name), by=by)
             if not is_new:
@@ -217,14 +217,14 @@ def may_revoke(key: ApiKey, by: Caller) -> bool:
 
 def _is_member(by: Caller, workspace_id: str) -> bool:
     # An impossible id is refused here, before a database that cannot hold it gets to see it.
-    return ids.fault(workspace_id) is None and by.may(Right.READ, workspace_id)
+    return ids.problem(workspace_id) is None and by.may(Right.READ, workspace_id)
 
 
 def _checked_name(name: str) -> str:
     name = name.strip()
     if not name or not name.isprintable() or len(name) > MAX_NAME:
-        fault = "is required" if not name else f"must be a line of at most {MAX_NAME} visible characters"
-        raise Invalid.field("name", fault)
+        problem = "is required" if not name else f"must be a line of at most {MAX_NAME} visible characters"
+        raise Invalid.field("name", problem)
     return name
 
 

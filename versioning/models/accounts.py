@@ -49,7 +49,7 @@ def normalized(username: str) -> str | None:
 
     Asked before a database that cannot hold such a name gets to see it.
     """
-    return get_user_model().normalize_username(username) if _fault_of(username) is None else None
+    return get_user_model().normalize_username(username) if _problem_of(username) is None else None
 
 
 def new_account(username: str, password: str | None = None) -> User:
@@ -59,9 +59,9 @@ def new_account(username: str, password: str | None = None) -> User:
     but name and password is set: a user model whose manager asks for more than these still has the rest
     at its defaults.
     """
-    fault = _fault_of(username)
-    if fault is not None:
-        raise Invalid.field("username", fault)
+    problem = _problem_of(username)
+    if problem is not None:
+        raise Invalid.field("username", problem)
     made = unsaved_account(username)
     made.set_password(password)
     made.save()
@@ -83,27 +83,27 @@ def checked_new_name(username: str) -> str:
     """
     model = get_user_model()
     name = model.normalize_username(username)
-    fault = _fault_of(name)
-    if fault is None and len(_alphabets(name) & _CONFUSABLE_ALPHABETS) > 1:
-        fault = "mixes letters of alphabets that look alike"
-    if fault is None:
+    problem = _problem_of(name)
+    if problem is None and len(_alphabets(name) & _CONFUSABLE_ALPHABETS) > 1:
+        problem = "mixes letters of alphabets that look alike"
+    if problem is None:
         field = model.USERNAME_FIELD
         alike = accounts().filter(**{f"{field}__iexact": name})
         similar = alike.exclude(**{field: name}).first()
         if similar is not None:
-            fault = f"differs from the account {similar.get_username()} in upper and lower case only"
-    if fault is not None:
-        raise Invalid.field("username", fault)
+            problem = f"differs from the account {similar.get_username()} in upper and lower case only"
+    if problem is not None:
+        raise Invalid.field("username", problem)
     return name
 
 
-def _fault_of(username: str) -> str | None:
+def _problem_of(username: str) -> str | None:
     model = get_user_model()
     field: Any = model._meta.get_field(model.USERNAME_FIELD)
     try:
         field.clean(model.normalize_username(username), None)
-    except ValidationError as fault:
-        return " ".join(fault.messages)
+    except ValidationError as error:
+        return " ".join(error.messages)
     return None
 
 

@@ -20,7 +20,7 @@ from versioning.models.keys import ApiKey
 from versioning.models.kinds import MODELS
 from versioning.models.workspaces import Membership, Workspace
 
-_TOLD: Final[tuple[type[Model], ...]] = (
+_LOGGED_MODELS: Final[tuple[type[Model], ...]] = (
     *MODELS,
     *(model.label_model for model in MODELS),
     Workspace,
@@ -37,11 +37,11 @@ def connect() -> None:
     """Listen to what the ORM saves and deletes, for as long as the process runs."""
     account = get_user_model()
     post_save.connect(_account_saved, sender=account)
-    post_delete.connect(_untold, sender=account)
+    post_delete.connect(_unlogged_model_changed, sender=account)
     for signal in (post_save, post_delete):
-        signal.connect(_untold, sender=Favorite)
-        for model in _TOLD:
-            signal.connect(_told, sender=model)
+        signal.connect(_unlogged_model_changed, sender=Favorite)
+        for model in _LOGGED_MODELS:
+            signal.connect(_logged_model_changed, sender=model)
 
 
 def _account_saved(
@@ -53,10 +53,10 @@ def _account_saved(
         events.touch()
 
 
-def _untold(**_signal: Any) -> None:
+def _unlogged_model_changed(**_signal: Any) -> None:
     events.touch()
 
 
-def _told(*, sender: Any, created: bool = False, **_signal: Any) -> None:
+def _logged_model_changed(*, sender: Any, created: bool = False, **_signal: Any) -> None:
     if not (created and sender in _HARMLESS):
-        events.touch(unless_told=True)
+        events.touch(unless_logged=True)

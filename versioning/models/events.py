@@ -20,9 +20,9 @@ import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from django.db import models
+from django.db import connection, models
 from django.db import transaction as database
 from django.db.models import Min
 from django.utils import timezone
@@ -34,6 +34,11 @@ from versioning.models.event_statements import take_positions_and_insert
 from versioning.models.log import Event, LogPosition
 
 PRUNED_AT_ONCE: Final = 5000
+
+_CHANGES: Final = (
+    f'SELECT position, type, resource_kind, resource_id FROM "{Event._meta.db_table}"'  # noqa: S608  ours
+    " WHERE position > %s AND position <= %s ORDER BY position, ordinal LIMIT %s"
+)
 
 Entry = dict[str, Any]
 """An entry before it is written, by column: a model takes longer to make than the row to write."""
@@ -60,7 +65,7 @@ class _Open(threading.local):
     entries: list[Entry] | None = None
     touched = False
     """Whether something has changed that no entry tells of."""
-    touched_unless_told = False
+    touched_unless_logged = False
     """Whether something has changed that no entry tells of, if there is none at all."""
 
 
@@ -85,12 +90,12 @@ def transaction() -> Iterator[None]:
             raise
         return
     entries = _open.entries = []
-    _open.touched = _open.touched_unless_told = False
+    _open.touched = _open.touched_unless_logged = False
     try:
         with database.atomic():
             yield
-            is_untold = _open.touched or (_open.touched_unless_told and not entries)
-            _write(entries, positions=1 if is_untold else 0)
+            is_unlogged = _open.touched or (_open.touched_unless_logged and not entries)
+            _write(entries, positions=1 if is_unlogged else 0)
     finally:
         _open.entries = None
 
@@ -151,17 +156,17 @@ def record(
         _open.entries.append(shown)
 
 
-def touch(*, unless_told: bool = False) -> None:
+def touch(*, unless_logged: bool = False) -> None:
     """Move the log by a position without an entry: something changed that answers depend on.
 
-    Whoever follows the log and finds nothing at a position takes everything for changed. `unless_told`
+    Whoever follows the log and finds nothing at a position takes everything for changed. `unless_logged`
     is for changes of which our own verbs tell: then the entries of the transaction are enough.
     """
     if _open.entries is None:
         with transaction():
-            touch(unless_told=unless_told)
-    elif unless_told:
-        _open.touched_unless_told = True
+            touch(unless_logged=unless_logged)
+    elif unless_logged:
+        _open.touched_unless_logged = True
     else:
         _open.touched = True
 
@@ -221,6 +226,25 @@ def entries(after: int, limit: int = 1000) -> list[Event]:
         last = found[-1]
         found += newer.filter(position=last.position, ordinal__gt=last.ordinal)
     return found
+
+
+class Change(NamedTuple):
+    """What an entry is about, as much of it as caches ask."""
+
+    position: int
+    type: str
+    resource_kind: str
+    resource_id: str
+
+
+def changes(after: int, until: int, limit: int) -> list[Change]:
+    """Return what the entries after a position are about, up to another one and in order; so many at most.
+
+    Asked after every write by every process, so by a statement that Django does not build each time.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_CHANGES, [after, until, limit])
+        return [Change(*row) for row in cursor.fetchall()]
 
 
 def _about(resource: Target | None) -> Entry:

@@ -9,7 +9,7 @@ import select
 import sqlite3
 import time
 from contextlib import suppress
-from queue import Empty, SimpleQueue
+from threading import Lock
 from typing import Any, Final
 
 import psycopg
@@ -18,9 +18,6 @@ from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
 
 from versioning.models.log import LogPosition
-
-MAX_CONNECTIONS: Final = 8
-"""How many connections to PostgreSQL a process keeps for this question alone."""
 
 SILENCE: Final = 1.0
 """Seconds after which a server that says nothing is taken for lost: the answer takes a thousandth of it."""
@@ -43,7 +40,7 @@ def position() -> int | None:
         return None
     with suppress(Error, sqlite3.Error, psycopg.Error):
         if database.vendor == "postgresql":
-            return _postgres.position(database)
+            return _postgresql.ask(database)
         database.ensure_connection()
         row = database.connection.execute(_QUESTION).fetchone()
         return row[0] if row else 0
@@ -51,56 +48,58 @@ def position() -> int | None:
 
 
 def close() -> None:
-    """Close the connections that are kept for the question; they are opened again when they are needed."""
-    _postgres.close()
+    """Close the connection that is kept for the question; it is opened again when it is needed."""
+    _postgresql.close()
 
 
-class _Postgres:
-    """The connections of a process that are kept for the question.
+class _PostgreSQL:
+    """The question on PostgreSQL, asked by one thread at a time, for all that wait meanwhile.
 
-    Whoever takes one from Django's pool has it checked, which is a second round trip. Here the
-    question itself shows that a connection is dead, and is asked once more on a new one.
+    Each time a thread waits for the server, another takes the interpreter from it; among many threads
+    getting it back costs more than the question. And what was asked after a thread has come is as good
+    an answer as one of its own.
+
+    Whoever takes a connection from Django's pool has it checked, which is a second round trip. Here the
+    question itself shows that its connection is dead, and is asked once more on a new one.
     """
 
     def __init__(self) -> None:
-        self._connections: SimpleQueue[_Connection] = SimpleQueue()
-        for _ in range(MAX_CONNECTIONS):
-            self._connections.put(_Connection())
+        self._turn = Lock()
+        self._begun = 0  # how many times it was asked; the last one may not be answered yet
+        self._answer: int | None = None
+        self._connection = _Connection()
         self._lost_until = 0.0
 
-    def position(self, database: Any) -> int | None:
+    def ask(self, database: Any) -> int | None:
         """Return the position, None from a server that is lost; raises `psycopg.Error` when it gets lost."""
+        before = self._begun
+        with self._turn:
+            if self._begun == before:
+                self._begun += 1
+                self._answer = None
+                self._answer = self._answer_of(database)
+            return self._answer
+
+    def _answer_of(self, database: Any) -> int | None:
         if time.monotonic() < self._lost_until:
             return None
         try:
-            connection = self._connections.get(timeout=SILENCE)
-        except Empty:
-            return None
-        try:
-            return self._asked(connection, database)
+            with suppress(psycopg.OperationalError):
+                if self._connection.is_open:
+                    return self._connection.ask()
+            # PostgreSQL was started anew since. Silence is another matter, and not waited for twice.
+            self._connection.close()
+            self._connection.open(database.get_connection_params())
+            return self._connection.ask()
         except psycopg.Error:
+            self._connection.close()
             self._lost_until = time.monotonic() + PAUSE
             raise
-        finally:
-            self._connections.put(connection)
-
-    def _asked(self, connection: _Connection, database: Any) -> int:
-        if connection.is_open:
-            try:
-                return connection.ask()
-            except psycopg.OperationalError:
-                # PostgreSQL was started anew since; silence is another matter, and not waited for twice.
-                connection.close()
-        connection.open(database.get_connection_params())
-        return connection.ask()
 
     def close(self) -> None:
-        """Close every connection that nobody is asking on at the moment."""
-        for _ in range(self._connections.qsize()):
-            with suppress(Empty):
-                connection = self._connections.get_nowait()
-                connection.close()
-                self._connections.put(connection)
+        """Close the connection, if it is open."""
+        with self._turn:
+            self._connection.close()
 
 
 class Silent(psycopg.Error):
@@ -159,4 +158,4 @@ class _Connection:
         return found
 
 
-_postgres: Final = _Postgres()
+_postgresql: Final = _PostgreSQL()

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from django.db import models
 
 from versioning.domain.config import Config
+from versioning.models.statements import insert
 
 
 class Reference(models.Model):
@@ -38,5 +39,4 @@ class Reference(models.Model):
     def write(cls, version: Any) -> None:
         """Insert the references of a new version, each target once."""
         targets = {target for _, target in cls.find(version.config)}
-        row: Any = cls  # whose field `version` only the concrete classes have
-        cls._default_manager.bulk_create(row(version_id=version.pk, target_id=target) for target in targets)
+        insert(cls, [{"version_id": version.pk, "target_id": one, "target_uuid": None} for one in targets])

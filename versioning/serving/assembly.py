@@ -49,12 +49,12 @@ def all_assembled(
     for one in sorted(candidates, key=lambda one: not _is_own(one, caller)):
         try:
             built[one.id] = _build(one, evaluation, texts[one.id])
-        except Invalid as fault:
+        except Invalid as error:
             if _is_own(one, caller):
                 raise Invalid.field(
-                    f"{one.id}.{fault.issues[0].field}", fault.issues[0].message, code=fault.code
+                    f"{one.id}.{error.issues[0].field}", error.issues[0].message, code=error.code
                 ) from None
-            logger.warning("left out of a list of agents: %s of %s: %s", one.id, one.workspace_id, fault)
+            logger.warning("left out of a list of agents: %s of %s: %s", one.id, one.workspace_id, error)
     return [built[one.id] for one in candidates if one.id in built]
 
 
@@ -121,8 +121,8 @@ def context_notices(schema: Any, evaluation: Evaluation) -> list[Notice]:
     began = time.thread_time()
     try:
         issues = refusals(schema, evaluation.context, seconds_spent=evaluation.seconds_checking)
-    except UnusableSchema as fault:
-        return [Notice("request_context_unchecked", f"The schema cannot be used: {fault}.", SCHEMA_FIELD)]
+    except UnusableSchema as error:
+        return [Notice("request_context_unchecked", f"The schema cannot be used: {error}.", SCHEMA_FIELD)]
     finally:
         evaluation.seconds_checking += time.thread_time() - began
     return [Notice(CONTEXT_INVALID, issue.message, issue.field) for issue in issues]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from django.db import connection
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, When
 from editor_client.shared.instructions import referenced_blocks
 
@@ -30,6 +31,10 @@ from versioning.models.querysets import within
 
 MAX_WARNINGS: Final = 1000
 """How many warnings the answer to a save holds."""
+
+
+# Nothing but the name of the table is put in.
+_REFERS: Final = f'SELECT 1 FROM "{SubAgentReference._meta.db_table}" WHERE target_id = %s LIMIT 1'  # noqa: S608
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,8 +222,12 @@ def _sub_agent_warnings(agent_id: str, config: Config, caller: Caller, code: Reg
 def _leading_back_to(agent_id: str, starts: set[str], caller: Caller, code: Registry) -> set[str]:
     """Return those of the starting agents from which sub-agents lead to `agent_id`.
 
-    Follows published and latest versions of agents that the caller may read, a query a level.
+    Follows published and latest versions of agents that the caller may read, a query a level. Mostly no
+    agent refers to one that is saved, and one narrow query finds that out.
     """
+    refer_in_code = any(agent_id in agent.sub_agent_ids for agent in code.agents.values())
+    if not refer_in_code and not _is_target(agent_id):
+        return set()
     edges: dict[str, set[str]] = {}
     frontier = set(starts) - {agent_id}
     while frontier:
@@ -231,6 +240,13 @@ def _leading_back_to(agent_id: str, starts: set[str], caller: Caller, code: Regi
     while more := {source for source, targets in edges.items() if targets & looping} - looping:
         looping |= more
     return looping & starts
+
+
+def _is_target(agent_id: str) -> bool:
+    """Say whether any version of any agent refers to this one."""
+    with connection.cursor() as cursor:
+        cursor.execute(_REFERS, [agent_id])
+        return cursor.fetchone() is not None
 
 
 def _sub_agents_of(sources: set[str], caller: Caller, code: Registry) -> list[tuple[str, str]]:

@@ -16,7 +16,7 @@ from typing import IO, Final, cast
 
 from versioning.sources import git
 from versioning.sources.files import MAX_BYTES
-from versioning.sources.git import GitFault, GitTooSlow
+from versioning.sources.git import GitError, GitTooSlow
 
 MAX_MESSAGE: Final = 64 * 1024
 """The most characters of a commit's message that are read."""
@@ -80,7 +80,7 @@ def history(path: Path, depth: int, *, limit: float | None = None) -> History:
     """Return the newest `depth` commits that touched the file, renames followed, newest first.
 
     A merge counts when the file differs from its first parent. Once the time of `limit` seconds
-    (by default `TIME_LIMIT`) is over, what was found by then is returned. Raises `GitFault`.
+    (by default `TIME_LIMIT`) is over, what was found by then is returned. Raises `GitError`.
     """
     folder = git.nearest(path.parent)
     touches: list[_Touch] = []
@@ -119,8 +119,8 @@ def _followed(folder: Path, path: str, depth: int, limit: float) -> Iterator[lis
         log = (*_LOG, *_QUIET, f"--max-count={depth}", *starts, "--", path)
         try:
             touches = list(_touches(git.run(folder, *log, limit=until - time.monotonic())))
-        except GitTooSlow as fault:
-            yield list(_touches(_whole_tokens(fault.printed)))
+        except GitTooSlow as error:
+            yield list(_touches(_whole_tokens(error.printed)))
             raise
         yield touches
         depth -= len(touches)
@@ -191,7 +191,7 @@ def _contents(objects: subprocess.Popen[bytes], blobs: set[str]) -> dict[str, by
             _asked(ask, answer, f"contents {blob}")
             contents[blob] = answer.read(size + 1)[:-1]  # a line's end comes after it
             if len(contents[blob]) != size:
-                raise GitFault("an object ended early")
+                raise GitError("an object ended early")
     return contents
 
 
@@ -204,4 +204,4 @@ def _asked(ask: IO[bytes], answer: IO[bytes], question: str) -> tuple[bytes, byt
         case [name, reason]:
             return name, reason, 0
         case _:
-            raise GitFault("the objects cannot be read")
+            raise GitError("the objects cannot be read")

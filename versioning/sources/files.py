@@ -64,9 +64,9 @@ class OverrideFiles:
 
         Raises `Invalid` for an id that names no file, and for a path that leaves the folder.
         """
-        fault = ids.fault(agent_id)
-        if fault is not None:
-            raise Invalid.field("id", fault)
+        problem = ids.problem(agent_id)
+        if problem is not None:
+            raise Invalid.field("id", problem)
         folder = os.path.join(os.path.realpath(self.root), FOLDER)  # noqa: PTH118  quicker
         path = os.path.realpath(os.path.join(folder, f"{ids.encode(agent_id)}.json"))  # noqa: PTH118
         if not path.startswith(folder + os.sep):
@@ -83,25 +83,25 @@ class OverrideFiles:
             descriptor = os.open(self.path(agent_id), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except (FileNotFoundError, NotADirectoryError):
             return None
-        except (OSError, Invalid) as fault:
-            raise OverrideUnreadable(str(fault)) from fault
+        except (OSError, Invalid) as error:
+            raise OverrideUnreadable(str(error)) from error
         try:
             return _stored(descriptor)
-        except OSError as fault:
-            raise OverrideUnreadable(str(fault)) from fault
+        except OSError as error:
+            raise OverrideUnreadable(str(error)) from error
         finally:
             os.close(descriptor)
 
     def write(self, agent_id: str, content: bytes) -> None:
         """Put the content in place of whatever the file held: all of it, or nothing.
 
-        It is durable when this returns. Raises `OverrideNotWritten` for a fault of the machine and
+        It is durable when this returns. Raises `OverrideNotWritten` for a problem of the machine and
         `Invalid` for a path that leaves the folder or a content that is too large.
         """
         if len(content) > MAX_BYTES:
             raise Invalid.field("body", f"makes an override file larger than {MAX_BYTES} bytes")
         path = self.path(agent_id)
-        with _faults_named(path):
+        with _named_errors(path):
             durable.replace(path, content)
 
     @contextmanager
@@ -114,7 +114,7 @@ class OverrideFiles:
         it holds something else by now. Raises as `write`, and when another one does not end.
         """
         path = self.path(agent_id)
-        with _faults_named(path):
+        with _named_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
         with self._one_at_a_time(path):
             if self.content(agent_id) != expected:
@@ -122,7 +122,7 @@ class OverrideFiles:
                     f"The override file {path.name} is being changed by somebody else. "
                     "Nothing was changed here."
                 )
-            with _faults_named(path):
+            with _named_errors(path):
                 aside = durable.set_aside(path)
             written = before = identity_of(path)
             try:
@@ -184,7 +184,7 @@ class OverrideFiles:
 
         Never while anything else is still to be waited for: whoever holds it goes on to the end.
         """
-        with _faults_named(path):
+        with _named_errors(path):
             folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
         try:
             _lock(folder, path)
@@ -195,7 +195,7 @@ class OverrideFiles:
     def remove(self, agent_id: str) -> None:
         """Remove the file of an agent, durably; nothing happens when there is none. Raises as `write`."""
         path = self.path(agent_id)
-        with _faults_named(path), suppress(FileNotFoundError, NotADirectoryError):
+        with _named_errors(path), suppress(FileNotFoundError, NotADirectoryError):
             path.unlink()
             durable.sync_folder(path.parent)
 
@@ -213,8 +213,8 @@ def _lock(folder: int, path: Path) -> None:
                     "Nothing was changed."
                 ) from None
             time.sleep(_POLL)
-        except OSError as fault:
-            logger.warning("the folder of the override files cannot be locked: %s", fault)
+        except OSError as error:
+            logger.warning("the folder of the override files cannot be locked: %s", error)
             return
         else:
             return
@@ -225,7 +225,7 @@ def _put_back(path: Path, aside: Path, written: Identity | None) -> None:
     if identity_of(path) != written:
         logger.error("the override file %s was changed by somebody else, and stays so", path.name)
         return
-    with _faults_named(path):
+    with _named_errors(path):
         if aside.exists():
             aside.replace(path)
         elif path.is_file():
@@ -246,11 +246,11 @@ def _stored(descriptor: int) -> StoredFile:
 
 
 @contextmanager
-def _faults_named(path: Path) -> Iterator[None]:
+def _named_errors(path: Path) -> Iterator[None]:
     try:
         yield
-    except OSError as fault:
-        reason = fault.strerror or str(fault)
+    except OSError as error:
+        reason = error.strerror or str(error)
         raise OverrideNotWritten(
             f"The override file {path.name} could not be written: {reason}. Nothing was changed."
-        ) from fault
+        ) from error

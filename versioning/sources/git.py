@@ -40,7 +40,7 @@ _SETTINGS: Final = {
 _running: set[subprocess.Popen[bytes]] = set()
 
 
-class GitFault(Exception):
+class GitError(Exception):
     """The `git` command gives no history: it is missing, or it refuses."""
 
     def __init__(self, reason: str, printed: bytes = b"") -> None:
@@ -49,16 +49,16 @@ class GitFault(Exception):
         """What it had said by then."""
 
 
-class GitTooSlow(GitFault):
+class GitTooSlow(GitError):
     """The `git` command took longer than it may."""
 
 
 def run(folder: Path, *arguments: str, limit: float | None = None) -> bytes:
-    """Return what a git command prints; raises `GitFault` when it fails or takes too long."""
+    """Return what a git command prints; raises `GitError` when it fails or takes too long."""
     with started(folder, *arguments, limit=limit) as process:
         printed, said = process.communicate()
         if process.returncode != 0:
-            raise GitFault(said.decode("utf-8", "replace").strip(), printed)
+            raise GitError(said.decode("utf-8", "replace").strip(), printed)
         return printed
 
 
@@ -87,10 +87,10 @@ def started(folder: Path, *arguments: str, limit: float | None = None) -> Iterat
                 timer.cancel()
                 _end(process)
                 _running.discard(process)
-    except (GitFault, OSError) as fault:
+    except (GitError, OSError) as error:
         if too_slow.is_set():
-            raise GitTooSlow(slowly, getattr(fault, "printed", b"")) from fault
-        raise GitFault(str(fault)) from fault
+            raise GitTooSlow(slowly, getattr(error, "printed", b"")) from error
+        raise GitError(str(error)) from error
     if too_slow.is_set():  # and yet there is an answer: of a child, or of what was ended half-way
         raise GitTooSlow(slowly)
 
@@ -111,7 +111,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def _command(folder: Path, *arguments: str) -> list[str]:
     program = shutil.which("git")
     if program is None:
-        raise GitFault("there is no git command")
+        raise GitError("there is no git command")
     settings = [part for name, value in _SETTINGS.items() for part in ("-c", f"{name}={value}")]
     return [program, "--no-pager", *settings, "-C", str(nearest(folder)), *arguments]
 

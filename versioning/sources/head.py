@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from versioning.sources import git
-from versioning.sources.git import GitFault, GitTooSlow
+from versioning.sources.git import GitError, GitTooSlow
 from versioning.sources.identity import Identity, identity_of, is_settled
 
 LOOK_AROUND_AFTER: Final = 1.0
@@ -175,7 +175,7 @@ def _asked(folder: Path) -> str | None:
         answer = git.run(folder, "rev-parse", "HEAD", "--git-common-dir")
     except GitTooSlow:
         raise
-    except GitFault:
+    except GitError:
         return None
     commit, _, common_dir = answer.decode("utf-8", "replace").strip().partition("\n")
     return f"{commit} {_cut_off(identity_of(git.nearest(folder) / common_dir / 'shallow'))}"
@@ -209,7 +209,7 @@ def _located(folder: Path, dot_git: tuple[str, Identity]) -> _Repository:
         answer = git.run(folder, "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir")
     except GitTooSlow:
         raise
-    except GitFault:
+    except GitError:
         raise _Unusual from None
     git_dir, _, common_dir = os.fsdecode(answer).removesuffix("\n").partition("\n")
     path, about = dot_git

@@ -99,8 +99,8 @@ class Histories(Generic[V]):
         began = time.monotonic()
         try:
             head = self._place.read()
-        except git.GitTooSlow as fault:
-            logger.warning("no new history in %s: %s", self.folder, fault)
+        except git.GitTooSlow as error:
+            logger.warning("no new history in %s: %s", self.folder, error)
             self._head_hangs = True
             self._leave_alone(_HEAD, began)
             raise
@@ -133,9 +133,9 @@ class Histories(Generic[V]):
         limit = git.TIME_LIMIT * (git.PATIENCE if patiently else 1)
         try:
             found = commits.history(path, self.depth, limit=limit)
-        except git.GitFault as fault:
-            logger.warning("no history of %s: %s", path.name, fault)
-            if not isinstance(fault, git.GitTooSlow):
+        except git.GitError as error:
+            logger.warning("no history of %s: %s", path.name, error)
+            if not isinstance(error, git.GitTooSlow):
                 return ()
             found = None
         seconds = time.monotonic() - began

@@ -89,8 +89,8 @@ class OverrideSource:
         """
         try:
             stored = self.files.read(agent.id)
-        except OverrideUnreadable as fault:
-            logger.error("the override file of %r is ignored: %s", agent.id, fault)  # noqa: TRY400
+        except OverrideUnreadable as error:
+            logger.error("the override file of %r is ignored: %s", agent.id, error)  # noqa: TRY400
             self._unread[agent.id] = self._unread.get(agent.id, 0) + 1
             return None
         if stored is None:
@@ -213,8 +213,8 @@ def _file_version(agent: CodeAgent, stored: StoredFile) -> FileVersion | None:
         others = withheld(agent, config)
         if others:
             raise Invalid.field(others[0], "is not a field that an override of this agent may hold")
-    except Invalid as fault:
-        logger.error("the override file of %r is ignored: %s", agent.id, fault)  # noqa: TRY400
+    except Invalid as error:
+        logger.error("the override file of %r is ignored: %s", agent.id, error)  # noqa: TRY400
         return None
     return FileVersion(
         config=config,

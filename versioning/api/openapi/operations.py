@@ -16,7 +16,7 @@ from versioning.api.openapi import components, security  # noqa: F401  registers
 from versioning.api.schemas.common import ErrorAnswer
 
 _ERRORS = {
-    400: "The request is invalid; `issues` names every fault.",
+    400: "The request is invalid; `issues` names every problem.",
     401: "No credentials, or credentials that do not hold.",
     403: "Readable, but the action is not allowed.",
     404: "Missing, or not readable.",

@@ -101,8 +101,10 @@ class OverrideFiles:
             self._write_file(undo, agent, resource, before, content)
 
     def _locked(self, resource_id: str, agent: CodeAgent | None, by: Caller, *, for_deletion: bool) -> Agent:
-        row = self._locked_row(resource_id, for_deletion=for_deletion) if agent else None
-        override = self.records.record(agent, row) if agent else None
+        if agent is None:
+            return self.rows.lock(resource_id, by, for_deletion=for_deletion)
+        row = self._locked_row(resource_id, for_deletion=for_deletion)
+        override = self.records.record(agent, row)
         if override is None or not self._is_readable(override, by):
             return one_of(self.readable(by).locked(for_deletion=for_deletion), resource_id)
         if not override.is_stored and self.rows.all.filter(pk=resource_id).exists():

@@ -46,7 +46,7 @@ def suggestions(catalog: Catalog, text: str, limit: int) -> list[Suggestion]:
 
 def suggestions_by_id(catalog: Catalog, wanted: Iterable[str]) -> dict[str, Suggestion]:
     """Return the resources with these ids that the caller may read."""
-    possible = {one for one in wanted if not ids.fault(one)}
+    possible = {one for one in wanted if not ids.problem(one)}
     if not possible:
         return {}
     in_code = [one for one in _in_code(catalog) if one.id in possible]
