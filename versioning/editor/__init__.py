@@ -101,7 +101,7 @@ class Editor:
 
     def is_cached(self, selector: Selector, context: Mapping[str, Any]) -> bool:
         """Say whether a resolved agent depends on nothing but what is stored and what its caller may do."""
-        return bool(settings.EDITOR_CACHE_BYTES) and not context and not choice.is_open()
+        return bool(settings.EDITOR_CACHE_BYTES) and not context and not choice.has_choosers()
 
     def granted_sub_agents(self, parent: ResolvedAgent) -> Mapping[str, UUID]:
         """Return which sub-agents run as part of a published agent; see `versioning.serving.grants`."""

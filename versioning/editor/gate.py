@@ -4,8 +4,8 @@ Every door leads through here, in the transaction that moves the pointer or rele
 `autoPublish`, publishing in Python and in the studio, a released label, an override that is published into
 its file, and `import_overrides`. `tests/test_gate.py` drives each of them, and finds code that goes past.
 
-An application of Django registers a check in `AppConfig.ready()`. A check raises an error of
-`versioning.domain.errors` to refuse; then nothing is changed.
+An application of Django registers a check in `AppConfig.ready()`. To refuse, a check raises an error of
+`versioning.domain.errors`, which the API and the studio answer with, and nothing is changed.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ class Passage:
 
 
 Check = Callable[[Passage], None]
+"""Returns where the version may pass, and raises where it may not."""
 
 _checks: list[Check] = []
 
@@ -44,7 +45,7 @@ def register(check: Check) -> None:
 
 
 def unregister(check: Check) -> None:
-    """Ask it no more."""
+    """Stop asking this check; raises `ValueError` for one that is not registered."""
     _checks.remove(check)
 
 

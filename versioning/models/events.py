@@ -3,6 +3,8 @@
     with events.transaction():
         ...                                   # change rows
         events.record("agent.published", by=caller, …)
+    for entry in events.entries(after=position):
+        ...                                   # everything that changed since, in order
 
 The entries are written at the end of the outermost `events.transaction()`, as its last statements before
 the commit, under positions from one row that is locked from then on. So positions are in the order of
@@ -216,9 +218,11 @@ def prune(before: datetime.datetime) -> int:
 
 
 def entries(after: int, limit: int = 1000) -> list[Event]:
-    """Return the entries after a position, in order.
+    """Return the entries after a position, in order, whoever may see them.
 
-    About `limit` of them: those that share a position are never parted.
+    About `limit` of them: those that share a position are never parted. Whoever has not read for so long
+    that `extent().oldest` is past the position has missed what was pruned since. For one caller's events
+    ask `editor.event.page`.
     """
     newer = Event.objects.filter(position__gt=after).order_by("position", "ordinal")
     found = list(newer[:limit])

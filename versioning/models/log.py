@@ -8,7 +8,7 @@ from typing import Any, Final, NoReturn
 from django.db import models
 
 from versioning.domain.access import Via
-from versioning.domain.events import Audience, Reach
+from versioning.domain.events import MAX_LENGTH, Audience, Reach
 
 NEVER: Final = "entries of the log are never changed, and removed by events.prune() alone"
 
@@ -36,7 +36,7 @@ class Event(models.Model):
     position = models.BigIntegerField()
     ordinal = models.PositiveIntegerField(default=0)
     """Orders what shares a position: the event itself is 0, agents that are told of a block follow."""
-    type = models.CharField(max_length=64)
+    type = models.CharField(max_length=MAX_LENGTH)
     created_at = models.DateTimeField()
     workspace_id = models.CharField(max_length=200, blank=True)
     resource_kind = models.CharField(max_length=32, blank=True)

@@ -6,7 +6,9 @@ of a run with all its sub-agents, the list of agents, and the prompt blocks that
 them. Records, exports and comparisons show what is stored; there nobody chooses, and an explicit
 selector is never overruled.
 
-A chosen version is served as published, so it must have passed the gate (`versioning.editor.gate`).
+Nobody asks for rights after the choice: a chosen version is shown to whoever may read what is published.
+So a chooser names only what has passed the gate (`versioning.editor.gate`), such as a version with a
+released label. While anybody chooses, resolved agents are not cached.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from versioning.models import VersionedResource
 
 
 class Chooser(Protocol):
-    """Somebody who chooses."""
+    """A function of an application that chooses versions."""
 
     def __call__(
         self, resources: Sequence[VersionedResource], context: Mapping[str, Any]
@@ -40,11 +42,11 @@ def register(chooser: Chooser) -> None:
 
 
 def unregister(chooser: Chooser) -> None:
-    """Ask it no more."""
+    """Stop asking this chooser; raises `ValueError` for one that is not registered."""
     _choosers.remove(chooser)
 
 
-def is_open() -> bool:
+def has_choosers() -> bool:
     """Say whether anybody chooses: then what is served depends on more than the pointers."""
     return bool(_choosers)
 
