@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
@@ -23,10 +24,21 @@ from tests.support.meanwhile import interrupted
 from tests.support.people import command, give_role, key_of
 from tests.support.served import reference
 from versioning.conf import get_framework
+from versioning.domain.bounded_cache import BoundedCache
 from versioning.domain.errors import NotFound
 from versioning.editor import Editor
-from versioning.models import Agent, ApiKey, Membership, caller_for, events
+from versioning.models import (
+    Agent,
+    AgentLabel,
+    ApiKey,
+    Favorite,
+    Membership,
+    PromptBlock,
+    caller_for,
+    events,
+)
 from versioning.runtime.agent import SelectedAgent
+from versioning.serving.followed_keys import keys
 from versioning.serving.followed_log import HOLD_SECONDS, log
 
 MEMBERS = ("alice", "vera")
@@ -72,12 +84,14 @@ def seen(answer: Answer) -> tuple[int, Any, dict[str, str]]:
 
 
 @pytest.fixture
-def ordinary(settings: Any) -> Callable[..., Answer]:
-    """Ask without any cache."""
+def ordinary(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Answer]:
+    """Ask without any cache, of answers or of keys."""
 
     def ask(api: Api, path: str, query: dict[str, Any], **headers: str) -> Answer:
         size, settings.EDITOR_CACHE_BYTES = settings.EDITOR_CACHE_BYTES, 0
-        answer = api.request("GET", path, query=query, **headers)
+        with monkeypatch.context() as patched:
+            patched.setattr(keys, "_known", BoundedCache(0))
+            answer = api.request("GET", path, query=query, **headers)
         settings.EDITOR_CACHE_BYTES = size
         return answer
 
@@ -254,6 +268,59 @@ def deactivate(_: Cast) -> None:
         user.save()
 
 
+def deactivate_at_once(_: Cast) -> None:
+    User.objects.update(is_active=False)
+
+
+def deactivate_in_bulk(_: Cast) -> None:
+    users = list(User.objects.all())
+    for user in users:
+        user.is_active = False
+    User.objects.bulk_update(users, ["is_active"])
+
+
+def rename_at_once(_: Cast) -> None:
+    User.objects.filter(username="alice").update(username="alice the second")
+
+
+def demote_at_once(_: Cast) -> None:
+    Membership.objects.update(role="viewer")
+
+
+def promote_by_conflict(_: Cast) -> None:
+    members = Membership.objects.filter(workspace="acme")
+    promoted = [Membership(user=one.user, workspace=one.workspace, role="admin") for one in members]
+    Membership.objects.bulk_create(
+        promoted, update_conflicts=True, update_fields=["role"], unique_fields=["user", "workspace"]
+    )
+
+
+def revoke_at_once(_: Cast) -> None:
+    ApiKey.objects.update(revoked_at=timezone.now())
+
+
+def expire_at_once(_: Cast) -> None:
+    ApiKey.objects.update(expires_at=timezone.now())
+
+
+def like_at_once(_: Cast) -> None:
+    Favorite.objects.bulk_create([Favorite(user=User.objects.get(username="vera"), agent_id="writer")])
+
+
+def write_metadata_at_once(_: Cast) -> None:
+    for model in (Agent, PromptBlock):
+        model.objects.update(metadata={"changed": "at once"})
+
+
+def unpublish_at_once(_: Cast) -> None:
+    for model in (Agent, PromptBlock):
+        model.objects.update(active_version=None)
+
+
+def release_labels_at_once(_: Cast) -> None:
+    AgentLabel.objects.update(released=True)
+
+
 def rename_people(_: Cast) -> None:
     for user in User.objects.all():
         user.username += " the second"
@@ -281,6 +348,17 @@ BESIDE: tuple[Callable[[Cast], None], ...] = (
     expire_keys,
     limit_keys,
     deactivate,
+    deactivate_at_once,
+    deactivate_in_bulk,
+    rename_at_once,
+    demote_at_once,
+    promote_by_conflict,
+    revoke_at_once,
+    expire_at_once,
+    like_at_once,
+    write_metadata_at_once,
+    unpublish_at_once,
+    release_labels_at_once,
     rename_people,
     prune,
     stop_using,
@@ -334,12 +412,17 @@ def a_minute_later(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log, "_clock", lambda: time.monotonic() + HOLD_SECONDS)
 
 
+def by_hand(statement: str, value: object) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [value])
+
+
 def test_what_nobody_tells_of_is_seen_within_a_minute(
     cast: Cast, history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     description = "by hand"
     assert cast.alice.get("/stored/agents/writer").body["metadata"] == {}
-    Agent.objects.filter(pk="writer").update(metadata={"changed": description})
+    by_hand("UPDATE versioning_agent SET metadata = %s", json.dumps({"changed": description}))
     a_minute_later(monkeypatch)
     assert cast.alice.get("/stored/agents/writer").body["metadata"] == {"changed": description}
 
@@ -348,7 +431,7 @@ def test_whom_nobody_tells_of_is_refused_within_a_minute(
     cast: Cast, history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert cast.alice.get("/stored/agents/writer").status == 200
-    User.objects.update(is_active=False)
+    by_hand("UPDATE auth_user SET is_active = %s", value=False)
     a_minute_later(monkeypatch)
     assert cast.alice.get("/stored/agents/writer").status == 401
 

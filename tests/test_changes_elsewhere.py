@@ -71,6 +71,9 @@ def somebody(live_service: Service) -> Iterator[Somebody]:
         ("membership.role = 'viewer'; membership.save()", 403),
         ("membership.delete()", 404),
         ("Membership.objects.filter(user=user).delete()", 404),
+        ("User.objects.filter(pk=user.pk).update(is_active=False)", 401),
+        ("ApiKey.objects.filter(pk=key.pk).update(revoked_at=timezone.now())", 401),
+        ("Membership.objects.filter(user=user).update(role='viewer')", 403),
         ("membership.delete(); user.is_superuser = True; user.save(update_fields=['is_superuser'])", 200),
     ],
 )
@@ -99,6 +102,7 @@ def test_a_key_expires_by_the_clock(somebody: Somebody) -> None:
             "metadata",
             {"a": 1},
         ),
+        ("Agent.objects.filter(pk=agent.pk).update(metadata={{'a': 2}})", "metadata", {"a": 2}),
     ],
 )
 def test_records_that_another_process_changes_are_read_at_once(

@@ -1,62 +1,158 @@
 """Changes that are made by Django's ORM and not by our verbs: the log moves for them all the same.
 
 A shell, an admin page or a command of the application changes accounts, members and records, and the
-next answer of every process has to be right. `QuerySet.update()`, bulk operations and SQL send no
-signals: those are noticed within `followed_log.HOLD_SECONDS`.
+next answer of every process has to be right. `QuerySet.update()` and bulk operations send no signals,
+and the account model may have any manager, so what is listened to are the statements that the ORM
+makes: a change and the position that tells of it are in one transaction. SQL by hand may look
+otherwise; it is noticed within `followed_log.HOLD_SECONDS`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
 from django.contrib.auth import get_user_model
-from django.db.models import Model
-from django.db.models.signals import post_delete, post_save
+from django.core.exceptions import FieldDoesNotExist
+from django.db import DEFAULT_DB_ALIAS, connections, models, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
+from django.db.models.signals import post_save
 
 from versioning.models import events
 from versioning.models.favorites import Favorite
 from versioning.models.keys import ApiKey
 from versioning.models.kinds import MODELS
+from versioning.models.log import LogPosition
 from versioning.models.workspaces import Membership, Workspace
 
-_LOGGED_MODELS: Final[tuple[type[Model], ...]] = (
-    *MODELS,
-    *(model.label_model for model in MODELS),
-    Workspace,
-    Membership,
-    ApiKey,
+_RECORDS: Final[tuple[type[models.Model], ...]] = tuple(
+    part for model in MODELS for part in (model, model.version_model, model.label_model)
 )
-"""What our verbs change, and write entries about."""
+_OF_KEYS: Final = ("owner", "workspace", "role", "digest", "expires_at", "revoked_at")
 
-_HARMLESS = (Workspace, ApiKey)
-"""What nothing can depend on as long as it is new; accounts are of this sort, too."""
+_CHANGE: Final = re.compile(r"(UPDATE|DELETE FROM|INSERT(?: OR \w+)? INTO) (\S+)")
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A table that answers depend on."""
+
+    is_logged: bool = False
+    """Whether our verbs, which change it too, write entries about that."""
+    new_is_harmless: bool = False
+    """Whether nothing can depend on a row as long as it is new."""
+    shown: tuple[str, ...] = ()
+    """The beginnings of assignments to the columns that matter; none where all of them do."""
+
+    def is_changed_by(self, verb: str, statement: str) -> bool:
+        """Say whether answers can depend on what such a statement changes in the table."""
+        if verb.startswith("INSERT"):
+            return not self.new_is_harmless or " DO UPDATE " in statement
+        return verb != "UPDATE" or not self.shown or any(one in statement for one in self.shown)
+
+
+_tables: Final[dict[str, _Table]] = {}
+"""By their names as statements have them."""
 
 
 def connect() -> None:
-    """Listen to what the ORM saves and deletes, for as long as the process runs."""
-    account = get_user_model()
-    post_save.connect(_account_saved, sender=account)
-    post_delete.connect(_unlogged_model_changed, sender=account)
-    for signal in (post_save, post_delete):
-        signal.connect(_unlogged_model_changed, sender=Favorite)
-        for model in _LOGGED_MODELS:
-            signal.connect(_logged_model_changed, sender=model)
+    """Listen to the statements of every connection, for as long as the process runs."""
+    watched: tuple[type[models.Model], ...] = (*_RECORDS, Membership, Favorite)
+    for model in watched:
+        _tables[_quoted(model._meta.db_table)] = _Table(is_logged=model is not Favorite)
+        post_save.connect(_created, sender=model)
+    _tables[_quoted(Workspace._meta.db_table)] = _Table(is_logged=True, new_is_harmless=True)
+    keys = _assignments(ApiKey, _OF_KEYS)
+    _tables[_quoted(ApiKey._meta.db_table)] = _Table(is_logged=True, new_is_harmless=True, shown=keys)
+    _tables.update(_account_tables(get_user_model()))
+    connection_created.connect(_listen)
 
 
-def _account_saved(
-    *, sender: Any, created: bool, update_fields: Collection[str] | None, **_signal: Any
-) -> None:
-    # Signing in says only when that was.
-    shown = {sender.USERNAME_FIELD, "is_active", "is_superuser"}
-    if not created and (update_fields is None or not shown.isdisjoint(update_fields)):
-        events.touch()
+def _account_tables(account: type[models.Model]) -> dict[str, _Table]:
+    """Return the tables of an account model, which may inherit from another that has a table, too.
+
+    Signing in changes them each time; what matters is the name, whether it is switched on, and whether
+    it may do everything. Where one of these is computed, it can be computed from anything.
+    """
+    names = (getattr(account, "USERNAME_FIELD"), "is_active", "is_superuser")  # noqa: B009  of any model
+    is_computed = any(isinstance(getattr(account, name, None), property) for name in names)
+    shown = () if is_computed else _assignments(account, names)
+    tables = {_quoted(field.model._meta.db_table) for field in account._meta.concrete_fields}
+    return dict.fromkeys(tables, _Table(new_is_harmless=True, shown=shown))
 
 
-def _unlogged_model_changed(**_signal: Any) -> None:
-    events.touch()
+def _assignments(model: type[models.Model], names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the beginnings of the ORM's assignments to fields of a model, as far as it has them.
+
+    Assignments name the column alone, conditions the table, too.
+    """
+    found = []
+    for name in names:
+        try:
+            field: Any = model._meta.get_field(name)
+        except FieldDoesNotExist:
+            continue  # such as an account that is always active
+        found.append(f" {_quoted(field.column)} = ")
+    return tuple(found)
 
 
-def _logged_model_changed(*, sender: Any, created: bool = False, **_signal: Any) -> None:
-    if not (created and sender in _HARMLESS):
-        events.touch(unless_logged=True)
+def _quoted(name: str) -> str:
+    return connections[DEFAULT_DB_ALIAS].ops.quote_name(name)
+
+
+def _listen(*, connection: BaseDatabaseWrapper, **_signal: Any) -> None:
+    wrappers = connection.execute_wrappers
+    if connection.alias == DEFAULT_DB_ALIAS and _execute not in wrappers:
+        wrappers.insert(0, _execute)  # the last one may be somebody's who takes it away again
+
+
+def _execute(
+    execute: Callable[..., Any],
+    statement: Any,
+    parameters: Any,
+    many: bool,  # noqa: FBT001  Django hands it over like this
+    context: dict[str, Any],
+) -> Any:
+    """Execute a statement; where answers can depend on what it changes, the log moves with it."""
+    table = _changed_table(statement)
+    if table is None:
+        return execute(statement, parameters, many, context)
+    database = context["connection"]
+    if database.in_atomic_block:
+        result = execute(statement, parameters, many, context)
+        _touch(database, is_logged=table.is_logged)
+        return result
+    if " RETURNING " in statement:
+        # SQLite cannot end a transaction before somebody has fetched the row: `_created` tells of it.
+        return execute(statement, parameters, many, context)
+    with transaction.atomic():
+        result = execute(statement, parameters, many, context)
+        _touch(database, is_logged=table.is_logged)
+    return result
+
+
+def _created(*, sender: type[models.Model], created: bool, **_signal: Any) -> None:
+    if created:
+        events.touch(unless_logged=_tables[_quoted(sender._meta.db_table)].is_logged)
+
+
+def _touch(database: BaseDatabaseWrapper, *, is_logged: bool) -> None:
+    if events.is_open() or _log_is_there(database):
+        events.touch(unless_logged=is_logged)
+
+
+def _changed_table(statement: Any) -> _Table | None:
+    if not isinstance(statement, str) or statement.startswith("SELECT"):
+        return None
+    change = _CHANGE.match(statement)
+    table = _tables.get(change[2]) if change else None
+    return table if table and change and table.is_changed_by(change[1], statement) else None
+
+
+def _log_is_there(database: BaseDatabaseWrapper) -> bool:
+    """Say whether the log has its table: migrations change rows before it has."""
+    with database.cursor() as cursor:
+        return LogPosition._meta.db_table in database.introspection.table_names(cursor)

@@ -158,6 +158,11 @@ def record(
         _open.entries.append(shown)
 
 
+def is_open() -> bool:
+    """Say whether this thread is inside of `transaction()`."""
+    return _open.entries is not None
+
+
 def touch(*, unless_logged: bool = False) -> None:
     """Move the log by a position without an entry: something changed that answers depend on.
 
@@ -165,8 +170,8 @@ def touch(*, unless_logged: bool = False) -> None:
     is for changes of which our own verbs tell: then the entries of the transaction are enough.
     """
     if _open.entries is None:
-        with transaction():
-            touch(unless_logged=unless_logged)
+        with database.atomic(savepoint=False):
+            _write((), positions=1)
     elif unless_logged:
         _open.touched_unless_logged = True
     else:

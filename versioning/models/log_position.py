@@ -14,19 +14,28 @@ from typing import Any, Final
 
 import psycopg
 from django.db import DEFAULT_DB_ALIAS, Error, connections
-from psycopg.pq import ExecStatus
+from psycopg.conninfo import make_conninfo
+from psycopg.pq import ExecStatus, PGconn, PollingStatus
+from psycopg.pq.abc import PGconn as Server
 from psycopg.pq.abc import PGresult
 
 from versioning.models.log import LogPosition
 
-SILENCE: Final = 1.0
-"""Seconds after which a server that says nothing is taken for lost: the answer takes a thousandth of it."""
+SILENCE: Final = 0.5
+"""Seconds after which a server that says nothing is taken for lost: the answer takes a thousandth of it.
+
+Where that is wrong, because the machine is overloaded, answers are made that could have been cached.
+"""
+
+CONNECT_SECONDS: Final = 1.0
+"""Seconds within which a server has to take a new connection. libpq's own limit is two at the least."""
 
 PAUSE: Final = 1.0
-"""Seconds for which a lost server is not asked again, so that requests do not wait for it one by one."""
+"""Seconds for which a lost server is not asked again: then by one request, while no other waits for it."""
 
 _QUESTION: Final = f'SELECT position FROM "{LogPosition._meta.db_table}"'  # noqa: S608  the name is ours
 _PREPARED: Final = b"log_position"
+_NOT_OF_LIBPQ: Final = frozenset({"context", "cursor_factory", "prepare_threshold"})
 
 
 def position() -> int | None:
@@ -68,11 +77,15 @@ class _PostgreSQL:
         self._begun = 0  # how many times it was asked; the last one may not be answered yet
         self._answer: int | None = None
         self._connection = _Connection()
-        self._lost_until = 0.0
+        self._loss = Lock()
+        self._asked_again_at = 0.0
+        """When a lost server is asked again; 0 while it is not lost."""
 
     def ask(self, database: Any) -> int | None:
         """Return the position, None from a server that is lost; raises `psycopg.Error` when it gets lost."""
         before = self._begun
+        if self._is_lost():
+            return None
         with self._turn:
             if self._begun == before:
                 self._begun += 1
@@ -80,21 +93,35 @@ class _PostgreSQL:
                 self._answer = self._answer_of(database)
             return self._answer
 
-    def _answer_of(self, database: Any) -> int | None:
-        if time.monotonic() < self._lost_until:
-            return None
+    def _is_lost(self) -> bool:
+        """Say whether the server is lost; one caller after each pause is told no, and finds out."""
+        if not self._asked_again_at:
+            return False
+        with self._loss:
+            now = time.monotonic()
+            if self._asked_again_at > now:
+                return True
+            self._asked_again_at = now + PAUSE
+            return False
+
+    def _answer_of(self, database: Any) -> int:
         try:
-            with suppress(psycopg.OperationalError):
-                if self._connection.is_open:
-                    return self._connection.ask()
-            # PostgreSQL was started anew since. Silence is another matter, and not waited for twice.
-            self._connection.close()
-            self._connection.open(database.get_connection_params())
-            return self._connection.ask()
+            position = self._asked(database)
         except psycopg.Error:
-            self._connection.close()
-            self._lost_until = time.monotonic() + PAUSE
+            self._asked_again_at = time.monotonic() + PAUSE
             raise
+        self._asked_again_at = 0.0
+        return position
+
+    def _asked(self, database: Any) -> int:
+        if self._connection.is_open:
+            try:
+                return self._connection.ask()
+            except psycopg.OperationalError:
+                # PostgreSQL was started anew since; silence is another matter, and not waited for twice.
+                self._connection.close()
+        self._connection.open(database.get_connection_params())
+        return self._connection.ask()
 
     def close(self) -> None:
         """Close the connection, if it is open."""
@@ -114,48 +141,68 @@ class _Connection:
     """
 
     def __init__(self) -> None:
-        self._connection: psycopg.Connection[Any] | None = None
+        self._server: Server | None = None
 
     @property
     def is_open(self) -> bool:
         """Whether it has been opened, which says nothing about the server at the other end."""
-        return self._connection is not None
+        return self._server is not None
 
     def open(self, parameters: dict[str, Any]) -> None:
         """Connect, and have the question prepared; raises `psycopg.Error` when there is no server."""
-        self._connection = psycopg.connect(**{**parameters, "autocommit": True})
-        self._server = self._connection.pgconn
+        self._server = _connect(parameters)
         self._poll = select.poll()
         self._poll.register(self._server.socket, select.POLLIN)
         self._server.send_prepare(_PREPARED, _QUESTION.encode())
-        self._result(ExecStatus.COMMAND_OK)
+        self._result(self._server, ExecStatus.COMMAND_OK)
 
     def ask(self) -> int:
         """Return the position; raises `Silent`, or `psycopg.OperationalError` when the connection is dead."""
+        if self._server is None:
+            raise psycopg.OperationalError("the connection is closed")
         self._server.send_query_prepared(_PREPARED, None)
-        result = self._result(ExecStatus.TUPLES_OK)
+        result = self._result(self._server, ExecStatus.TUPLES_OK)
         return int(result.get_value(0, 0) or 0) if result.ntuples else 0
 
     def close(self) -> None:
         """Close it, if it is open."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
+        server, self._server = self._server, None
+        if server is not None:
+            server.finish()
 
-    def _result(self, expected: ExecStatus) -> PGresult:
+    def _result(self, server: Server, expected: ExecStatus) -> PGresult:
         """Return what the server answers; raises as `ask` does."""
-        self._server.flush()
-        while self._server.is_busy():
+        server.flush()
+        while server.is_busy():
             if not self._poll.poll(SILENCE * 1000):
                 self.close()
                 raise Silent
-            self._server.consume_input()
+            server.consume_input()
         found = None
-        while (result := self._server.get_result()) is not None:
+        while (result := server.get_result()) is not None:
             found = result
         if found is None or found.status != expected:
+            self.close()
             raise psycopg.OperationalError("the position of the log could not be read")
         return found
+
+
+def _connect(parameters: dict[str, Any]) -> Server:
+    """Connect with Django's parameters; raises `psycopg.Error` when the server does not take it in time."""
+    wanted = {name: value for name, value in parameters.items() if name not in _NOT_OF_LIBPQ}
+    server = PGconn.connect_start(make_conninfo(**wanted).encode())
+    until = time.monotonic() + CONNECT_SECONDS
+    while (state := server.connect_poll()) != PollingStatus.OK:
+        # Another host has another socket.
+        poll = select.poll()
+        if state != PollingStatus.FAILED:
+            poll.register(server.socket, select.POLLIN if state == PollingStatus.READING else select.POLLOUT)
+        left = until - time.monotonic()
+        if state == PollingStatus.FAILED or left <= 0 or not poll.poll(left * 1000):
+            server.finish()
+            raise psycopg.OperationalError("no connection for the position of the log")
+    server.nonblocking = 1
+    return server
 
 
 _postgresql: Final = _PostgreSQL()
