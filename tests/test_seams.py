@@ -17,6 +17,7 @@ from tests.support.remote import connected
 from tests.support.runs import ECHO
 from tests.support.served import ask, reference
 from tests.support.service import ROOT, Service, running_service
+from versioning.domain.events import Audience, register, types
 
 PAGE = ROOT / "docs/extending.md"
 SETTINGS = """
@@ -131,3 +132,13 @@ def test_without_the_application_the_service_works_as_before(
         assert api.get("/events", type="pilot.ended").fields == ["type"]
         assert "pilot.ended" in [event["type"] for event in api.get("/events").body["events"]]
     service.manage("work", "--once")
+
+
+@pytest.mark.parametrize(
+    ("subject", "name"), [("agent", "published"), ("my_app", "done"), ("mine", "x" * 60)]
+)
+def test_a_type_is_refused_that_is_taken_or_that_no_filter_could_name(subject: str, name: str) -> None:
+    before = dict(types())
+    with pytest.raises(ValueError, match=name):
+        register(subject, Audience.ADMINS, name)
+    assert types() == before
