@@ -3,6 +3,8 @@
     with events.transaction():
         ...                                   # change rows
         events.record("agent.published", by=caller, …)
+    for entry in events.entries(after=position):
+        ...                                   # everything that changed since, in order
 
 The entries are written at the end of the outermost `events.transaction()`, as its last statements before
 the commit. Their positions come from one row, which stays locked until the commit. So positions are in the
@@ -223,9 +225,11 @@ def prune(before: datetime.datetime) -> int:
 
 
 def entries(after: int, limit: int = 1000) -> list[Event]:
-    """Return the entries after a position, in order.
+    """Return the entries after a position, in order, whoever may see them.
 
-    The result has about `limit` entries: entries at the same position stay together.
+    About `limit` of them: those that share a position are never parted. Whoever has not read for so long
+    that `extent().oldest` is past the position has missed what was pruned since. For one caller's events
+    ask `editor.event.page`.
     """
     newer = Event.objects.filter(position__gt=after).order_by("position", "ordinal")
     found = list(newer[:limit])
