@@ -158,7 +158,7 @@ class Invitations:
         """
         with events.transaction():
             opened = self.find(digest)
-            Workspace.objects.select_for_update().get(pk=opened.workspace_id)
+            Workspace.objects.locked().get(pk=opened.workspace_id)
             alike = Invitation.objects.pending().filter(username__iexact=opened.username).order_by("pk")
             list(alike.select_for_update())  # in one order, so that nobody waits in a circle
             invitation = Invitation.objects.acceptable().filter(digest=digest).first()

@@ -23,6 +23,10 @@ ROLE_CHOICES = [(role.value, role.value) for role in Role]
 class WorkspaceManager(models.Manager["Workspace"]):
     """How workspaces are made and renamed; each change is in the log."""
 
+    def locked(self) -> models.QuerySet[Workspace]:
+        """Lock the rows against others who administer them; whoever adds to a workspace does not wait."""
+        return self.select_for_update(no_key=True)
+
     @events.transaction()
     def make(self, workspace_id: str, name: str, *, by: Caller = APPLICATION) -> tuple[Workspace, bool]:
         """Return the workspace with this id, and whether it was missing and has been made."""

@@ -118,7 +118,7 @@ class OverrideFiles:
         row = rows.first()
         if row is None:
             # Whoever comes second to make the first draft waits here, and then finds the row.
-            Workspace.objects.select_for_update().get(pk=self.code.workspace_id)
+            Workspace.objects.locked().get(pk=self.code.workspace_id)
             row = rows.first()
         return row
 
