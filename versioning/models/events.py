@@ -207,13 +207,11 @@ def prune(before: datetime.datetime) -> int:
     pruned before the first one is deleted, so that nobody sees only some of them; an interrupted prune is
     completed by the next one.
     """
-    with database.atomic():
-        log = LogPosition.objects.select_for_update().first()
-        if log is None:
-            return 0
-        kept = Event.objects.filter(created_at__gte=before).aggregate(first=Min("position"))["first"]
-        pruned_to = max(log.pruned_to, log.position if kept is None else kept - 1)
-        LogPosition.objects.update(pruned_to=pruned_to)
+    newest = position()  # before all else, so that what is written meanwhile comes after it
+    kept = Event.objects.filter(created_at__gte=before).aggregate(first=Min("position"))["first"]
+    last = newest if kept is None else min(newest, kept - 1)
+    LogPosition.objects.filter(pruned_to__lt=last).update(pruned_to=last)
+    pruned_to = extent().oldest
     gone = Event.objects.filter(position__lte=pruned_to).order_by("position")
     removed, more = 0, True
     while more:
