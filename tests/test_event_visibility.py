@@ -308,3 +308,23 @@ def test_a_page_costs_as_many_statements_whoever_looks_and_however_much_there_is
         AGENTS.make(cast.alice, f"b{number}", visibility="public", autoPublish=True)
     assert [cost(api) for api in everybody] == few
     assert max(few) <= 6
+
+
+@pytest.mark.parametrize("member", ["charlie", "vera"])
+def test_a_label_tells_its_readers_nothing_of_drafts_that_it_was_or_will_be_on(
+    cast: Cast, kind: Kind, member: str
+) -> None:
+    more = {"visibility": "public"} if kind is AGENTS else {}
+    kind.make(cast.alice, autoPublish=True, **more)
+    for text in ("two", "three"):
+        kind.save(cast.alice, text=text)
+    three, two, one = (version["id"] for version in kind.versions(cast.alice))
+    for version, released in ((three, False), (one, True), (two, False)):
+        body = {"versionId": version, "released": released}
+        assert cast.alice.put(kind.url("writer", "labels", "canary"), body).status == 200
+    told = seen(getattr(cast, member))
+    assert not {three, two} & {event[name] for event in told for name in ("versionId", "previousVersionId")}
+    if member == "vera":
+        assert [event["detail"]["released"] for event in told if event["label"]] == [True, False]
+    moves = [event["versionId"] for event in seen(cast.alice) if event["label"]]
+    assert moves == [three, one, one, one, two]

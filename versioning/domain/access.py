@@ -21,11 +21,14 @@ class Role(StrEnum):
     @property
     def rank(self) -> int:
         """The position in the order of roles; 0 for a viewer."""
-        return list(Role).index(self)
+        return _RANKS[self]
 
     def at_most(self, limit: Role | None) -> Role:
         """Return the lower of this role and the limit."""
         return self if limit is None or self.rank <= limit.rank else limit
+
+
+_RANKS: Mapping[Role, int] = {role: rank for rank, role in enumerate(Role)}
 
 
 class Right(Enum):

@@ -65,12 +65,8 @@ class ConfigSchema:
         return {key: value for key, value in merged.items() if value is not None or key not in clearable}
 
     def changed(self, before: Config, after: Config) -> list[str]:
-        """Return the names of the fields in which the two configurations differ."""
-        return [
-            name
-            for name in self.names
-            if (name in before) != (name in after) or not canonical.same(before.get(name), after.get(name))
-        ]
+        """Return the names of the fields in which two configurations differ."""
+        return [name for name in self.names if _differ(name, before, after)]
 
     @property
     def _required(self) -> set[str]:
@@ -80,6 +76,14 @@ class ConfigSchema:
 AGENT = ConfigSchema(edit=fields.AgentFields, whole=fields.AgentConfig)
 AGENT_OVERRIDE = ConfigSchema(edit=fields.AgentFields, whole=fields.AgentFields)
 PROMPT_BLOCK = ConfigSchema(edit=fields.PromptBlockFields, whole=fields.PromptBlockConfig)
+
+
+def _differ(name: str, before: Config, after: Config) -> bool:
+    """Say whether a field differs; an edit hands on most of them as the very same objects."""
+    if (name in before) != (name in after):
+        return True
+    old, new = before.get(name), after.get(name)
+    return old is not new and not canonical.same(old, new)
 
 
 def raise_for_issues(shape: type[BaseModel], value: Any) -> None:

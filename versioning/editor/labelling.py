@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -77,19 +77,19 @@ def label(
         if problem is not None:
             raise Invalid.field("name", problem)
         version = version_of_row(resource, version_id)
-        row = resource.labels.select_related("updated_by").filter(name=name).first()
-        before, was_released = (row.version_id, row.released) if row else (None, False)
+        row = resource.labels.select_related("updated_by", "version").filter(name=name).first()
+        before, was_released = (row.version, row.released) if row else (None, False)
         row = row or resources.model.label_model(resource_id=resource.pk, name=name)
         released = row.released if released is None else released
-        if before != version.pk or row.released != released:
+        if before is None or before.pk != version.pk or row.released != released:
             if released:
                 passage = gate.Passage(resource=resource, version=version, caller=by, label=name)
                 gate.let_through(passage, resources.code)
             row.released = released
             _move(row, version, by)
             resource.touch()
-            versions = {"version": version, "previous": before}
-            _record(resources, "labelMoved", resource, row, by, was_released=was_released, **versions)
+            for step in _steps(before, version, was_released=was_released, released=released):
+                _record(resources, "labelMoved", resource, name, by, **step)
         return resource, _custom(row, version)
 
 
@@ -109,9 +109,8 @@ def unlabel(
         row = resource.labels.filter(name=name).first()
         if row is None:
             raise NotFound
-        _record(
-            resources, "labelRemoved", resource, row, by, was_released=row.released, previous=row.version_id
-        )
+        states = {"was_released": row.released, "released": row.released}
+        _record(resources, "labelRemoved", resource, name, by, previous=row.version_id, **states)
         row.delete()
         resource.touch()
         return resource
@@ -160,26 +159,44 @@ def _computed(name: str, version: Snapshot, resource: VersionedResource) -> Labe
     )
 
 
+def _steps(
+    before: Version | None, version: Version, *, was_released: bool, released: bool
+) -> Iterator[dict[str, Any]]:
+    """Yield what the log is told of a move: each step is about versions that those who see it may read.
+
+    A label that comes from a draft as it is released, or goes to one as it is withdrawn, makes two.
+    """
+    if before is None or before.pk == version.pk or was_released == released:
+        previous = before and before.pk
+        yield {"version": version, "previous": previous, "was_released": was_released, "released": released}
+        return
+    if was_released:
+        yield {"version": before, "previous": before.pk, "was_released": True, "released": False}
+    yield {"version": version, "previous": before.pk, "was_released": False, "released": False}
+    if released:
+        yield {"version": version, "previous": version.pk, "was_released": False, "released": True}
+
+
 def _record(
     resources: Resources[R],
     what: str,
     resource: R,
-    row: Any,
+    name: str,
     by: Caller,
     *,
     was_released: bool,
+    released: bool,
     **versions: Any,
 ) -> None:
-    """Record the change in the log; readers see it too if the label is released."""
-    audience = Audience.READERS if was_released or row.released else None
+    """Tell the log of a label; of a released one its readers hear, too."""
     record(
         resources,
         what,
         resource,
         by,
         target=target_of(resource, resources.code, released=was_released),
-        label=row.name,
-        released=row.released,
-        audience=audience,
+        label=name,
+        released=released,
+        audience=Audience.READERS if was_released or released else None,
         **versions,
     )

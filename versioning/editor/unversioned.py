@@ -8,7 +8,7 @@ from editor_client.shared import canonical
 
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Invalid
-from versioning.editor.inputs import Fields, merged_metadata
+from versioning.editor.inputs import NOTHING, Fields, merged_metadata
 from versioning.editor.recording import record, target_before
 from versioning.editor.resources import Resources
 from versioning.editor.targets import change_of
@@ -26,8 +26,8 @@ def edit_record(
     fields, change = [], {}
     if visibility is not None and _set_visibility(resources, resource, visibility, by):
         fields, change = ["visibility"], change_of(before, visibility)
-    merged = merged_metadata(resource.metadata, metadata)
-    if not canonical.same(merged, resource.metadata):
+    merged = resource.metadata if metadata == NOTHING else merged_metadata(resource.metadata, metadata)
+    if merged is not resource.metadata and not canonical.same(merged, resource.metadata):
         resource.metadata = merged
         resource.touch()
         fields.insert(0, "metadata")
