@@ -23,11 +23,11 @@ class VersioningConfig(AppConfig):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # Before any application is ready: the framework of a project may be made in one of them.
+        # Before any `ready()`: a project's framework may be created in one of them.
         apply_defaults()
 
     def ready(self) -> None:
-        """Check the settings, make the workspace of the code, hear of direct changes, say what workers do."""
+        """Check the settings, create the code's workspace, watch direct changes, and register the jobs."""
         from versioning.models import direct_changes  # noqa: PLC0415  the models are there only now
 
         direct_changes.connect()
@@ -40,9 +40,9 @@ class VersioningConfig(AppConfig):
 
 
 def make_code_workspace(*, apps: Apps = global_apps, **_signal: Any) -> None:
-    """Make the workspace that owns code-defined agents, when it is missing.
+    """Create the workspace of code-defined agents if it is missing.
 
-    `apps` has the models as the migrations have left the tables, which may be older ones, or none.
+    `apps` has the models in the state of the migrations, whose tables may be older ones, or missing.
     """
     try:
         workspaces = apps.get_model("versioning", "Workspace")._default_manager

@@ -1,6 +1,6 @@
-"""The settings of the editor with their defaults; the editor of an installation and its framework.
+"""The settings of the editor with their defaults; the editor of an installation, and its framework.
 
-`EDITOR_INSTANCE` and `EDITOR_FRAMEWORK` name them; nothing else needs to know where they are put together.
+`EDITOR_INSTANCE` and `EDITOR_FRAMEWORK` name the two; nothing else needs to know where they are created.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ DEFAULTS: Final[Mapping[str, Any]] = MappingProxyType(
     {
         "EDITOR_API_PREFIX": "api",  # where the project includes versioning.api.urls; no slash at either end
         "EDITOR_BODY_TIMEOUT": 10.0,  # seconds
-        "EDITOR_CLIENT_ADDRESS_HEADER": "",  # that a proxy writes
+        "EDITOR_CLIENT_ADDRESS_HEADER": "",  # a header that a proxy sets
         "EDITOR_CODE_PATH": "./service/editor",
         "EDITOR_CODE_WORKSPACE": "default",
-        "EDITOR_FRAMEWORK": "",  # a dotted path; empty is an editor without agents in code
+        "EDITOR_FRAMEWORK": "",  # a dotted path; empty: no agents in code
         "EDITOR_GIT_HISTORY_DEPTH": 50,  # commits of a file
-        "EDITOR_HTTPS": False,  # a proxy in front takes https
-        "EDITOR_KEEP_EVENTS": 0,  # days for which the log has its entries; 0 keeps all of them
-        "EDITOR_INSTANCE": "",  # a dotted path; empty is the editor of the framework
-        "EDITOR_KEEP_VERSIONS": 0,  # of a resource; 0 keeps all of them
-        "EDITOR_CACHE_BYTES": 16 * 1024 * 1024,  # of answers, a process
+        "EDITOR_HTTPS": False,  # whether a proxy in front uses https
+        "EDITOR_KEEP_EVENTS": 0,  # days; 0 keeps all entries of the log
+        "EDITOR_INSTANCE": "",  # a dotted path; empty: the editor of the framework
+        "EDITOR_KEEP_VERSIONS": 0,  # per resource; 0 keeps all of them
+        "EDITOR_CACHE_BYTES": 16 * 1024 * 1024,  # for cached answers, per process
         "EDITOR_MAX_BODY": 1024 * 1024,  # bytes
         "EDITOR_PIN_WORKERS": "auto",  # or "on", "off"
         "EDITOR_SOURCE": "database",  # or "code": override files under Git
-        "EDITOR_STATEMENT_TIMEOUT": 4.0,  # seconds, on PostgreSQL; 0 is none
-        "EDITOR_THROTTLE": "",  # such as "600/min"; empty is off
-        "EDITOR_WORKER": "on",  # or "off": whether `serve` runs a worker beside itself
+        "EDITOR_STATEMENT_TIMEOUT": 4.0,  # seconds, on PostgreSQL; 0: no limit
+        "EDITOR_THROTTLE": "",  # such as "600/min"; empty: no limit
+        "EDITOR_WORKER": "on",  # or "off": whether `serve` runs a worker
     }
 )
-"""Every setting of the editor, as it is unless a project sets it; docs/settings.md explains them."""
+"""Every setting of the editor with its default; docs/settings.md explains them."""
 
 
 def apply_defaults() -> None:
-    """Give Django's settings the defaults of those that the project has not set.
+    """Add the defaults of all settings that the project does not set to Django's settings.
 
-    Done when the application is loaded, so that everything reads `settings.EDITOR_…` as any other setting.
+    Called when the application is loaded, so that `settings.EDITOR_…` works like any other setting.
     """
     for name, value in DEFAULTS.items():
         if not hasattr(settings, name):
@@ -58,7 +58,7 @@ def apply_defaults() -> None:
 
 
 def check_api_prefix(**_options: Any) -> list[CheckMessage]:
-    """Check that the project serves the API where `EDITOR_API_PREFIX` says, if it serves it at all."""
+    """Check that the project serves the API under `EDITOR_API_PREFIX`, if it serves the API at all."""
     try:
         served_at = reverse("versioning:schema").removeprefix(get_script_prefix())
     except NoReverseMatch:
@@ -72,9 +72,9 @@ def check_api_prefix(**_options: Any) -> list[CheckMessage]:
 
 
 def check_sqlite(**_options: Any) -> list[CheckMessage]:
-    """Check that on SQLite a transaction takes the write lock when it begins.
+    """Check that SQLite transactions take the write lock when they begin.
 
-    Otherwise two that read first and write later end in "database is locked", whatever the timeout.
+    Otherwise two that read first and write later fail with "database is locked", whatever the timeout.
     """
     options = settings.DATABASES["default"].get("OPTIONS", {})
     if connection.vendor != "sqlite" or options.get("transaction_mode") == "IMMEDIATE":
@@ -85,16 +85,16 @@ def check_sqlite(**_options: Any) -> list[CheckMessage]:
 
 
 def get_editor() -> Editor:
-    """Return the editor of this installation, which knows what its framework defines in code.
+    """Return the editor of this installation, with the agents that its framework defines in code.
 
-    `EDITOR_INSTANCE` names it; where that is empty it is the one that the framework was handed. Raises
-    `ImproperlyConfigured` where the framework has none, or another one.
+    `EDITOR_INSTANCE` names it; if that is empty, it is the editor of the framework. Raises
+    `ImproperlyConfigured` if the framework has none, or another one.
     """
     return _load(settings.EDITOR_INSTANCE, settings.EDITOR_FRAMEWORK)[0]
 
 
 def get_framework() -> Framework:
-    """Return the framework that `EDITOR_FRAMEWORK` names, else one without agents; raises as `get_editor`."""
+    """Return the framework named by `EDITOR_FRAMEWORK`, or an empty one; raises as `get_editor` does."""
     return _load(settings.EDITOR_INSTANCE, settings.EDITOR_FRAMEWORK)[1]
 
 

@@ -1,4 +1,4 @@
-"""The agents as applications use them, and the preview of instructions."""
+"""Agents as applications use them, and the preview of instructions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ServedAgentViewSet(EditorViewSet):
     responses = {"list": AgentsById, "retrieve": ResolvedAgentAnswer}
 
     def list(self, request: Request) -> Response:
-        """Return the published resolution of every agent that the caller may read, by id."""
+        """Return the published version of every agent that the caller may read, resolved, by id."""
         context = parameters.context(request.query_params)
         editor = get_editor()
         if editor.is_cached(PUBLISHED, context):
@@ -43,7 +43,7 @@ class ServedAgentViewSet(EditorViewSet):
         return Response(found)
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
-        """Return the agent that the selector names; what is published when it names nothing."""
+        """Return the agent that the selector names; the published version without one."""
         context = parameters.context(request.query_params)
         selector = parameters.selector(request.query_params)
         editor = get_editor()
@@ -57,7 +57,7 @@ class ServedAgentViewSet(EditorViewSet):
 
 
 class Previewed(NamedTuple):
-    """Assembled instructions, what became of each block, and what is wrong with the context."""
+    """Assembled instructions, the result for each block, and problems of the context."""
 
     result: str
     blocks: Sequence[BlockReport]
@@ -65,7 +65,7 @@ class Previewed(NamedTuple):
 
 
 class PreviewViewSet(EditorViewSet):
-    """Instructions that are not saved anywhere yet."""
+    """Instructions that are not saved."""
 
     subject = "instruction"
     requests = {"preview": Preview}

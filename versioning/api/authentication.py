@@ -1,6 +1,6 @@
-"""Who is calling: an API key, or a person signed in to the studio.
+"""Authentication by an API key, or by the session of a person who is signed in to the studio.
 
-`request.auth` is the `Caller`, with the rights that it has at the time of the request.
+`request.auth` is the `Caller`, with the rights at the time of the request.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class KeyOwner:
-    """Whom a key acts for, as much of it as REST framework asks about."""
+    """The owner of a key, with the attributes that REST framework needs."""
 
     username: str | None
     is_authenticated: ClassVar[bool] = True
@@ -32,7 +32,7 @@ class ApiKeyAuthentication(BaseAuthentication):
     """`Authorization: Bearer ek_…`."""
 
     def authenticate(self, request: Request) -> tuple[KeyOwner, Caller] | None:
-        """Return the key's owner and the caller; raises `Unauthorized` for a key that does not hold."""
+        """Return the key's owner and the caller; raises `Unauthorized` if the key is not valid."""
         text = bearer_key(get_authorization_header(request).decode("latin-1"))
         if text is None:
             return None
@@ -42,15 +42,15 @@ class ApiKeyAuthentication(BaseAuthentication):
         return KeyOwner(key.caller.username), key.caller
 
     def authenticate_header(self, request: Request) -> str:
-        """Return the challenge that goes with a 401."""
+        """Return the challenge for a 401."""
         return 'Bearer realm="editor"'
 
 
 class PersonAuthentication(SessionAuthentication):
-    """The session of a person; writing needs the CSRF token, as in the studio."""
+    """The session of a person; unsafe methods need the CSRF token, as in the studio."""
 
     def authenticate(self, request: Request) -> tuple[User, Caller] | None:
-        """Return the person and the caller, or None when nobody is signed in."""
+        """Return the person and the caller, or None if nobody is signed in."""
         found = super().authenticate(request)
         return (found[0], caller_for(found[0], Via.API)) if found else None
 

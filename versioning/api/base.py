@@ -1,4 +1,4 @@
-"""What all views of the API have in common: declared parameters, entity tags, schemas."""
+"""The base of all API views: declared parameters, entity tags, schemas."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ Parameters = tuple[OpenApiParameter, ...]
 
 
 class EditorViewSet(ViewSet):
-    """A view whose query parameters, requests and responses are declared, each by action.
+    """A view that declares query parameters, requests and responses for each action.
 
-    A request is checked against the declarations, a response is made by them, and the OpenAPI document
+    Requests are validated by the declarations, responses are serialised by them, and the OpenAPI document
     describes them.
     """
 
     http_method_names = ["get", "post", "put", "patch", "delete", "head"]
 
-    # All set here: the REST_FRAMEWORK setting of a project is for the project's own API.
+    # All set here: a project's REST_FRAMEWORK setting is for its own API.
     authentication_classes = [ApiKeyAuthentication, PersonAuthentication]
     permission_classes = [IsAuthenticated]
     throttle_classes = [CallerThrottle]
@@ -61,10 +61,10 @@ class EditorViewSet(ViewSet):
     created: ClassVar[frozenset[str]] = frozenset()
     """The actions that answer 201."""
     guarded: ClassVar[frozenset[str]] = frozenset()
-    """The actions that respect `If-Match`."""
+    """The actions that check `If-Match`."""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Check the method, then who is calling, then the query parameters."""
+        """Check the method, then authenticate, then check the query parameters."""
         if request.method not in self.allowed_methods:
             self.http_method_not_allowed(request, *args, **kwargs)
         super().initial(request, *args, **kwargs)
@@ -72,48 +72,48 @@ class EditorViewSet(ViewSet):
         parameters.check(request.query_params, self.query_parameters(self.action), raw=raw)
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response | None]:
-        """Return what makes an answer of an exception, whatever the project has for its own API."""
+        """Return this API's exception handler, whatever the project uses for its own API."""
         return errors.exception_handler
 
     def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
-        """Return the answer with its content negotiated; only its caller may keep it."""
+        """Return the answer with its content negotiated; only the caller may cache it."""
         answer = super().finalize_response(request, response, *args, **kwargs)
         set_private(answer)
         return answer
 
     def http_method_not_allowed(self, request: Any, *args: Any, **kwargs: Any) -> Response:
-        """Refuse the method; an address whose id is impossible does not exist, and is a 404."""
+        """Refuse the method with a 405, or a 404 if the id in the address is impossible."""
         if ids.problem(kwargs.get("id", "any")):
             raise NotFound
         return super().http_method_not_allowed(request, *args, **kwargs)
 
     @classmethod
     def query_parameters(cls, action: str) -> Parameters:
-        """Return the query parameters of an action; `requestContext` is known everywhere."""
+        """Return the query parameters of an action; all of them accept `requestContext`."""
         own = cls.query.get(action, ())
         return own if parameters.CONTEXT in own else (*own, parameters.UNUSED_CONTEXT)
 
     @property
     def caller(self) -> Caller:
-        """Who is calling, with the rights that they have now."""
+        """The authenticated caller, with current rights."""
         caller: Caller = self.request.auth  # type: ignore[assignment]
         return caller
 
     def dump(self, source: Any) -> Json:
-        """Return the body of the response, as the schema of the action makes it from an object."""
+        """Return the body of the response, serialised by the schema of the action."""
         schema = cast("type[ResponseSchema]", self.responses[self.action])
         return schema.dump(source)
 
     def depends_on(self, *dependencies: Dependency, is_personal: bool = False) -> None:
-        """Say what the answer depends on, before that is read; see `versioning.api.cached_answers`."""
+        """Declare what the answer depends on, before reading it; see `versioning.api.cached_answers`."""
         request = self.request._request  # noqa: SLF001  what the middleware sees
         depends_on(request, self.caller, *dependencies, is_personal=is_personal)
 
 
 def tagged(request: Request, data: Any, *, tag: str | None = None, **response: Any) -> Response:
-    """Return an answer with its `ETag`, or 304 to a read whose caller has it already.
+    """Return an answer with its `ETag`, or 304 to a read if the caller has it already.
 
-    Without a `tag` the answer's own content makes it.
+    Without a `tag` it is derived from the content.
     """
     etag = f'"{tag or content_tag(data)}"'
     held = _given_tags(request.headers.get("If-None-Match", ""))
@@ -125,12 +125,12 @@ def tagged(request: Request, data: Any, *, tag: str | None = None, **response: A
 
 
 def content_tag(data: Any) -> str:
-    """Return a tag that two answers share when they are equal."""
+    """Return a tag that is the same for equal answers."""
     return hashlib.sha256(canonical.dump(data).encode()).hexdigest()[:32]
 
 
 def expected_tags(request: Request) -> frozenset[str] | None:
-    """Return the tags of a resource that `If-Match` names; None when there is no such header."""
+    """Return the tags in `If-Match`; None if there is no such header."""
     given = request.headers.get("If-Match")
     if given is None:
         return None

@@ -1,4 +1,4 @@
-"""From domain errors to HTTP: the one place that knows status codes of failures."""
+"""From domain errors to HTTP: the only place that knows status codes of errors."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ STATUS: dict[type[errors.VersioningError], int] = {
 
 RETRY_SOON = {"Retry-After": "1"}
 
-# The errors that Django REST framework itself raises, under the codes of the domain.
+# The errors of Django REST framework itself, with codes of the domain.
 _FRAMEWORK_CODES: dict[type[exceptions.APIException], str] = {
     exceptions.NotAuthenticated: "unauthorized",
     exceptions.AuthenticationFailed: "unauthorized",
@@ -58,12 +58,12 @@ _FRAMEWORK_CODES: dict[type[exceptions.APIException], str] = {
 
 
 def _status_of(error: errors.VersioningError) -> int:
-    """Return the status of an error, which for the errors of other applications is that of their base."""
+    """Return the status of an error; errors of other applications have that of their base class."""
     return next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
 
 
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
-    """Return the response to an exception of a view; None for a bug, as in DRF's own handler."""
+    """Return the response for an exception of a view; None for a bug, as DRF's own handler does."""
     set_rollback()
     if isinstance(error, errors.VersioningError):
         response = Response(error_body(error), status=_status_of(error))
@@ -81,7 +81,7 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
 
 
 def error_body(error: errors.VersioningError) -> dict[str, Any]:
-    """Return the JSON object of a domain error, as the schema `ErrorAnswer` describes it."""
+    """Return the JSON object of a domain error, described by the schema `ErrorAnswer`."""
     details = error.details()
     if isinstance(error, errors.EditConflict):
         details["current"] = {**error.current, "savedAt": utc(error.current["savedAt"])}
@@ -99,34 +99,34 @@ def _framework_response(error: exceptions.APIException) -> Response:
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """Answer what Django itself refuses, such as an unknown host name."""
+    """Answer a request that Django itself refuses, such as one for an unknown host name."""
     return error_response(400, "bad_request", "The request is not one that this server answers.")
 
 
 def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """Answer a refusal outside the API."""
+    """Answer a refusal outside the API views."""
     return error_response(403, "forbidden", "You may not do this.")
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """Answer for an address that does not exist."""
+    """Answer a request for an address that does not exist."""
     return JsonResponse(error_body(errors.NotFound()), status=404)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer a bug: the log has the details under the request's id."""
+    """Answer after a bug: the log has the details, with the id of the request."""
     return error_response(500, "server_error", "Something went wrong on the server; its log says what.")
 
 
 def method_not_allowed(request: HttpRequest, known: Iterable[str]) -> HttpResponse:
-    """Answer a method that an address does not know; `Allow` names those that it does."""
+    """Answer a method that an address does not allow; `Allow` lists those that it does."""
     answer = error_response(405, "method_not_allowed", f'Method "{request.method}" not allowed.')
     answer["Allow"] = ", ".join(known)
     return answer
 
 
 def database_unavailable(error: Exception) -> HttpResponse:
-    """Answer a failure of the database outside the API framework."""
+    """Answer after a failure of the database outside the API views."""
     return JsonResponse(_database_error(error), status=503, headers=RETRY_SOON)
 
 
@@ -140,10 +140,10 @@ def _database_error(error: Exception) -> dict[str, str]:
 
 
 def error_response(status: int, code: str, message: str) -> JsonResponse:
-    """Return an error answer from outside the API framework."""
+    """Return an error response for use outside the API views."""
     return JsonResponse({"error": message, "code": code}, status=status)
 
 
 def too_large(limit: int) -> JsonResponse:
-    """Return the answer to a body of more bytes than that."""
+    """Return the answer to a body that is larger than the limit."""
     return error_response(413, "payload_too_large", f"The body must not be larger than {limit} bytes.")

@@ -1,4 +1,4 @@
-"""The log over HTTP: what changed since a position."""
+"""The log over HTTP: what has changed since a position."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class EventViewSet(EditorViewSet):
     responses = {"list": EventPage}
 
     def list(self, request: Request) -> Response:
-        """Return events that the caller may see, and where the next page begins."""
+        """Return events that the caller may see, and the start of the next page."""
         given = request.query_params
         types = given.get("type")
         page = get_editor().event.page(

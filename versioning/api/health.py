@@ -1,4 +1,4 @@
-"""For load balancers: is the process alive, can it serve."""
+"""For load balancers: whether the process is alive, and whether it can serve requests."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from versioning.models import tables
 
 @require_safe
 def alive(_request: HttpRequest) -> HttpResponse:
-    """Answer as long as the process runs; asks nothing of the database."""
+    """Answer as long as the process runs, without asking the database."""
     return JsonResponse({"status": "ok"})
 
 
 @require_safe
 def ready(_request: HttpRequest) -> HttpResponse:
-    """Answer 200 when the database answers and is migrated, else 503."""
+    """Answer 200 if the database answers and is migrated, otherwise 503."""
     try:
         pending = tables.lack_migrations()
     except Error as error:

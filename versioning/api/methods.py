@@ -1,4 +1,4 @@
-"""Which methods an address allows. Any other is a 405, whoever asks and before anything is read."""
+"""The methods that an address allows. Any other gives a 405, before anything else is checked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OF_A_PAGE = ("GET", "HEAD", "POST")
 
 
 def require_safe(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Allow GET and HEAD alone, as Django's decorator of this name; the 405 is an error of the API."""
+    """Allow GET and HEAD only, like Django's decorator of this name, but with the API's own 405."""
 
     @wraps(view)
     def wrapper(request: HttpRequest) -> HttpResponse:

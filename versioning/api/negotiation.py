@@ -1,4 +1,4 @@
-"""The form of responses: compact JSON, whatever a project chooses for its own API."""
+"""The format of responses: compact JSON, whatever a project uses for its own API."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rest_framework.renderers import JSONRenderer
 
 
 class CompactJSONRenderer(JSONRenderer):
-    """JSON without white space, its text not escaped, and no NaN in it."""
+    """JSON without white space and without escaped text; refuses NaN."""
 
     compact = True
     ensure_ascii = False
@@ -17,6 +17,6 @@ class CompactJSONRenderer(JSONRenderer):
 
 
 class HeaderNegotiation(DefaultContentNegotiation):
-    """Chooses by the header `Accept` alone: no query parameter asks for another format."""
+    """Chooses by the `Accept` header only: no query parameter asks for another format."""
 
     settings = SimpleNamespace(URL_FORMAT_OVERRIDE=None)  # type: ignore[assignment]  # all that it reads

@@ -1,7 +1,7 @@
-"""Which part of a list is asked for, and what is answered.
+"""Pages of a list.
 
-Django REST framework's pagination counts pages from 1, has no empty page and pages one queryset. Here
-pages count from 0, `perPage=0` asks for the total alone, and a list can hold items that no row holds.
+Django REST framework's pagination counts pages from 1, has no empty page, and handles one queryset. Here
+pages count from 0, `perPage=0` asks for the total only, and a list can contain items that are not rows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"[0-9]{1,9}")
 
 @dataclass(frozen=True, kw_only=True)
 class PageOfItems:
-    """A page of a list, with what the schema `PageOf` says about it."""
+    """A page of a list, with the members of the schema `PageOf`."""
 
     items: Sequence[Any]
     total: int
@@ -34,7 +34,7 @@ class PageOfItems:
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """Which part of a list is asked for, in which order."""
+    """The requested part of a list, and its order."""
 
     number: int
     size: int
@@ -42,9 +42,9 @@ class Page:
 
     @classmethod
     def read(cls, given: QueryDict, *, size: int, fields: Mapping[str, str], then: str) -> Page:
-        """Return the page; `fields` maps the names of `orderBy` to columns, the first is the default.
+        """Return the requested page; `fields` maps the values of `orderBy` to columns.
 
-        `then` is the column that decides between equals.
+        The first of them is the default. `then` is the column that orders equal rows.
         """
         field = given.get("orderBy[field]", next(iter(fields)))
         sign = "" if given.get("orderBy[direction]") == "ASC" else "-"
@@ -56,11 +56,11 @@ class Page:
 
     @property
     def slice(self) -> slice:
-        """The part of the rows."""
+        """The rows of the page, as a slice."""
         return slice(self.number * self.size, (self.number + 1) * self.size)
 
     def ordered_by(self, *fields: str) -> Page:
-        """Return the same page of a list in another order, in the direction that was asked for."""
+        """Return the same page of a list in another order, in the requested direction."""
         sign = "-" if self.order[0].startswith("-") else ""
         return replace(self, order=tuple(f"{sign}{field}" for field in fields))
 
@@ -73,7 +73,7 @@ class Page:
     ) -> PageOfItems:
         """Return the page of a list; two queries, and those of `view`, which prepares the items.
 
-        `unstored` are the few items that no row holds; they take their places in the order.
+        `unstored` are the few items that are not rows; they are merged into the order.
         """
         total = rows.count() + len(unstored)
         start, stop = self.slice.start, self.slice.stop

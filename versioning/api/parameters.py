@@ -1,6 +1,6 @@
-"""Query parameters: every one is declared, documented and checked; an unknown one is refused.
+"""Query parameters: each is declared, documented and validated; unknown ones are refused.
 
-Neither Django REST framework nor django-filter refuses parameters that it does not know.
+Neither Django REST framework nor django-filter refuses unknown parameters.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ JSON_OBJECT_IN_BASE64 = {
     "type": "string",
     "contentMediaType": "application/json",
     "contentEncoding": "base64",
-    "pattern": "^e[w-z0-9+/]",  # how a brace begins
+    "pattern": "^e[w-z0-9+/]",  # the encoded start of a JSON object
 }
 
 
@@ -90,9 +90,9 @@ def paging(default_size: int, fields: Iterable[str]) -> tuple[OpenApiParameter, 
 
 
 def check(given: QueryDict, declared: Iterable[OpenApiParameter], *, raw: str = "") -> None:
-    """Raise `Invalid` for parameters that are unknown, given twice, empty, or not of their values.
+    """Raise `Invalid` for parameters that are unknown, repeated, empty, or have a wrong value.
 
-    `raw` is the query as it was sent: Django replaces what is not UTF-8 in it without a word.
+    `raw` is the query as it was sent, because Django silently replaces what is not UTF-8 in it.
     """
     known = {parameter.name: parameter for parameter in declared}
     issues = [
@@ -125,12 +125,12 @@ def _error(parameter: OpenApiParameter, value: str) -> str | None:
 
 
 def selector(given: QueryDict) -> Selector:
-    """Return the selector of a request; published when it names none."""
+    """Return the selector of a request; the published version by default."""
     return Selector.parse({name: str(value) for name, value in given.items()})
 
 
 def context(given: QueryDict) -> dict[str, Any]:
-    """Return the request context, an object; raises `Invalid` when it is not JSON in base64."""
+    """Return the request context, an object; raises `Invalid` unless it is JSON in base64."""
     text = given.get("requestContext")
     if text is None:
         return {}

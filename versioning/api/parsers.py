@@ -1,4 +1,4 @@
-"""Request bodies: exact JSON or nothing."""
+"""Parse request bodies: exact JSON or nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rest_framework.parsers import BaseParser
 class BodyTooLarge(APIException):
     """The body is larger than `EDITOR_MAX_BODY`.
 
-    `BodyLimitMiddleware` answers before a view is asked, where it is installed.
+    `BodyLimitMiddleware`, if installed, answers before the view is called.
     """
 
     status_code = 413
@@ -25,7 +25,7 @@ class BodyTooLarge(APIException):
 
 
 class ExactJSONParser(BaseParser):
-    """JSON of which nothing is lost or guessed; see `editor_client.shared.canonical.parse`."""
+    """Parses JSON without losing or guessing anything; see `editor_client.shared.canonical.parse`."""
 
     media_type = "application/json"
 
@@ -34,8 +34,8 @@ class ExactJSONParser(BaseParser):
     ) -> Any:
         """Return the value of the body.
 
-        Raises `Invalid` naming `body`, and `BodyTooLarge` for more than `EDITOR_MAX_BODY` bytes, of which no
-        more are read.
+        Raises `Invalid` naming `body`, and `BodyTooLarge` after `EDITOR_MAX_BODY` bytes, without reading
+        further.
         """
         body = stream.read(settings.EDITOR_MAX_BODY + 1)
         if len(body) > settings.EDITOR_MAX_BODY:

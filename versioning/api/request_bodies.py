@@ -1,8 +1,7 @@
-"""Who may send a request body, how large it may be and how long it may take.
+"""Limits for request bodies: who may send one, how large it may be, and how long it may take.
 
-That is decided from the head of a request, before anything of the body is read. The reason for
-which a body was refused is put into the environment of the request (`REFUSAL`), and
-`BodyLimitMiddleware` answers with it.
+This is decided from the head of a request, before the body is read. If a body is refused, the reason is put
+into the request's environment (`REFUSAL`), and `BodyLimitMiddleware` answers with it.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from versioning.api.authentication import bearer_key
 from versioning.serving.followed_keys import keys
 
 REFUSAL: Final = "editor.body_refusal"
-"""The key, in a WSGI environment or an ASGI scope, of the reason for which a body was refused."""
+"""The key of the reason for a refusal, in a WSGI environment or an ASGI scope."""
 
 ANONYMOUS_LIMIT: Final = 16 * 1024  # bytes; a sign-in form has a few hundred
 ANONYMOUS_SECONDS: Final = 5.0
@@ -50,7 +49,7 @@ MAY_STILL_SEND: Final = frozenset({Refusal.TOO_LARGE, Refusal.TOO_LARGE_FOR_ANON
 
 @dataclass(frozen=True, slots=True)
 class BodyLimits:
-    """How large a body may be, and how long it may take to arrive."""
+    """The maximum size of a body, and how long it may take to arrive."""
 
     size: int
     seconds: float
@@ -58,14 +57,14 @@ class BodyLimits:
 
 
 def limits_for(request: HttpRequest) -> BodyLimits | None:
-    """Return the limits for the body of a request, judged by its head alone; None: no body is read.
+    """Return the limits for the body of a request, from its head alone; None if no body is read.
 
-    The API reads a body only from callers with a valid key or session. The sign-in form is sent by
-    people who are not signed in yet, so everything else gets small limits.
+    The API reads bodies only from callers with a valid key or session. The sign-in form is sent by people
+    who are not signed in yet, so all other addresses have small limits.
     """
     try:
         is_known = _is_known(request)
-    except Error:  # the view is going to say so
+    except Error:  # the view will refuse it
         return None
     finally:
         close_old_connections()
@@ -81,7 +80,7 @@ def limits_for(request: HttpRequest) -> BodyLimits | None:
 
 
 class BodyMemory:
-    """Limits the memory that unfinished bodies take in a process; used by one event loop alone.
+    """Limits the memory that incomplete bodies take in a process; used by one event loop only.
 
     Each body is within its own limit, but thousands that stop one byte before their end are gigabytes.
     """
@@ -138,17 +137,17 @@ async def _received(
 
 
 async def disconnected(receive: Receive) -> Mapping[str, Any]:
-    """Wait until the client disconnects, and return the message that says so."""
+    """Wait until the client disconnects, and return the message about it."""
     while (message := await receive())["type"] == "http.request":  # the end of a body whose length was known
         pass
     return message
 
 
 async def discard(receive: Receive) -> None:
-    """Read the rest of a body and throw it away, for `ANONYMOUS_SECONDS` at most.
+    """Read the rest of a body and discard it, for `ANONYMOUS_SECONDS` at most.
 
-    A client that is still sending would take a closed connection for a network error, and never see
-    the answer that waits for it.
+    To a client that is still sending, a closed connection is a network error, and it would never see the
+    answer.
     """
     left = DISCARDED_LIMIT
     with suppress(TimeoutError):
@@ -161,12 +160,12 @@ async def discard(receive: Receive) -> None:
 
 
 def has_body(request: HttpRequest) -> bool:
-    """Say whether a body comes with the head of a request."""
+    """Say whether the head of a request announces a body."""
     return request.META.get("CONTENT_LENGTH", "") not in {"", "0"} or "HTTP_TRANSFER_ENCODING" in request.META
 
 
 def declared_length(request: HttpRequest) -> int | None:
-    """Return the declared length of the body; None if the head declares no number."""
+    """Return the declared length of the body; None if it is not a number."""
     text = request.META.get("CONTENT_LENGTH", "")
     return int(text) if text.isascii() and text.isdigit() else None
 
@@ -179,7 +178,7 @@ def refusal_of(request: HttpRequest) -> Refusal | None:
 
 
 def _is_known(request: HttpRequest) -> bool:
-    """Say whether the request has a valid API key or the session of somebody."""
+    """Say whether the request has a valid API key or session."""
     key = bearer_key(request.headers.get("Authorization", ""))
     if key is not None:
         return keys.find(key) is not None

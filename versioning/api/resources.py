@@ -1,4 +1,4 @@
-"""The routes of stored agents and prompt blocks: one set of views, two kinds."""
+"""The views of stored agents and prompt blocks, shared by both kinds."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Compared(NamedTuple):
 
 
 class ResourceViewSet(EditorViewSet):
-    """Everything that can be done with a resource; a subclass says with which kind."""
+    """All operations on a resource; a subclass determines the kind."""
 
     kind: ClassVar[ResourceKind]
     filters: ClassVar[type[ResourceFilter]] = ResourceFilter
@@ -78,13 +78,13 @@ class ResourceViewSet(EditorViewSet):
 
     @classmethod
     def query_parameters(cls, action: str) -> Parameters:
-        """Return the query parameters of an action; the filters of a list are those of its kind."""
+        """Return the query parameters of an action; a list has the filters of its kind."""
         declared = super().query_parameters(action)
         return (*LIST_PARAMETERS, *cls.filters.parameters(), *declared) if action == "list" else declared
 
     @property
     def collection(self) -> Collection[Any]:
-        """The agents, or the prompt blocks, of this installation."""
+        """The editor's verbs for this kind."""
         return get_editor().collection(self.kind)
 
     # Records
@@ -138,14 +138,14 @@ class ResourceViewSet(EditorViewSet):
         return Response(self.dump(ConfigFile(resource_id=id, folder=self.kind.path, config=config)))
 
     def clone(self, request: Request, id: str) -> Response:  # noqa: A002
-        """Make a new, unpublished resource of the version that the selector names."""
+        """Make a new, unpublished resource from the version that the selector names."""
         names = {"newId": "new_id", "newName": "name", "workspaceId": "workspace"}
         arguments = {names[member]: value for member, value in Clone.read(request).items()}
         selector = parameters.selector(request.query_params)
         return self._made(self.collection.clone(id, selector=selector, **arguments, by=self.caller))
 
     def unpublish(self, request: Request, id: str) -> Response:  # noqa: A002
-        """Serve no version any more."""
+        """Stop serving any version."""
         Nothing.read(request)
         return self._record(self.collection.unpublish(id, by=self.caller, expect=self._expected))
 
@@ -160,7 +160,7 @@ class ResourceViewSet(EditorViewSet):
         rows = history.versions.none() if source == "git" else history.versions
         commits = () if source == "database" else history.commits
         if source is None and commits:
-            page = page.ordered_by("created_at", "number")  # two counts of their own say nothing together
+            page = page.ordered_by("created_at", "number")  # two separate counts have no common tag
         found = page.of(rows, lambda items: versions_of(history.resource, items), unstored=commits)
         return Response(self.dump(found))
 
@@ -234,7 +234,7 @@ class ResourceViewSet(EditorViewSet):
     # Requests and responses
 
     def create_schema(self, request: Request) -> type[RequestSchema]:
-        """Return the schema of the body that makes this resource."""
+        """Return the schema of the body that creates this resource."""
         return self.requests["create"]
 
     def update_schema(self, resource_id: str) -> type[RequestSchema]:
@@ -242,8 +242,8 @@ class ResourceViewSet(EditorViewSet):
         return self.requests["update"]
 
     def _depends_on(self, resource_id: str | None, *others: Dependency) -> None:
-        """Say that the answer depends on a resource, or on all of the kind, and on what else it does."""
-        # Where there are favorites, records say which are the caller's.
+        """Declare that the answer depends on a resource, or on all of the kind."""
+        # Records say which resources are favorites of the caller.
         self.depends_on((self.kind.word, resource_id), *others, is_personal=self.kind.has_favorites)
 
     @property

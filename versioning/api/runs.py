@@ -23,24 +23,25 @@ from versioning.domain.selectors import PUBLISHED
 from versioning.runtime import EventStream, RequestContext
 
 HEARTBEAT = 0.5
-"""Seconds of silence after which a comment goes out: only by writing does a server notice who left."""
+"""Seconds of silence after which a comment is sent: only by writing does a server notice that the client
+left."""
 
 PING = b": ping\n\n"
 DONE = b"data: [DONE]\n\n"
 
 
 class AnyAccept(DefaultContentNegotiation):
-    """Whatever a caller accepts: a stream is events, and what is wrong with its call is JSON."""
+    """Accepts any `Accept` header: a stream consists of events, and errors of the call are JSON."""
 
     def select_renderer(
         self, request: Request, renderers: Any, format_suffix: str | None = None
     ) -> tuple[BaseRenderer, str]:
-        """Return the one renderer."""
+        """Return the only renderer."""
         return renderers[0], renderers[0].media_type
 
 
 class RunViewSet(EditorViewSet):
-    """Agents at work."""
+    """Running agents."""
 
     subject = "agent"
     content_negotiation_class = AnyAccept
@@ -53,7 +54,7 @@ class RunViewSet(EditorViewSet):
         return Response(self.dump(get_framework().generate(id, **self._call(request))))
 
     def stream(self, request: Request, id: str) -> StreamingHttpResponse:  # noqa: A002
-        """Run the agent and send what happens as it happens."""
+        """Run the agent and send its events as they happen."""
         framework, call = get_framework(), self._call(request)
         if isinstance(request._request, ASGIRequest):  # noqa: SLF001  the interface decides, not the caller
             events = framework.astream(id, heartbeat=HEARTBEAT, **call)
@@ -61,7 +62,8 @@ class RunViewSet(EditorViewSet):
             content: Any = _async_frames(events)
         else:
             content = _frames(framework.stream(id, heartbeat=HEARTBEAT, **call))
-        # What is needed of the database is read; a stream must not keep a connection of the pool.
+        # Everything needed from the database has been read; a stream must not hold a connection of the
+        # pool.
         close_old_connections()
         headers = {"X-Accel-Buffering": "no"}
         return StreamingHttpResponse(content, content_type="text/event-stream", headers=headers)
@@ -83,14 +85,14 @@ class RunViewSet(EditorViewSet):
 
 
 def frame(event: dict[str, Any] | None) -> bytes:
-    """Return an event as a server-sent one; None is a comment that keeps the connection alive."""
+    """Return an event as a server-sent event; None gives a comment that keeps the connection alive."""
     if event is None:
         return PING
     return b"data: " + json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"
 
 
 async def _checked(events: EventStream[Any]) -> None:
-    """Raise now what is wrong with the call, while there is still a status to answer with."""
+    """Raise errors of the call now, while the status of the answer can still be chosen."""
     await events
 
 

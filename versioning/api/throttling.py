@@ -1,7 +1,7 @@
-"""The limit on requests: `EDITOR_THROTTLE`, counted per key for all processes together.
+"""The limit on requests: `EDITOR_THROTTLE`, counted by key for all processes together.
 
-DRF's rate throttles count in Django's cache, which processes share only where a cache server runs; here
-the database counts.
+DRF's throttles count in Django's cache, which processes share only with a cache server; here the database
+counts.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class CallerThrottle(BaseThrottle):
-    """At most so many requests in each window of a second, minute, hour or day."""
+    """Limits the requests in each window of a second, minute, hour or day."""
 
     def allow_request(self, request: Request, view: APIView) -> bool:
-        """Count the request; say whether it is within the limit."""
+        """Count the request; return whether it is within the limit."""
         caller = request.auth
         if not settings.EDITOR_THROTTLE or not isinstance(caller, Caller):
             return True

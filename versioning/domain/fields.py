@@ -205,7 +205,7 @@ def _value_or_variants(name: str, value: Any, varied: Any) -> TypeAliasType:
 
 
 class Model(Shape):
-    """A model, by provider and name; other members are passed to the provider."""
+    """A model, by provider and name; other members are specific to the provider."""
 
     model_config = ConfigDict(extra="allow")
 

@@ -1,4 +1,4 @@
-"""Agents as code defines them, and as a selector finds them."""
+"""Agents as defined in code, and as found by a selector."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from versioning.runtime.tools import Toolbox, toolbox
 
 
 class Host(Protocol):
-    """Runs agents by id; a `Framework` is one."""
+    """Runs agents by id; implemented by `Framework`."""
 
     def generate(
         self, agent_id: str, messages: Any, *, default: Selector | None, **options: Unpack[Options]
@@ -43,7 +43,7 @@ class Host(Protocol):
         heartbeat: float | None,
         **options: Unpack[Options],
     ) -> Generator[Event | None]:
-        """Run the agent and yield what happens."""
+        """Run the agent and yield its events."""
 
     def astream(
         self,
@@ -54,16 +54,16 @@ class Host(Protocol):
         heartbeat: float | None,
         **options: Unpack[Options],
     ) -> EventStream[Event | None]:
-        """Run the agent and yield what happens."""
+        """Run the agent and yield its events."""
 
 
 class Runnable(ABC):
-    """Whatever can be asked. The options of all four forms are the same.
+    """An agent that can be run. All four methods take the same options.
 
-    `versions` selects versions for this call alone (`{"agents": {<id>: selector}, "self"?,
-    "defaultStatus"?, "strict"?}`), above those of `request_context`, above the framework's;
-    `request_context` is a `RequestContext`, or the values that templates and rules see;
-    `max_steps`, `model_settings` and `instructions` take the place of the agent's own.
+    `versions` selects versions for this call only (`{"agents": {<id>: selector}, "self"?, "defaultStatus"?,
+    "strict"?}`). It overrides those of `request_context`, which override the framework's. `request_context`
+    is a `RequestContext`, or the values for templates and rules. `max_steps`, `model_settings` and
+    `instructions` replace the agent's own.
 
     All raise `Invalid`, `NotFound`, `Forbidden` (see `versioning.domain.errors`) and the errors of
     `versioning.runtime.errors`.
@@ -79,7 +79,7 @@ class Runnable(ABC):
     @property
     @abstractmethod
     def _default(self) -> Selector | None:
-        """What runs when a call selects nothing; None stands for the agent as its code says."""
+        """What runs if a call selects nothing; None means the agent as defined in code."""
 
     def generate(self, messages: Any, **options: Unpack[Options]) -> Result:
         """Run the agent and return its answer; from any thread."""
@@ -102,8 +102,8 @@ class Runnable(ABC):
     ) -> Generator[Event] | Generator[Event | None]:
         """Return a generator of events; closing it stops the model call.
 
-        What is wrong with the call itself is raised here and not by the first `next()`. With
-        `heartbeat` it yields None whenever nothing happened for that many seconds.
+        Errors of the call itself are raised here, not by the first `next()`. With `heartbeat` it yields
+        None after that many seconds without an event.
         """
         return self.framework.stream(self.id, messages, default=self._default, heartbeat=heartbeat, **options)
 
@@ -118,7 +118,7 @@ class Runnable(ABC):
     def astream(
         self, messages: Any, *, heartbeat: float | None = None, **options: Unpack[Options]
     ) -> EventStream[Event] | EventStream[Event | None]:
-        """Return the events to iterate over; `await` it first to have the call checked before."""
+        """Return the events to iterate over; `await` it first to have the call checked in advance."""
         return self.framework.astream(
             self.id, messages, default=self._default, heartbeat=heartbeat, **options
         )
@@ -126,14 +126,13 @@ class Runnable(ABC):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Agent(Runnable):
-    """An agent that is defined in code; a framework serves it, with or without an override.
+    """An agent defined in code; a framework serves it, with or without an override.
 
-    `tools` are typed functions, `agents` other agents or the ids of stored ones. `editor` says
-    what an override may change: None = instructions and tools, False = nothing,
-    `{"instructions": bool, "tools": bool | {"description": bool}}` = just these. With
-    `{"instructions": True}` the code may leave them out; then it is `NoInstructions` to run the agent
-    until some are published. Nothing changes an agent once it is made. Raises `ValueError` for what
-    can never work.
+    `tools` are typed functions, `agents` other agents or the ids of stored ones. `editor` says what an
+    override may change: None for instructions and tools, False for nothing, `{"instructions": bool,
+    "tools": bool | {"description": bool}}` for just these. With `{"instructions": True}` the code may omit
+    the instructions; until some are published, running the agent raises `NoInstructions`. An agent never
+    changes once it is created. Raises `ValueError` for a definition that can never work.
     """
 
     id: str
@@ -155,7 +154,7 @@ class Agent(Runnable):
         problem = _problem(self)
         if problem is not None:
             raise ValueError(f"Agent {self.id!r}: {problem}")
-        # Copies, so that nobody can change the agent through what it was made of.
+        # Copies, so that changes of the arguments do not change the agent.
         self._set("instructions", deepcopy(self.instructions))
         for name in ("model", "default_options", "metadata"):
             value = getattr(self, name)
@@ -170,24 +169,24 @@ class Agent(Runnable):
 
     @property
     def tool_descriptions(self) -> Mapping[str, str]:
-        """What each of its tools is for, by name."""
+        """The descriptions of its tools, by name."""
         return {name: tool.description or "" for name, tool in self.toolbox.items()}
 
     @property
     def sub_agent_ids(self) -> tuple[str, ...]:
-        """The ids of the agents that it can delegate to, in its order."""
+        """The ids of the agents that it can delegate to, in order."""
         return tuple(agent if isinstance(agent, str) else agent.id for agent in self.agents)
 
     @property
     def framework(self) -> Host:
-        """The framework that it is registered in; raises `RuntimeError` when there is none."""
+        """The framework that it is registered in; raises `RuntimeError` if there is none."""
         if self._framework is None:
             raise RuntimeError(f"Agent {self.id!r} is in no framework yet: give it to Framework(agents=[…]).")
         return self._framework
 
     @property
     def _default(self) -> Selector | None:
-        # What the code leaves to the editor is there once it is published.
+        # Instructions that the code leaves to the editor exist once they are published.
         return PUBLISHED if self.instructions is None else None
 
     @property
@@ -196,23 +195,23 @@ class Agent(Runnable):
         return self._framework is not None
 
     def join(self, framework: Host) -> None:
-        """Make the framework the one that runs it; a `Framework` does this with its agents."""
+        """Register the agent in the framework; a `Framework` calls this for its agents."""
         self._set("_framework", framework)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SelectedAgent(Runnable, ResolvedAgent):
-    """A copy of an agent at a selected version, override applied; the registered agent is untouched.
+    """A copy of an agent at a selected version, with the override applied.
 
-    Its fields are what the selector named when it was asked for. A run asks again, so that a
-    status means what it means at that moment.
+    Its fields are those of the version at the time of the selection. A run selects again, so that a status
+    means the version at that moment. The registered agent is not changed.
     """
 
     host: Host = field(repr=False)
 
     @classmethod
     def of(cls, served: ResolvedAgent, host: Host) -> SelectedAgent:
-        """Return what was served as an agent that can run."""
+        """Return a served agent as one that can be run."""
         return cls(
             host=host, **{member.name: getattr(served, member.name) for member in fields(ResolvedAgent)}
         )
@@ -237,7 +236,7 @@ def _problem_of_instructions(agent: Agent) -> str | None:
 
 
 def _problem(agent: Agent) -> str | None:
-    """Return why such an agent cannot be, or None when it can."""
+    """Return why the agent is not possible, or None if it is."""
     id_problem = ids.problem(agent.id)
     if id_problem is not None:
         return f"the id {id_problem}"

@@ -1,4 +1,4 @@
-"""What a caller asks for, checked before anything is looked up."""
+"""A call of an agent, validated before anything is looked up."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from versioning.runtime.options import RunOptions
 
 
 class Options(TypedDict, total=False):
-    """The options of a call, by keyword; see `versioning.runtime.agent.Runnable`."""
+    """The options of a call as keyword arguments; see `versioning.runtime.agent.Runnable`."""
 
     selector: Selector | None
-    """What the address of the request selects for the agent itself, beside `versions`."""
+    """The selector in the address of the request, in addition to `versions`."""
     versions: VersionsMap | Mapping[str, Any] | None
     request_context: RequestContext | Mapping[str, Any] | None
     max_steps: int | None
@@ -29,12 +29,12 @@ class Options(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """One request to one agent."""
+    """One call of one agent."""
 
     agent_id: str
     conversation: Conversation
     context: RequestContext
-    """With the call's own versions merged in."""
+    """The request context with the call's own versions merged in."""
     options: RunOptions
     selector: Selector | None
     default: Selector | None
@@ -55,7 +55,7 @@ class Call:
         instructions: str | None = None,
         published_sub_agents: bool = False,
     ) -> Call:
-        """Return the call; raises `Invalid` naming what is wrong with it, in the caller's words."""
+        """Return the call; raises `Invalid` with the caller's names for what is wrong."""
         return cls(
             agent_id=agent_id,
             conversation=Conversation.parse(messages),

@@ -1,4 +1,4 @@
-"""Who selects the version of an agent: precedence, and where a selector stands in the request."""
+"""Which selector counts for an agent, by precedence, and where it stands in the request."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from versioning.runtime.context import RequestContext
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """A selector, whose rights it is read with, and its place in the request."""
+    """A selector, the caller whose rights apply, and its place in the request."""
 
     selector: Selector
     by: Caller
     place: str | None = None
     is_entry: bool = False
-    """Whether it stands in an entry for this very agent."""
+    """Whether it stands in an entry for this agent."""
 
 
 def own_choice(agent_id: str, context: RequestContext, selector: Selector | None) -> Choice | None:
-    """Return what the request selects for the called agent itself; None when it selects nothing.
+    """Return the selector for the called agent itself; None if there is none.
 
-    Raises `Invalid`, naming each place, when it is selected in more than one. What the framework
-    defaults to is meant for sub-agents and does not count.
+    Raises `Invalid`, naming each place, if there is more than one. The framework's defaults are for
+    sub-agents and do not count.
     """
     places = {
         f"versions.agents.{agent_id}": context.versions.agents.get(agent_id),
@@ -42,11 +42,11 @@ def own_choice(agent_id: str, context: RequestContext, selector: Selector | None
 
 
 def sub_agent_choice(agent_id: str, context: RequestContext, framework: VersionsMap) -> Choice | None:
-    """Return what is selected for a sub-agent; None when nothing is, so that it runs published.
+    """Return the selector for a sub-agent; None if there is none, so that the published version runs.
 
-    An entry for its id counts above any `defaultStatus`, and the request above the framework. The
-    framework's selectors are the application's word, so they are read with its rights: else a
-    default would shut out everybody who may not read drafts.
+    An entry for its id takes precedence over any `defaultStatus`, and the request over the framework. The
+    framework's selectors are the application's decision and are read with its rights; otherwise a default
+    could exclude everybody who may not read drafts.
     """
     for versions, by in ((context.versions, context.by), (framework, APPLICATION)):
         if agent_id in versions.agents:

@@ -1,4 +1,4 @@
-"""What travels with one request, handed down explicitly through every level of delegation."""
+"""The context of one request, passed explicitly through every level of delegation."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from versioning.domain.selectors import NO_VERSIONS, VersionsMap
 
 @dataclass(frozen=True, kw_only=True)
 class RequestContext:
-    """The values that templates and rules see, the versions asked for, and who asks.
+    """The values for templates and rules, the selected versions, and the caller.
 
-    Frozen, and an argument: there is no other way in which versions reach a sub-agent, so none by
-    which they could reach another request.
+    It is frozen and passed as an argument. Versions reach a sub-agent in no other way, so they cannot reach
+    another request.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -26,9 +26,10 @@ class RequestContext:
     def of(
         cls, values: Mapping[str, Any] | None = None, versions: Any = None, by: Caller = APPLICATION
     ) -> RequestContext:
-        """Return the context of a request: its `requestContext`, the `versions` of its body, its caller.
+        """Return the context of a request from its `requestContext`, its `versions` and its caller.
 
-        `requestContext.versions` counts too, below the body's. Raises `Invalid` for malformed maps.
+        `requestContext.versions` counts too, with lower precedence than the body's. Raises `Invalid` for
+        malformed maps.
         """
         values = values or {}
         inner = VersionsMap.parse(values.get("versions"), "requestContext.versions")

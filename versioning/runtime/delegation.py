@@ -1,4 +1,4 @@
-"""Sub-agents as tools: one for each, and the limits that keep delegation from going round for ever."""
+"""Sub-agents as tools, and the limits that prevent endless delegation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from versioning.runtime.errors import DelegationStopped
 MAX_DEPTH = 8
 REQUEST_LIMIT = 50
 DELEGATES_TO = "delegates_to"
-"""Marks a tool as a delegation, in its metadata; the value is the sub-agent's id."""
+"""The key in a tool's metadata that marks it as a delegation; its value is the sub-agent's id."""
 
 Chain = tuple[str, ...]
 """The agents that wait for each other, the called one first."""
@@ -25,10 +25,10 @@ _PREFIX = "agent-"
 
 
 def tool_name(agent_id: str) -> str:
-    """Return the name of the tool that delegates to an agent, as every provider accepts it.
+    """Return a tool name for delegating to an agent that every provider accepts.
 
-    An id that has other characters, or too many, is told apart by its digest. No function's name
-    holds a hyphen, so neither do tools and delegations clash.
+    If the id has other characters or is too long, a digest makes the name unique. Function names contain no
+    hyphen, so tools and delegations cannot clash.
     """
     plain = re.sub(r"[^a-zA-Z0-9_-]", "_", agent_id)
     name = f"{_PREFIX}{plain}"
@@ -58,17 +58,17 @@ def delegation_tool(agent_id: str, description: str, delegate: Callable[[str], A
         return await delegate(message)
 
     name = tool_name(agent_id)
-    # Describing a function costs more than a run does, and all delegations have one signature.
+    # Describing a function costs more than a run, and all delegations have the same signature.
     schema = replace(_PATTERN.function_schema, function=run, name=name, description=description)
     metadata = {DELEGATES_TO: agent_id}
     return Tool(run, name=name, description=description, function_schema=schema, metadata=metadata)
 
 
 def refusal(agent_id: str, chain: Chain) -> str | None:
-    """Return why the last agent of the chain may not delegate to another, or None when it may.
+    """Return why the last agent of the chain may not delegate to another, or None if it may.
 
-    This is an answer for the model and no error for the caller: a model that tries to go in a
-    circle can still finish by itself, and nothing is lost.
+    The reason is an answer for the model, not an error for the caller: a model that tries to go round in a
+    circle can still finish on its own.
     """
     if agent_id in chain:
         return f"Delegation stopped: {agent_id!r} waits for this answer already ({_drawn(chain, agent_id)})."
@@ -79,15 +79,15 @@ def refusal(agent_id: str, chain: Chain) -> str | None:
 
 @dataclass
 class Budget:
-    """How often one run, with all its sub-agents, may still ask a model."""
+    """The number of model requests that a run, with all its sub-agents, may still make."""
 
     limit: int = REQUEST_LIMIT
     used: int = 0
 
     def spend(self, chain: Chain) -> None:
-        """Count one request; raises `DelegationStopped` when there were enough.
+        """Count one request; raises `DelegationStopped` if the limit is reached.
 
-        This is an error for the caller: no model may be asked any more, so none can say it nicely.
+        This is an error for the caller, because no model may be asked any more.
         """
         if self.used >= self.limit:
             raise DelegationStopped(f"The run was stopped after {self.limit} model requests", chain=chain)

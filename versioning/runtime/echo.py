@@ -1,7 +1,7 @@
-"""The echo model: offline and deterministic, so that an agent can be tried without a key.
+"""The echo model: offline and deterministic, for trying an agent without a provider's key.
 
-It answers with the system prompt, a blank line and the last user message. An agent that has
-sub-agents first delegates the message to the first of them, once, and adds that answer.
+It answers with the system prompt, a blank line and the last user message. An agent with sub-agents first
+delegates the message to the first of them, once, and adds that answer.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CALL_ID = "echo-1"
 
 
 def echo_model() -> FunctionModel:
-    """Return the model; it keeps nothing, so one serves every run."""
+    """Return the model; it has no state, so one serves all runs."""
     return FunctionModel(_respond, stream_function=_stream, model_name="echo")
 
 
@@ -52,7 +52,7 @@ async def _stream(
 
 
 def _next_delegation(messages: Sequence[ModelMessage], info: AgentInfo) -> str | None:
-    """Return the tool to delegate with, or None when there is none or it was done."""
+    """Return the tool to delegate with, or None if there is none or it was used already."""
     if _tool_answer(messages) is not None:
         return None
     tools = (tool.name for tool in info.function_tools if DELEGATES_TO in (tool.metadata or {}))

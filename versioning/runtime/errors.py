@@ -15,31 +15,31 @@ from versioning.domain.errors import VersioningError
 
 
 class NoModel(VersioningError):
-    """The agent names no model, so there is nothing to run it on."""
+    """The agent has no model to run on."""
 
     code = "no_model"
 
 
 class ProviderUnavailable(VersioningError):
-    """The provider is unknown, not installed or without credentials; nothing was asked yet."""
+    """The provider is unknown, not installed or without credentials; no request was made."""
 
     code = "provider_unavailable"
 
 
 class ProviderFailed(VersioningError):
-    """The provider answered with an error, broke off or did not answer; the reason holds no key."""
+    """The provider returned an error, broke off or did not answer; the reason contains no key."""
 
     code = "provider_failed"
 
 
 class VersionUnresolved(VersioningError):
-    """The caller asked for `strict`, and a sub-agent's version cannot be resolved."""
+    """The caller asked for `strict`, and the version of a sub-agent cannot be resolved."""
 
     code = "version_unresolved"
 
 
 class DelegationStopped(VersioningError):
-    """The run, its sub-agents included, asked models as often as it may; the chain says where."""
+    """The run, with its sub-agents, reached its limit of model requests; the chain says where."""
 
     code = "delegation_stopped"
 
@@ -49,6 +49,6 @@ class DelegationStopped(VersioningError):
 
 
 class ToolFailed(VersioningError):
-    """A tool function raised; `__cause__` is what it raised."""
+    """A tool function raised an exception, which is the `__cause__`."""
 
     code = "tool_failed"

@@ -1,4 +1,4 @@
-"""What happens in a run, as the events of the wire: `{"type", "runId", "from", "payload"}`."""
+"""The events of a run in their JSON form: `{"type", "runId", "from", "payload"}`."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ Emit = Callable[[Event], None]
 
 
 class Reporter:
-    """Tells what happens in one run, of the called agent alone; delegations are its tool calls."""
+    """Reports the events of one run, of the called agent only; delegations are its tool calls."""
 
     def __init__(self, emit: Emit, run_id: str) -> None:
         self._emit = emit
         self._run_id = run_id
-        # One id for all steps: clients show what they give as one message.
+        # One id for all steps, because clients show the texts of a run as one message.
         self._message_id = str(uuid4())
         self._texts = 0
 
@@ -50,7 +50,7 @@ class Reporter:
         self._tell("step-start", messageId=self._message_id)
 
     def happened(self, event: Any) -> None:
-        """Something happened in the agent library; what the wire has no word for is left out."""
+        """Report an event of the agent library; one that has no equivalent is left out."""
         match event:
             case PartStartEvent(part=TextPart(content=text)):
                 self._texts += 1
@@ -66,7 +66,7 @@ class Reporter:
                 self._tell("tool-result", **tool_result_dict(result))
 
     def step_finished(self, response: ModelResponse) -> None:
-        """The model's answer and its tool calls are done with."""
+        """The model's answer and its tool calls are finished."""
         reason = finish_reason_of(response)
         self._tell(
             "step-finish",

@@ -1,4 +1,4 @@
-"""From what the agent library raises to the errors of this package."""
+"""Turn exceptions of the agent library into the errors of this package."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ logger = logging.getLogger("versioning.runtime")
 def failure_of(error: Exception, *, agent_id: str, provider: str, asking: bool) -> VersioningError:
     """Return the error for the caller of an agent that failed.
 
-    `asking` says whether it failed while a model was being asked, and not in a tool.
+    `asking` says whether it failed during a model request rather than in a tool.
     """
     if isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
@@ -50,7 +50,7 @@ def _reason(error: Exception) -> str:
 
 
 def _said(body: Any) -> str:
-    """Return the provider's own sentence, wherever in its answer it stands."""
+    """Return the provider's own error message, wherever its response has it."""
     if isinstance(body, Mapping):
         inner = body.get("error", body)
         return str(inner.get("message") or inner) if isinstance(inner, Mapping) else str(inner)

@@ -1,4 +1,4 @@
-"""The framework: the agents of an application, the editor that versions them, and how they run."""
+"""The framework: the agents of an application, the editor that versions them, and running them."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ T = TypeVar("T")
 
 
 class Framework:
-    """Agents by id, whether they are defined in code or stored, at the version that is asked for.
+    """Finds agents by id, defined in code or stored, in the requested version, and runs them.
 
-    `tools` are functions that stored agents can use by name; `versions` selects versions of
-    sub-agents for every call that does not say otherwise; `request_limit` bounds the model
-    requests of one call, all delegations included. Agents that a given one names as objects
-    belong to the framework too. Raises `ValueError` for two agents or two tools of one name and
-    for an agent of another framework, `Invalid` for malformed `versions`.
+    `tools` are functions that stored agents can use by name. `versions` selects versions of sub-agents for
+    every call that does not select them itself. `request_limit` limits the model requests of one call,
+    including all delegations. Agents that a given agent names as objects belong to the framework too.
+    Raises `ValueError` if two agents or two tools have the same name and if an agent belongs to another
+    framework, and `Invalid` for malformed `versions`.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Framework:
 
     @property
     def agents(self) -> Mapping[str, Agent]:
-        """The agents that are defined in code, by id."""
+        """The agents defined in code, by id."""
         return self._agents
 
     @property
@@ -83,12 +83,12 @@ class Framework:
         by: Caller = APPLICATION,
         context: Mapping[str, Any] | None = None,
     ) -> Agent | SelectedAgent:
-        """Return the agent: the registered object itself, or with a selector a copy at that version.
+        """Return the registered agent, or with a selector a copy of it in that version.
 
-        Where the selector names no override there is nothing to be applied, and it is the registered
-        object again, which is never changed. An agent that is only stored is always such a copy,
-        of the published version when nothing is selected. Raises `NotFound` for an unknown agent
-        or version, `Forbidden` for one that `by` may not read, `Invalid` for two selectors.
+        If the selector names no override, there is nothing to apply and the registered agent itself is
+        returned; it never changes. A stored agent is always a copy, of the published version if nothing is
+        selected. Raises `NotFound` for an unknown agent or version, `Forbidden` for one that `by` may not
+        read, and `Invalid` for two selectors.
         """
         given = {"status": status, "versionId": version_id, "label": label}
         selected = {key: str(value) for key, value in given.items() if value is not None}
@@ -102,7 +102,7 @@ class Framework:
         return SelectedAgent.of(served, self)
 
     async def aget_agent_by_id(self, agent_id: str, **selector: Any) -> Agent | SelectedAgent:
-        """Do as `get_agent_by_id` without keeping the event loop waiting."""
+        """Do the same as `get_agent_by_id` without blocking the event loop."""
         return await self._in_thread(partial(self.get_agent_by_id, agent_id, **selector))
 
     def generate(
@@ -115,7 +115,7 @@ class Framework:
     ) -> Result:
         """Run an agent by id and return its answer; see `Runnable.generate`.
 
-        `default` is what runs when nothing is selected; None stands for the agent as its code says.
+        `default` runs if nothing is selected; None means the agent as defined in code.
         """
         background = background_loop()
         background.refuse_itself()
@@ -187,7 +187,7 @@ class Framework:
         return EventStream(prepare, heartbeat)
 
     async def _in_thread(self, ask: Callable[[], T]) -> T:
-        """Ask the store in a thread, which keeps nothing of it open, while the event loop goes on."""
+        """Ask the store in a thread, without blocking the event loop, and leave nothing open there."""
 
         def asked() -> T:
             try:
@@ -211,7 +211,7 @@ class Framework:
 
 
 def refuse_context(found: Plan) -> None:
-    """Raise `Invalid` when an agent that takes part has a `requestContextSchema` that refuses the context."""
+    """Raise `Invalid` if the `requestContextSchema` of an agent involved refuses the context."""
     issues = [
         Issue(notice.field or "requestContext", _of_agent(agent.id, notice.message, found))
         for agent in found.agents.values()
@@ -227,7 +227,7 @@ def _of_agent(agent_id: str, message: str, found: Plan) -> str:
 
 
 def _by_id(agents: Iterable[Agent]) -> dict[str, Agent]:
-    """Return the agents and those that they name as objects, by id."""
+    """Return the agents, and those that they name as objects, by id."""
     found: dict[str, Agent] = {}
     waiting = list(agents)
     for agent in waiting:

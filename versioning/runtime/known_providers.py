@@ -1,7 +1,7 @@
-"""The providers of models that an agent may name, and what each of them needs: one line each.
+"""The model providers that an agent may name, and what each needs.
 
-Only these run. The agent library knows more names, some of which send prompts to a public address
-without any credentials, sign in by other means, or look for credentials on the network.
+Only these can be used. The agent library knows more, some of which send prompts to a public address without
+credentials, sign in by other means, or look for credentials on the network.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from types import MappingProxyType
 
-# The extra of the agent library → the package that is there once it is installed.
+# The extra of the agent library → the package that it installs.
 _PACKAGES = {
     "anthropic": "anthropic",
     "bedrock": "boto3",
@@ -28,31 +28,31 @@ _PACKAGES = {
 
 @dataclass(frozen=True, slots=True)
 class KnownProvider:
-    """A provider, by its environment variables and by the extra of the agent library that it needs."""
+    """A provider, with its environment variables and the extra of the agent library that it needs."""
 
     alternatives: tuple[tuple[str, ...], ...]
-    """Sets of variables, of which one has to be set as a whole."""
+    """Sets of variables, one of which has to be set completely."""
     extra: str = "openai"
 
     @property
     def variables(self) -> str:
-        """What has to be set, in words: `A and B, or C`."""
+        """The required variables in words: `A and B, or C`."""
         return ", or ".join(" and ".join(names) for names in self.alternatives)
 
     @property
     def is_installed(self) -> bool:
-        """Whether the package is there that speaks to the provider."""
+        """Whether the package for the provider is installed."""
         try:
             return find_spec(_PACKAGES[self.extra]) is not None
-        except ModuleNotFoundError:  # not even the package that it would be part of
+        except ModuleNotFoundError:  # the parent package is missing
             return False
 
     @property
     def missing(self) -> str | None:
-        """What is wrong with the environment, in words; None when everything is set.
+        """What is missing in the environment, in words; None if everything is set.
 
-        An empty variable counts as a mistake even where another alternative is complete: some
-        libraries would take it for the key.
+        An empty variable counts as an error even if another alternative is complete: some libraries would
+        use the empty text as the key.
         """
         names = dict.fromkeys(name for alternative in self.alternatives for name in alternative)
         empty = [name for name in names if not os.environ.get(name, "unset").strip()]
@@ -120,4 +120,4 @@ KNOWN_PROVIDERS: Mapping[str, KnownProvider] = MappingProxyType(
         "zai": _key("ZAI_API_KEY"),
     }
 )
-"""By name; `echo` is built in and needs nothing."""
+"""The providers by name; `echo` is built in and needs nothing."""

@@ -1,4 +1,4 @@
-"""The event loop on which synchronous callers' agents run: one thread per process, made when needed."""
+"""The event loop for synchronous calls: one thread per process, created when needed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _Value = TypeVar("_Value")
 
 
 class BackgroundLoop:
-    """An event loop in a thread of its own, with the connections that live on it."""
+    """An event loop in its own thread, with the connections that belong to it."""
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
@@ -22,17 +22,17 @@ class BackgroundLoop:
         Thread(target=self.loop.run_forever, name="versioning.runtime", daemon=True).start()
 
     def run(self, work: Coroutine[Any, Any, _Value]) -> _Value:
-        """Run the coroutine to its end and return its value; from any thread but the loop's own."""
+        """Run the coroutine and return its result; must not be called from the loop's own thread."""
         future = asyncio.run_coroutine_threadsafe(work, self.loop)
         try:
             return future.result()
         except BaseException:
-            # An interrupted caller leaves no model call behind.
+            # Interrupting the caller also ends the model call.
             future.cancel()
             raise
 
     def refuse_itself(self) -> None:
-        """Raise `RuntimeError` on the loop's own thread, which would wait for itself for ever."""
+        """Raise `RuntimeError` in the loop's own thread, which would wait for itself for ever."""
         if asyncio._get_running_loop() is self.loop:  # noqa: SLF001  # unlike its public sister it does not raise
             raise RuntimeError(
                 "An asynchronous tool may not call generate() or stream(): use agenerate() or astream()."
@@ -40,7 +40,7 @@ class BackgroundLoop:
 
 
 class _Process:
-    """The background loop of this process, if there is one yet."""
+    """The background loop of this process, once there is one."""
 
     lock: Lock
     background: BackgroundLoop | None
@@ -49,7 +49,7 @@ class _Process:
         self.forget()
 
     def forget(self) -> None:
-        """Start afresh: a forked process has neither the thread nor anybody who would open a shut lock."""
+        """Start afresh after a fork: the child has no such thread, and nobody would release a held lock."""
         self.lock = Lock()
         self.background = None
 

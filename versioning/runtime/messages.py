@@ -1,4 +1,4 @@
-"""What a caller says to an agent, in each of the forms it may take."""
+"""The messages to an agent, in each of the accepted forms."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ class Turn:
     text: str
 
     def as_dict(self) -> dict[str, str]:
-        """Return the form in which it can be sent again."""
+        """Return the message in the form in which it can be sent again."""
         return {"role": self.role, "content": self.text}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Conversation:
-    """What was said before, and what the user says now."""
+    """The previous messages, and the new one of the user."""
 
     history: tuple[Turn, ...]
     prompt: str
 
     @classmethod
     def parse(cls, messages: Any) -> Conversation:
-        """Return the conversation that a text, a message or a list of messages describes.
+        """Return the conversation from a text, a message or a list of messages.
 
-        Content is text, or a list of `{"type": "text", "text"}` parts. Raises `Invalid` with
-        every problem, such as one of `messages.2.role`; the last message has to be the user's.
+        Content is text, or a list of `{"type": "text", "text"}` parts. Raises `Invalid` with every problem,
+        named like `messages.2.role`; the last message has to be the user's.
         """
         if isinstance(messages, str):
             if not messages.strip():
@@ -66,14 +66,14 @@ class Conversation:
 
     @property
     def turns(self) -> tuple[Turn, ...]:
-        """Everything that was said, in order."""
+        """All messages, in order."""
         return (*self.history, Turn(role="user", text=self.prompt))
 
     def model_history(self) -> list[ModelMessage]:
-        """Return what was said before, in the form of the agent library.
+        """Return the previous messages in the form of the agent library.
 
-        What one side says in a row is one message of many parts there. The library would put them
-        together itself, into a new list for each: of ten thousand that takes minutes.
+        Consecutive messages of one side become one message with many parts. The library would merge them
+        itself, copying the list each time, which takes minutes for ten thousand messages.
         """
         by_assistant = groupby(self.history, lambda turn: turn.role == "assistant")
         return [_model_message(turns, by_assistant=is_so) for is_so, turns in by_assistant]

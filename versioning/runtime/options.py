@@ -1,4 +1,4 @@
-"""How a call wants an agent to run: its steps, the settings of its model, other instructions."""
+"""The options of a run: the number of steps, model settings, other instructions."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _SETTINGS: dict[str, tuple[str, tuple[type, ...]]] = {
     "timeout": ("timeout", _NUMBER),
     "maxRetries": ("max_retries", (int,)),
 }
-"""The wire's name of a setting → the agent library's, and what it may be."""
+"""The JSON name of a setting → the agent library's name, and the allowed values."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """Options of one run, in the agent library's words; what is not set is left to the agent."""
+    """The options of a run, by the agent library's names; an option that is not set is left to the agent."""
 
     max_steps: int | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class RunOptions:
 
     @classmethod
     def parse(cls, *, max_steps: Any, model_settings: Any, instructions: Any) -> RunOptions:
-        """Return the options of a call; raises `Invalid` that names the wrong ones as the wire does."""
+        """Return the options of a call; raises `Invalid` with the JSON names of those that are wrong."""
         issues: list[Issue] = []
         if max_steps is not None and not _is_count(max_steps):
             issues.append(Issue("maxSteps", "must be a whole number from 1"))
@@ -50,9 +50,9 @@ class RunOptions:
 
     @classmethod
     def stored(cls, default_options: Mapping[str, Any]) -> RunOptions:
-        """Return what an agent's own `defaultOptions` say; what is not understood does not count.
+        """Return the options in an agent's `defaultOptions`; what is not understood is ignored.
 
-        They are JSON that is kept as given, so a problem in them is no problem of the caller.
+        They are saved without validation, so an error in them is not the caller's.
         """
         max_steps = default_options.get("maxSteps")
         given = default_options.get("modelSettings")
@@ -62,7 +62,7 @@ class RunOptions:
         )
 
     def over(self, weaker: RunOptions) -> RunOptions:
-        """Return the options with those of `weaker` where these say nothing."""
+        """Return these options, completed by those of `weaker`."""
         return RunOptions(
             max_steps=self.max_steps or weaker.max_steps,
             settings={**weaker.settings, **self.settings},

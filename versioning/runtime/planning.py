@@ -1,7 +1,7 @@
-"""Which version of which agent runs: all of it settled before the first model call.
+"""Plan a request: the version of every agent involved, settled before the first model call.
 
-Looking ahead keeps one version of an agent for the whole request, gives errors while they can still
-be a proper answer, and keeps storage away from the event loop.
+So one request uses one version of each agent, errors are found while a proper error response is still
+possible, and the event loop never waits for storage.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from versioning.runtime.store import AgentStore, CodeOnly, as_code
 logger = logging.getLogger("versioning.runtime")
 
 STEPS_OF_AN_AGENT = 64 * 1024
-"""What looking an agent up takes, whether it is there or not: a few queries."""
+"""The evaluation steps charged for looking up an agent, found or not: a few queries."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Catalogue:
-    """Where agents come from: the code, a store, and the versions that the framework defaults to."""
+    """Where agents come from: the code, a store, and the framework's default versions."""
 
     code: Mapping[str, CodeAgent]
     store: AgentStore
@@ -39,24 +39,24 @@ class Catalogue:
 
     @property
     def has_editor(self) -> bool:
-        """Whether there can be stored versions at all."""
+        """Whether there can be stored versions."""
         return not isinstance(self.store, CodeOnly)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The agents that take part in a request: the called one and all that it can reach."""
+    """The agents involved in a request: the called one and all that it can reach."""
 
     root: ResolvedAgent
     agents: Mapping[str, ResolvedAgent]
     """By id, the called one included."""
     delegations: Mapping[str, frozenset[str]]
-    """To whom each agent can delegate. A sub-agent that is not in its set is not available to it."""
+    """The sub-agents available to each agent."""
     warnings: tuple[Notice, ...]
 
     @property
     def resolved_versions(self) -> dict[str, str | None]:
-        """The version of every agent that takes part; None for one that is as its code says."""
+        """The version of every agent involved; None for one that is as defined in code."""
         return {agent_id: served.resolved_version_id for agent_id, served in self.agents.items()}
 
 
@@ -71,14 +71,14 @@ def plan(
 ) -> Plan:
     """Return the plan of a request to the agent.
 
-    The agent's own version comes from its entry in the context's versions, from `self` or from
-    `selector`, else from `default`; None stands for the agent as its code says.
+    The agent's own version comes from its entry in the context's versions, from `self` or from `selector`,
+    otherwise from `default`; None means the agent as defined in code.
 
-    With `published_sub_agents` a draft delegates as it would once it is published: a sub-agent that
-    nothing selects and that has no published version is not available, where the run of a draft
-    otherwise takes the latest version for a caller who may read drafts. Raises `Invalid`
-    when it is selected twice, `NotFound` when it cannot be resolved, `Forbidden` for a version of it
-    that the caller may not read, `VersionUnresolved` in place of a fallback when `strict` is asked for.
+    With `published_sub_agents` a draft delegates as it would once published: a sub-agent without a selector
+    and without a published version is not available, whereas a normal run of a draft uses its latest
+    version if the caller may read drafts. Raises `Invalid` if the agent is selected twice, `NotFound` if it
+    cannot be resolved, `Forbidden` for a version that the caller may not read, and `VersionUnresolved`
+    instead of a fallback if `strict` is set.
     """
     choice = own_choice(agent_id, context, selector)
     planner = _Planner(catalogue, context, published_only=published_sub_agents)
@@ -91,19 +91,19 @@ def plan(
 
 @dataclass(frozen=True, kw_only=True)
 class _Place:
-    """Where a sub-agent is named: what the agent that names it may run, whoever calls."""
+    """Where a sub-agent is named, and what the naming agent may run for every caller."""
 
     is_live: bool
-    """Whether that agent runs as it was published."""
+    """Whether the naming agent runs as published."""
     identity: UUID | None
-    """The one sub-agent that may run as a part of it; None when none may."""
+    """The identity of the sub-agent that may run as a part of it; None if none may."""
 
 
 class _Planner:
-    """The plan of one request while it is being made.
+    """Makes the plan of one request.
 
-    Whether a sub-agent is available is asked anew for every agent that names it: one that may run as
-    part of the one agent does not run for another that merely names it too.
+    Whether a sub-agent is available is decided for each agent that names it: it may run as part of one
+    agent and still not be available to another that names it too.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class _Planner:
         self._evaluation = Evaluation(context.values)
         self._strict = VersionsMap.merged(catalogue.versions, context.versions).strict or False
         self._warnings: dict[tuple[str, str | None], Notice] = {}
-        self._unavailable: dict[str, None] = {}  # a set in the order in which they were met
+        self._unavailable: dict[str, None] = {}  # an ordered set
         self._found: dict[tuple[str, Selector, bool, UUID | None], ResolvedAgent | None] = {}
 
     def called(self, agent_id: str, choice: Choice | None, default: Selector | None) -> ResolvedAgent:
@@ -131,7 +131,7 @@ class _Planner:
         return as_code(self._catalogue.code[agent_id], self._evaluation)
 
     def explore(self, root: ResolvedAgent) -> None:
-        """Find every agent that can be reached, the nearest first."""
+        """Find all agents that can be reached, breadth first."""
         self.agents[root.id] = root
         parents = deque([root])
         while parents:
@@ -151,7 +151,7 @@ class _Planner:
             self.delegations[parent.id] = frozenset(available)
 
     def notices(self, root: ResolvedAgent) -> tuple[Notice, ...]:
-        """Return everything that the caller should know; raises `VersionUnresolved` if that is too much."""
+        """Return all notices for the caller; raises `VersionUnresolved` if `strict` does not allow one."""
         for agent_id in self._unavailable:
             self._fall_back(
                 "agent_unavailable", f"The sub-agent {agent_id!r} is not available.", f"agents.{agent_id}"
@@ -170,7 +170,7 @@ class _Planner:
         return (*own, *self._warnings.values())
 
     def _sub_agent(self, agent_id: str, place: _Place) -> ResolvedAgent | None:
-        """Return a sub-agent as it runs for the agent at this place; None when it is not available."""
+        """Return a sub-agent as it runs for the naming agent; None if it is not available."""
         choice = sub_agent_choice(agent_id, self._context, self._catalogue.versions)
         if choice is None:
             return self._published(agent_id, place)
@@ -183,21 +183,22 @@ class _Planner:
         return self._unresolved(agent_id, choice, place)
 
     def _published(self, agent_id: str, place: _Place) -> ResolvedAgent | None:
-        """Return what is published of a sub-agent, as a part of the agent at this place or for the caller."""
+        """Return the published version of a sub-agent, if it is granted here or the caller may read it."""
         if place.identity is not None:
             part = self._look_up(agent_id, self._published_choice, identity=place.identity)
             if part is not None and part.is_live:
                 return part
         served = self._look_up(agent_id, self._published_choice)
-        # What a published agent runs is never the latest version in place of a published one.
+        # A published agent never runs the latest version in place of a missing published one.
         published_only = place.is_live or self._published_only
         return served if served is None or not published_only or served.is_live else None
 
     def _chosen(self, agent_id: str, choice: Choice, place: _Place) -> ResolvedAgent | None:
-        """Return the version of a sub-agent that is selected; None when it may not run at this place.
+        """Return the selected version of a sub-agent; None if it may not run here.
 
-        The framework's own choices need no right of the caller, but they open no closed door. Who may
-        not go through is told before anything is evaluated: what that costs would tell of it, too.
+        The framework's own selectors need no right of the caller, but they do not make a sub-agent
+        available. A caller who may not run it is refused before anything is evaluated, because the cost of
+        evaluation would reveal that it exists.
         """
         if choice.by is not self._context.by:
             if place.identity is not None:
@@ -209,9 +210,9 @@ class _Planner:
         return self._look_up(agent_id, choice)
 
     def _unresolved(self, agent_id: str, choice: Choice, place: _Place) -> ResolvedAgent | None:
-        """Return what runs in place of a version that is not there, or not the caller's to use.
+        """Return the replacement for a version that does not exist or that the caller may not use.
 
-        The caller is told the same in either case, and about agents that do not exist.
+        The caller gets the same notice in both cases, and for agents that do not exist.
         """
         reason = "cannot be resolved" if self._catalogue.has_editor else "needs an editor, and there is none"
         message = f"The version of the sub-agent {agent_id!r} that {choice.place} selects {reason}"
@@ -227,7 +228,7 @@ class _Planner:
     def _look_up(
         self, agent_id: str, choice: Choice, *, identity: UUID | None = None
     ) -> ResolvedAgent | None:
-        """Return a version of a sub-agent, or None; each is asked for once in a request."""
+        """Return a version of a sub-agent, or None; each is looked up once per request."""
         asked = (agent_id, choice.selector, choice.by is self._context.by, identity)
         if asked not in self._found:
             try:

@@ -1,4 +1,4 @@
-"""From a plan to what can run: models made, tools found, before the first model call."""
+"""Prepare a plan to run: create the models and find the tools, before the first model call."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from versioning.runtime.tools import Toolbox, chosen_tools
 
 @dataclass(frozen=True, kw_only=True)
 class ReadyAgent:
-    """An agent with all that it takes to run it."""
+    """An agent with its model and its tools."""
 
     served: ResolvedAgent
     model: Model
@@ -36,19 +36,19 @@ class ReadyAgent:
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """A request that needs nothing any more but models and tools to answer."""
+    """A request with all models and tools that it needs."""
 
     call: Call
     plan: Plan
     agents: Mapping[str, ReadyAgent]
-    """By id, the called one included. A sub-agent that is not here is not available."""
+    """The agents by id, including the called one. A sub-agent that is missing here is not available."""
     warnings: tuple[Notice, ...]
     request_limit: int = REQUEST_LIMIT
 
 
 @dataclass(frozen=True, kw_only=True)
 class Preparer:
-    """What agents are fitted out with: the tools of each code-defined agent, the tools for all."""
+    """Gives agents their models and tools: each its own tools, and those shared by all."""
 
     own_tools: Mapping[str, Toolbox]
     shared_tools: Toolbox
@@ -57,8 +57,8 @@ class Preparer:
     def prepare(self, call: Call, plan: Plan, providers: Providers) -> Prepared:
         """Return the request ready to run.
 
-        Raises `NoModel` and `ProviderUnavailable` for the called agent; a sub-agent that cannot
-        run is not available, which the caller is told.
+        Raises `NoModel` and `ProviderUnavailable` for the called agent. A sub-agent that cannot run is not
+        available, and a notice tells the caller so.
         """
         root = plan.root
         options = call.options.over(RunOptions.stored(root.default_options))

@@ -1,4 +1,4 @@
-"""Models by provider and name: echo, and those of the agent library that `known_providers` names."""
+"""Models by provider and name: echo, and the providers listed in `known_providers`."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _ECHO = echo_model()
 
 
 class Providers:
-    """The providers of one event loop, each made once: its connections belong to that loop."""
+    """The providers of one event loop; each is created once, since its connections belong to the loop."""
 
     def __init__(self) -> None:
         self._made: dict[tuple[str, int], Provider[Any]] = {}
         self._lock = Lock()
 
     def model(self, agent_id: str, model: Mapping[str, Any] | None) -> Model:
-        """Return the model that `{"provider", "name"}` names.
+        """Return the model for `{"provider", "name"}`.
 
-        Raises `NoModel` when there is none, `ProviderUnavailable` for a provider that is unknown,
-        not installed or without credentials, saying which variable to set.
+        Raises `NoModel` if there is none, and `ProviderUnavailable` for a provider that is unknown, not
+        installed or without credentials; the message says which variable to set.
         """
         if not model or not model.get("provider") or not model.get("name"):
             raise NoModel(f"The agent {agent_id!r} has no model: give it one with a provider and a name.")
@@ -39,19 +39,19 @@ class Providers:
         _check(provider)
         try:
             return infer_model(f"{_kind(provider)}:{model['name']}", provider_factory=self._provider)
-        except Exception as error:  # whatever a provider's own library makes of its configuration
+        except Exception as error:  # whatever the provider's library raises about its configuration
             raise ProviderUnavailable(_reason(provider, error)) from error
 
     async def aclose(self) -> None:
-        """Close the connections of all providers; on the loop that used them."""
+        """Close the connections of all providers; must run on the loop that used them."""
         for provider in self._made.values():
-            # Leaving a provider closes the client that it made for itself.
+            # Leaving a provider's context closes the client that it created.
             async with provider:
                 pass
         self._made.clear()
 
     def _provider(self, name: str) -> Provider[Any]:
-        # A changed key or address takes effect at once, so the environment is part of the name.
+        # A changed key or address takes effect at once, because the environment is part of the cache key.
         key = (name, hash(frozenset(os.environ.items())))
         with self._lock:
             if key not in self._made:
@@ -62,7 +62,7 @@ class Providers:
 def _check(provider: str) -> None:
     """Raise `ProviderUnavailable` unless the provider is known, installed and configured.
 
-    Nothing of the provider's own library is loaded for that: some look for credentials on the network.
+    This loads nothing of the provider's library: some look for credentials on the network.
     """
     known = KNOWN_PROVIDERS.get(provider)
     if known is None:
@@ -84,8 +84,8 @@ def _check(provider: str) -> None:
 def _kind(provider: str) -> str:
     """Return the agent library's name for the provider.
 
-    Behind an address of one's own stands a compatible server, and what these have in common is
-    the chat completions API; `openai-responses` asks for the other one by name.
+    With a custom base URL the server is assumed to support the chat completions API, which compatible
+    servers have in common; `openai-responses` selects the other API.
     """
     return "openai-chat" if provider == "openai" and os.environ.get("OPENAI_BASE_URL") else provider
 

@@ -1,4 +1,4 @@
-"""Reasons of providers without the keys they may quote."""
+"""Remove keys from the error messages of providers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PATTERNS = (
 
 
 def redacted(text: str) -> str:
-    """Return the text without the secrets of this process's environment and what looks like a key."""
+    """Return the text without this process's secrets and anything that looks like a key."""
     secrets = {
         value
         for name, value in os.environ.items()

@@ -1,4 +1,4 @@
-"""What a run answers, as values and in the form of the wire."""
+"""The result of a run, as values and as JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FINISH_REASONS = {"content_filter": "content-filter", "tool_call": "tool-calls"
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One answer of the model, and what its tool calls gave."""
+    """One answer of the model, with the results of its tool calls."""
 
     text: str
     finish_reason: str
@@ -26,7 +26,7 @@ class Step:
     usage: Mapping[str, int]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the wire form."""
+        """Return the JSON form."""
         return {
             "text": self.text,
             "finishReason": self.finish_reason,
@@ -40,11 +40,10 @@ class Step:
 class Result:
     """The answer of an agent.
 
-    `usage` is that of the whole run, sub-agents included; `steps`, `tool_calls` and
-    `tool_results` are the called agent's own, a delegation being a tool call. `messages` is the
-    conversation with the answer at its end, in the form that the next call takes.
-    `resolved_versions` names the version of every agent that takes part, which is each that the
-    called one can reach, whether or not it was asked this time; None stands for the code's.
+    `usage` is that of the whole run, including sub-agents. `steps`, `tool_calls` and `tool_results` are
+    those of the called agent; a delegation is a tool call. `messages` is the conversation including the
+    answer, in the form that the next call takes. `resolved_versions` gives the version of every agent that
+    the called one can reach, whether or not it was asked this time; None means the code's.
     """
 
     text: str
@@ -67,7 +66,7 @@ class Result:
         return tuple(result for step in self.steps for result in step.tool_results)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the wire form: camelCase, nothing but JSON's types."""
+        """Return the JSON form: camelCase names, JSON types only."""
         return {
             "text": self.text,
             "finishReason": self.finish_reason,
@@ -83,12 +82,12 @@ class Result:
 
 
 def notice_dict(notice: Notice) -> dict[str, Any]:
-    """Return the wire form of a warning."""
+    """Return the JSON form of a warning."""
     return {"code": notice.code, "field": notice.field, "message": notice.message}
 
 
 def usage_dict(usage: UsageBase) -> dict[str, int]:
-    """Return the wire form of what was used."""
+    """Return the JSON form of the usage."""
     return {
         "inputTokens": usage.input_tokens,
         "outputTokens": usage.output_tokens,
@@ -97,13 +96,13 @@ def usage_dict(usage: UsageBase) -> dict[str, int]:
 
 
 def tool_call_dict(part: ToolCallPart) -> dict[str, Any]:
-    """Return the wire form of a tool call."""
+    """Return the JSON form of a tool call."""
     args = to_jsonable_python(part.args_as_dict(), fallback=str)
     return {"toolCallId": part.tool_call_id, "toolName": part.tool_name, "args": args}
 
 
 def tool_result_dict(part: ToolReturnPart) -> dict[str, Any]:
-    """Return the wire form of a tool's result, whatever the function returned."""
+    """Return the JSON form of a tool's result, whatever the function returned."""
     result = to_jsonable_python(part.content, fallback=str, inf_nan_mode="null")
     return {"toolCallId": part.tool_call_id, "toolName": part.tool_name, "result": result}
 
@@ -117,7 +116,7 @@ def finish_reason_of(response: ModelResponse) -> str:
 
 
 def steps_of(messages: Sequence[ModelMessage]) -> tuple[Step, ...]:
-    """Return the steps that the messages of one run amount to."""
+    """Return the steps in the messages of one run."""
     return tuple(
         _step(message, messages[position + 1] if position + 1 < len(messages) else None)
         for position, message in enumerate(messages)

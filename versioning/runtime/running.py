@@ -1,4 +1,4 @@
-"""One run: the called agent asks its model and delegates, on pydantic-ai."""
+"""One run: the called agent asks its model and delegates, using pydantic-ai."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from versioning.runtime.results import Result, finish_reason_of, steps_of, usage
 
 logger = logging.getLogger("versioning.runtime")
 
-# The budget counts the requests of the whole run; the library would count those of one agent.
+# The budget counts the requests of the whole run; the library counts those of one agent.
 _NO_LIMITS = UsageLimits(request_limit=None)
 
 
@@ -33,7 +33,7 @@ async def answer(prepared: Prepared) -> Result:
 
 
 async def report(prepared: Prepared, emit: Emit) -> None:
-    """Run the request and tell what happens; a failure is the last event and is not raised."""
+    """Run the request and report its events; a failure is the last event and is not raised."""
     run = _Run(prepared)
     reporter = Reporter(emit, run.id)
     reporter.started()
@@ -49,7 +49,7 @@ async def report(prepared: Prepared, emit: Emit) -> None:
 
 
 class _Run:
-    """The state of one request: what it used, and what went wrong without stopping it."""
+    """The state of one run: its usage, and problems that did not stop it."""
 
     def __init__(self, prepared: Prepared) -> None:
         self.id = str(uuid4())
@@ -87,7 +87,7 @@ class _Run:
         chain: Chain,
         reporter: Reporter | None = None,
     ) -> list[ModelMessage]:
-        """Run one agent until it is done or has made its steps; return the messages of this run."""
+        """Run one agent until it is done or out of steps; return the messages of this run."""
         ready = self._prepared.agents[agent_id]
         agent = pydantic_ai.Agent(
             ready.model,
@@ -102,7 +102,7 @@ class _Run:
             model_settings=ready.options.model_settings(),
             usage_limits=_NO_LIMITS,
         ) as run:
-            # Raised only after the library has put everything away, or it would wrap what it sees.
+            # Raised only after the library has cleaned up; otherwise it would wrap the exception.
             try:
                 messages = await self._steps(run, ready, chain, reporter)
             except Exception as error:  # noqa: BLE001  # it is raised below
@@ -121,7 +121,7 @@ class _Run:
             asking = pydantic_ai.Agent.is_model_request_node(node)
             if asking:
                 if steps == ready.options.max_steps:
-                    # The results of the last tool calls, which the model is not going to see.
+                    # The results of the last tool calls, which the model will not see.
                     return [*run.new_messages(), node.request]
                 self._budget.spend(chain)
                 steps += 1
@@ -141,7 +141,7 @@ class _Run:
         ]
 
     def _delegation(self, parent_id: str, agent_id: str, description: str | None, chain: Chain) -> Tool[Any]:
-        # What another agent of this run may ask is no business of this one.
+        # What another agent of this run may ask is irrelevant here.
         is_available = agent_id in self._prepared.plan.delegations[parent_id]
 
         async def delegate(message: str) -> str:
@@ -164,7 +164,7 @@ class _Run:
 
 
 async def _advance(run: AgentRun[None, str], node: Any, reporter: Reporter | None) -> Any:
-    """Run one node of the library's graph and return the next, telling what happens meanwhile."""
+    """Run one node of the library's graph and return the next, reporting events."""
     if reporter is None:
         return await run.next(node)
     asking = pydantic_ai.Agent.is_model_request_node(node)

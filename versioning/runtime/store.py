@@ -1,4 +1,4 @@
-"""The seam to storage: what the runtime needs from an editor, and what it does without one."""
+"""The interface to storage: what the runtime needs from an editor, and a replacement without one."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from versioning.domain.selectors import PUBLISHED, Selector, Status
 
 
 class AgentStore(Protocol):
-    """Keeps agents and overrides, and serves the version that a selector names."""
+    """Stores agents and overrides, and serves the selected version."""
 
     def register(self, agents: Sequence[CodeAgent], tools: Collection[str]) -> None:
-        """Take note of the agents that are defined in code and of the tools there are."""
+        """Register the agents and the tools that are defined in code."""
 
     def serve(
         self,
@@ -35,35 +35,34 @@ class AgentStore(Protocol):
         """Return the agent that the selector names, with its override applied.
 
         The agents of one run share the budget of one `Evaluation`. With an `identity` the agent runs as
-        part of a published agent to which that very one was granted (see `granted_sub_agents`), so its
-        published version is served whoever calls. Raises `NotFound` for an unknown agent, version or
-        label, for one that the caller cannot read, and for a namesake of another identity; `Forbidden`
-        when the caller may read the agent but not this version of it; `Invalid` for what is too much
-        to evaluate.
+        part of a published agent to which it was granted (see `granted_sub_agents`), so its published
+        version is served for every caller. Raises `NotFound` for an unknown agent, version or label, for
+        one that the caller cannot read, and for an agent with another identity; `Forbidden` if the caller
+        may read the agent but not this version; and `Invalid` if it is too much to evaluate.
         """
 
     def granted_sub_agents(self, parent: ResolvedAgent) -> Mapping[str, UUID]:
-        """Return which sub-agents run as a part of a published agent, whoever calls: their identities by id.
+        """Return the sub-agents that run as part of a published agent for every caller: identities by id.
 
-        An id that is not in the answer, or that another agent has by now, is nobody's word for anything.
+        Nothing is granted to an id that is not in the result, or that another agent has taken since.
         """
 
     def close_thread(self) -> None:
-        """Let go of what the calling thread has open, such as a connection to a database.
+        """Release what the calling thread holds, such as a database connection.
 
-        The runtime calls this at the end of its work in a thread of an event loop's executor, where
-        nothing else ends that could do it.
+        The runtime calls this after its work in a thread of an event loop's executor, where nothing else
+        would do it.
         """
 
 
 class CodeOnly:
-    """The store of a framework without an editor: agents are as their code says."""
+    """The store of a framework without an editor: agents are as defined in code."""
 
     def __init__(self) -> None:
         self._agents: dict[str, CodeAgent] = {}
 
     def register(self, agents: Sequence[CodeAgent], tools: Collection[str]) -> None:
-        """Take note of the agents; they are all there is."""
+        """Register the agents; there are no others."""
         self._agents = {agent.id: agent for agent in agents}
 
     def serve(
@@ -75,13 +74,13 @@ class CodeOnly:
         by: Caller,
         identity: UUID | None,
     ) -> ResolvedAgent:
-        """Return the agent as its code says; raises `NotFound` for exact versions: there are none."""
+        """Return the agent as defined in code; raises `NotFound` for exact versions, which do not exist."""
         if agent_id not in self._agents or selector.version_id is not None or selector.label is not None:
             raise NotFound
         return as_code(self._agents[agent_id], context, selector)
 
     def granted_sub_agents(self, parent: ResolvedAgent) -> Mapping[str, UUID]:
-        """Return every sub-agent that code defines: all of them are parts of one application."""
+        """Return every sub-agent that code defines: they all belong to one application."""
         return {agent_id: IN_CODE for agent_id in parent.agents if agent_id in self._agents}
 
     def close_thread(self) -> None:
@@ -91,10 +90,10 @@ class CodeOnly:
 def as_code(
     agent: CodeAgent, context: Mapping[str, Any] | Evaluation, selector: Selector = PUBLISHED
 ) -> ResolvedAgent:
-    """Return the agent exactly as its code says, whatever is stored for it.
+    """Return the agent exactly as defined in code, whatever is stored for it.
 
-    Blocks are rendered in the given context; references to stored prompt blocks are left out,
-    because their texts are not the code's. Raises `NoInstructions` where the code has none.
+    Blocks are rendered in the given context. References to stored prompt blocks are left out, because their
+    texts are not part of the code. Raises `NoInstructions` if the code has none.
     """
     config = code_config(agent)
     if "instructions" not in config:

@@ -1,4 +1,4 @@
-"""One producer of events, two ways to consume it: from a thread and from an event loop."""
+"""Consume the events of a producer, from a thread or from an event loop."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Producer = Callable[[Emit], Coroutine[Any, Any, None]]
 
 
 Yielded = TypeVar("Yielded", bound=Event | None)
-"""An event; or None too, where a heartbeat is asked for."""
+"""An event, or None as a heartbeat."""
 
 
 def consume(
@@ -24,8 +24,8 @@ def consume(
 ) -> Generator[Event | None]:
     """Yield what the producer emits on the background loop; it starts with the first `next()`.
 
-    Yields None when nothing happened for `heartbeat` seconds. Closing the generator cancels the
-    producer at once.
+    Yields None after `heartbeat` seconds without an event. Closing the generator cancels the producer at
+    once.
     """
     inbox: SimpleQueue[Event | None] = SimpleQueue()
     future = asyncio.run_coroutine_threadsafe(produce(inbox.put), background.loop)
@@ -48,8 +48,8 @@ def consume(
 class EventStream(AsyncIterator[Yielded], Generic[Yielded]):
     """Events to iterate over, on the loop that iterates.
 
-    `await stream` checks the call and raises what is wrong with it, before the first event;
-    without that, the first step of the iteration does. `aclose()` stops the model call.
+    `await stream` checks the call and raises its errors before the first event; without it, the first step
+    of the iteration does. `aclose()` stops the model call.
     """
 
     def __init__(self, prepare: Callable[[], Awaitable[Producer]], heartbeat: float | None) -> None:
@@ -67,7 +67,7 @@ class EventStream(AsyncIterator[Yielded], Generic[Yielded]):
         return cast("Yielded", await anext(await self._ready()))
 
     async def aclose(self) -> None:
-        """Cancel the run, and return when nothing of it is left."""
+        """Cancel the run, and return once it has ended completely."""
         self._closed = True
         if self._events is not None:
             await self._events.aclose()

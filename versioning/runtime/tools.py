@@ -1,4 +1,4 @@
-"""Tools: plain typed functions, described once, handed to the agent library."""
+"""Tools: plain typed functions, described once, passed to the agent library."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Toolbox = Mapping[str, Tool[Any]]
 
 
 def toolbox(functions: Iterable[Callable[..., Any]]) -> Toolbox:
-    """Return the tools that the functions make, by name.
+    """Return the tools for the functions, by name.
 
-    Name, docstring and type hints describe a tool; they are read here, once, because that costs
-    more than a whole run. Raises `ValueError` for two functions of one name and for a function
-    that cannot be described.
+    Name, docstring and type hints describe a tool. They are read here, only once, because that costs more
+    than a run. Raises `ValueError` if two functions have the same name and if a function cannot be
+    described.
     """
     tools: dict[str, Tool[Any]] = {}
     for function in functions:
@@ -37,7 +37,7 @@ def toolbox(functions: Iterable[Callable[..., Any]]) -> Toolbox:
 def chosen_tools(
     served: ResolvedAgent, own: Toolbox, shared: Toolbox
 ) -> tuple[tuple[Tool[Any], ...], tuple[Notice, ...]]:
-    """Return the tools that the agent lists, described as it says, and a notice for each unknown one."""
+    """Return the tools that the agent lists, with its descriptions, and a notice for each unknown one."""
     tools: list[Tool[Any]] = []
     notices: list[Notice] = []
     for name, usage in served.tools.items():
@@ -52,7 +52,7 @@ def chosen_tools(
 
 
 def described(tool: Tool[Any], description: str | None) -> Tool[Any]:
-    """Return the tool under another description; the tool itself when there is none, or it is the same."""
+    """Return the tool with another description; the tool itself if there is none or it is the same."""
     if not description or description == tool.description:
         return tool
     return Tool(tool.function, name=tool.name, description=description, function_schema=tool.function_schema)

@@ -1,4 +1,4 @@
-"""Removes rows that are of no use to anybody any more."""
+"""Delete rows that nobody needs any more."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from versioning.models import SignInAttempts, ThrottleWindow, WorkerHeartbeat, e
 
 SECONDS: Final = 3600.0
 HEARTBEATS: Final = datetime.timedelta(days=7)
-"""How long it is remembered that a worker ran; the newest sign of one is never forgotten."""
+"""How long heartbeats are stored; the newest one is never deleted."""
 
 
 def remove_waste() -> None:
-    """Remove counters whose time is over, sessions that have expired and signs of workers of long ago."""
+    """Delete expired counters, expired sessions and old heartbeats."""
     SignInAttempts.objects.forget()
     ThrottleWindow.objects.forget(settings.EDITOR_THROTTLE)
     WorkerHeartbeat.objects.forget(HEARTBEATS)
@@ -27,6 +27,6 @@ def remove_waste() -> None:
 
 
 def prune_log() -> None:
-    """Remove the entries of the log that are older than `EDITOR_KEEP_EVENTS` days; 0 keeps all of them."""
+    """Delete log entries older than `EDITOR_KEEP_EVENTS` days; 0 keeps all of them."""
     if settings.EDITOR_KEEP_EVENTS:
         events.prune(timezone.now() - datetime.timedelta(days=settings.EDITOR_KEEP_EVENTS))

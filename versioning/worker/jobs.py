@@ -17,31 +17,29 @@ from versioning.models.due_work import DueWork
 
 @dataclass(frozen=True, kw_only=True)
 class Periodic:
-    """Something that is done every so often.
+    """A job that runs periodically.
 
-    When it fails, it is tried again later and later, up to once a minute (or at its usual time, if that is
-    sooner).
+    After a failure it is tried again with growing pauses of up to a minute, or at its usual time if that is
+    sooner.
     """
 
     name: str
     run: Callable[[], None]
     every: float
-    """Seconds from its end to its next beginning."""
+    """Seconds from the end of one run to the start of the next."""
     in_each_worker: bool = False
-    """Whether each worker does it, and not only one at a time.
-
-    That is for what looks often and seldom finds anything, such as at files: nothing is written to learn
-    whose turn it is, and nobody waits for the lease of a worker that was killed. What it does about what it
-    finds has to hold when two do it at once.
-    """
+    """Whether each worker runs it, and not only one at a time. This is for jobs that check often and
+    seldom find anything, such as changed files: no write is needed to find out whose turn it is, and
+    nobody waits for the lease of a killed worker. Such a job has to be correct when two workers run it at
+    once."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Queue:
-    """Rows that come due: each is leased by one worker, handed to `run`, and finished when that returns.
+    """Rows that become due: each is leased by one worker, passed to `run`, and finished when that returns.
 
-    `run` may finish or postpone the row itself, in the transaction of what it does: then that is done exactly
-    once. Otherwise it is done at least once. A row whose `run` raises is due again after a while that doubles
+    `run` may finish or postpone the row itself, in the transaction of its work: then the work is done
+    exactly once, otherwise at least once. If `run` raises, the row is due again after a pause that doubles
     each time, from a second to an hour.
     """
 
@@ -50,9 +48,9 @@ class Queue:
     """The model of the rows, a subclass of `DueWork`, as `app_label.Model`."""
     run: Callable[[Any], None]
     threads: int = 1
-    """How many rows each worker works on at the same time."""
+    """How many rows each worker processes at the same time."""
     at_once: int = 10
-    """How many rows a thread leases at once: more for work that is quick, 1 for work that takes long."""
+    """How many rows a thread leases at once: more for quick work, 1 for work that takes long."""
 
     @property
     def rows(self) -> type[DueWork]:
@@ -67,7 +65,7 @@ _jobs: dict[str, Job] = {}
 
 
 def register(job: Job) -> None:
-    """Let workers do a job, from their next start on; raises `ValueError` when its name is taken."""
+    """Register a job for workers that start from now on; raises `ValueError` if its name is taken."""
     if _jobs.setdefault(job.name, job) != job:
         raise ValueError(f"there is another job of the name {job.name!r}")
 

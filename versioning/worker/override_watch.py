@@ -1,4 +1,4 @@
-"""Notices override files that somebody changes past the editor, by hand or by Git, and says so in the log."""
+"""Detect override files that were changed by hand or through Git, and log the changes."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from versioning.models import Agent, KnownOverride, Visibility, events
 from versioning.sources.overrides import digest_of
 
 SECONDS: Final = 2.0
-"""How often the files are looked at, so that a change is in the log within five seconds."""
+"""Seconds between checks, so that a change is in the log within five seconds."""
 
 FILE: Final = Caller(everywhere=Role.ADMIN, via=Via.FILE)
-"""Whoever has changed a file: nobody knows who."""
+"""The author of such a change, who is not known."""
 
 
 class OverrideWatch:
-    """Compares the override files with what the log has said of them.
+    """Compares the override files with what the log knows about them.
 
-    Each worker looks for itself, and mostly only at the times of the files. What differs is looked at again
-    with the known state locked, so that a change is logged once, whatever number of workers sees it; and what
-    the editor itself publishes is known before its file is there.
+    Each worker checks on its own, usually only the times of the files. A file that differs is checked again
+    with its known state locked, so that a change is logged once, however many workers see it. What the
+    editor itself publishes becomes known before the file is written.
     """
 
     def __init__(self) -> None:
         self._editor: Editor | None = None
         self._looked_at: dict[str, Hashable] = {}
-        """The fingerprints of the files that were found to be as the log says."""
+        """The fingerprints of the files that agreed with the log."""
 
     def look(self) -> None:
-        """Log what has changed; nothing where overrides are rows."""
+        """Log what has changed; do nothing if overrides are rows."""
         editor = get_editor()
         if editor is not self._editor:
             self._editor, self._looked_at = editor, {}
@@ -54,13 +54,13 @@ class OverrideWatch:
 
 
 def _digest(editor: Editor, agent: CodeAgent) -> str:
-    """Return the digest of what an agent's file holds; an empty one when nothing is published by it."""
+    """Return the digest of the content of an agent's file; empty if nothing is published by it."""
     published = editor.files.current(agent)
     return published.digest if published else ""
 
 
 def _note_change(editor: Editor, agent: CodeAgent) -> None:
-    """Log that a file is not what the log says, if that is still so once nobody else publishes or notices."""
+    """Log that a file differs from what the log knows, if that is still so under the lock."""
     with events.transaction():
         KnownOverride.objects.bulk_create([_first_known(editor, agent)], ignore_conflicts=True)
         known = KnownOverride.objects.select_for_update().get(pk=agent.id)
@@ -68,7 +68,7 @@ def _note_change(editor: Editor, agent: CodeAgent) -> None:
             digest = _digest(editor, agent)
             version = editor.agent.find(agent.id).active if digest else None
             if digest != _digest(editor, agent) or digest == known.digest:
-                return  # it is being written just now, and looked at again soon; or it was noticed meanwhile
+                return  # being written now, and checked again soon; or logged meanwhile
         events.record(
             "agent.published" if digest else "agent.unpublished",
             by=FILE,
@@ -82,7 +82,7 @@ def _note_change(editor: Editor, agent: CodeAgent) -> None:
 
 
 def _first_known(editor: Editor, agent: CodeAgent) -> KnownOverride:
-    """Return what was published of an agent whose file was never looked at: what the editor had published."""
+    """Return what was published of an agent whose file was never checked: what the editor had published."""
     row = Agent.objects.filter(pk=agent.id, workspace=editor.code.workspace_id).first()
     version = row.active_version if row else None
     if version is None:
@@ -92,7 +92,7 @@ def _first_known(editor: Editor, agent: CodeAgent) -> KnownOverride:
 
 
 def _previous_id(editor: Editor, agent: CodeAgent, known: KnownOverride) -> str:
-    """Return the id of what was published before; what only the file held may have been committed since."""
+    """Return the id of the previously published version; what only the file held may be committed by now."""
     if not known.version_id.startswith("file-"):
         return known.version_id
     commits = (commit for commit in editor.files.versions(agent) if commit.digest == known.digest)
@@ -106,6 +106,6 @@ def _target(editor: Editor, agent: CodeAgent) -> Target:
         id=agent.id,
         identity=IN_CODE,
         workspace_id=editor.code.workspace_id,
-        # The agent itself is there with or without an override.
+        # The agent itself exists with or without an override.
         reach=Reach.EVERYBODY if is_public else Reach.MEMBERS,
     )

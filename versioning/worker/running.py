@@ -1,4 +1,4 @@
-"""A worker: a thread for each job, leases renewed while it works, and a clean end."""
+"""A worker: a thread for each job, leases that are renewed during the work, and a clean end."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from versioning.worker.jobs import Job, Queue, registered
 HEARTBEAT_SECONDS: Final = 10.0
 RENEW_SECONDS: Final = LEASE_SECONDS / 3
 END_SECONDS: Final = 20.0
-"""How long a worker that is told to end goes on with what it has begun."""
+"""How long a worker continues with what it has begun after it was told to stop."""
 LONGEST_PAUSE: Final = 30.0
-"""Seconds for which a job whose turns fail is left alone, at most; 5 while the database is away."""
+"""The longest pause in seconds after failures of a job; 5 while the database is away."""
 _TICK: Final = 0.5
 
 logger = logging.getLogger(__name__)
 
 
 class Worker:
-    """Does jobs until it is told to stop."""
+    """Runs the jobs until it is told to stop."""
 
     def __init__(self, jobs: Iterable[Job] | None = None) -> None:
         self.jobs = list(registered().values() if jobs is None else jobs)
@@ -40,11 +40,11 @@ class Worker:
         self._is_away = False
 
     def stop(self) -> None:
-        """Begin nothing more; what was begun is ended, or given back. Safe in a handler of a signal."""
+        """Begin nothing more; work in progress is finished or given back. Safe in a signal handler."""
         self._stopping.set()
 
     def run(self, is_wanted: Callable[[], bool] = lambda: True) -> bool:
-        """Work until `stop` is called or nobody wants it; say whether all that was begun has ended."""
+        """Work until `stop` is called or nobody needs it; return whether everything begun has ended."""
         threads = [
             threading.Thread(target=self._work, args=[job], name=f"worker {job.name}", daemon=True)
             for job in self.jobs
@@ -70,7 +70,7 @@ class Worker:
         return not late
 
     def once(self) -> bool:
-        """Do everything that is due now, in this thread; say whether nothing has failed."""
+        """Do everything that is due now, in this thread; return whether nothing has failed."""
         self._beat()
         failed = False
         for job in self.jobs:
@@ -93,7 +93,7 @@ class Worker:
             wait, failures = self._take(job, turn, pause, failures)
 
     def _take(self, job: Job, turn: turns.Turn, pause: float, failures: int) -> tuple[float, int]:
-        """Take a turn; return how long to wait for the next one, and how many have failed in a row."""
+        """Take a turn; return the pause before the next one, and the number of failures in a row."""
         try:
             more = turn()
         except turns.Failed:
@@ -109,7 +109,7 @@ class Worker:
         return (0.0 if more else pause), 0
 
     def _note_database(self, error: Exception | None) -> None:
-        """Say once that the database is away, and once that it is back."""
+        """Log once that the database is away, and once that it is back."""
         was_away, self._is_away = self._is_away, error is not None
         if error is not None and not was_away:
             logger.warning("the worker waits for the database: %s", str(error).strip())
@@ -117,7 +117,7 @@ class Worker:
             logger.info("the worker has the database again")
 
     def _keep_up(self) -> None:
-        """Give signs of life, and renew the leases of what is in hand, until nothing is worked on."""
+        """Send heartbeats and renew the leases of rows in progress, until the work ends."""
         beat_at = renew_at = 0.0
         while not self._stopping.is_set() or self._in_hand:
             now = time.monotonic()

@@ -1,4 +1,4 @@
-"""One turn of each kind of job: looking whether something is due, and doing that."""
+"""One turn of a job: check whether something is due, and do it."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from versioning.models.worker_state import PeriodicJob
 from versioning.worker.jobs import Job, Periodic, Queue
 
 LOOK_EVERY: Final = 1.0
-"""Seconds between two looks whether something is due."""
+"""Seconds between checks whether something is due."""
 LONGEST_WAIT: Final = 3600.0
-"""Seconds after which a row that fails again and again is tried once more, at the latest."""
+"""The longest pause in seconds before a row that fails repeatedly is tried again."""
 LONGEST_WAIT_OF_PERIODIC: Final = 60.0
 
 logger = logging.getLogger(__name__)
 
 
 class Failed(Exception):
-    """Something of a job has failed; it was logged, and is tried again later."""
+    """A job has failed; that was logged, and it is tried again later."""
 
 
 Turn = Callable[[], bool]
-"""Does what is due of a job, if anything is, and says whether there may be more; raises what went wrong."""
+"""Does what is due of a job and returns whether there may be more; raises what went wrong."""
 
 
 class InHand:
@@ -43,7 +43,7 @@ class InHand:
 
     @contextmanager
     def having(self, rows: list[DueWork]) -> Iterator[None]:
-        """Have rows in hand for this block; those that are left at its end are given back."""
+        """Hold rows for this block; those not finished by its end are given back."""
         with self._lock:
             self._rows.update({(type(row), row.pk): row for row in rows})
         try:
@@ -55,12 +55,12 @@ class InHand:
                         row.release()
 
     def drop(self, row: DueWork) -> bool:
-        """Have a row in hand no more; say whether it was."""
+        """Remove a row; return whether it was held."""
         with self._lock:
             return self._rows.pop((type(row), row.pk), None) is not None
 
     def renew(self, worker: str) -> None:
-        """Renew the leases of all rows in hand."""
+        """Renew the leases of all rows held."""
         with self._lock:
             rows = list(self._rows.values())
         for model in {type(row) for row in rows}:
@@ -68,7 +68,7 @@ class InHand:
 
 
 def turn_of(job: Job, worker: str, in_hand: InHand, is_stopping: Callable[[], bool]) -> Turn:
-    """Return what does a job's turns in the worker of this name."""
+    """Return the function that does a job's turns in the worker with this name."""
     if isinstance(job, Queue):
         return lambda: _queue_turn(job, worker, in_hand, is_stopping)
     if job.in_each_worker:
@@ -77,7 +77,7 @@ def turn_of(job: Job, worker: str, in_hand: InHand, is_stopping: Callable[[], bo
 
 
 def pause_of(job: Job) -> float:
-    """Return the seconds between two turns of a job when there is nothing to do."""
+    """Return the pause in seconds between two turns of a job without work."""
     if isinstance(job, Periodic) and job.in_each_worker:
         return job.every
     return LOOK_EVERY
@@ -104,7 +104,7 @@ def _periodic_turn(job: Periodic, worker: str, in_hand: InHand) -> bool:
             job.run()
         except Exception as error:
             wait = min(2.0 ** min(row.attempts - 1, 32), LONGEST_WAIT_OF_PERIODIC, job.every)
-            # First this: where the database is away, that is what is said, and not what followed from it.
+            # First, so that a missing database is reported as such, and not by what follows from it.
             _let_go(in_hand, row, lambda: row.postpone(wait))
             logger.exception("the job %s has failed", job.name, extra={"attempts": row.attempts})
             raise Failed(job.name) from error
@@ -113,7 +113,7 @@ def _periodic_turn(job: Periodic, worker: str, in_hand: InHand) -> bool:
 
 
 def _queue_turn(job: Queue, worker: str, in_hand: InHand, is_stopping: Callable[[], bool]) -> bool:
-    """Do some of the rows that are due."""
+    """Do some of the due rows."""
     rows = job.rows.objects.lease(job.at_once, by=worker)
     failed = False
     with in_hand.having(rows):
@@ -145,7 +145,7 @@ def _is_done(job: Queue, row: DueWork, in_hand: InHand) -> bool:
 
 
 def _let_go(in_hand: InHand, row: DueWork, way: Callable[[], None]) -> None:
-    """End a lease in some way, unless the job has ended it itself."""
+    """End a lease, unless the job has ended it itself."""
     with suppress(LeaseLost):
         way()
     in_hand.drop(row)

@@ -1,4 +1,4 @@
-"""What every middleware of the API begins with."""
+"""The base class of the API's middleware."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
 class Middleware:
-    """Holds the next middleware, or the view; a subclass has the `__call__`."""
+    """Stores the next middleware or the view; a subclass implements `__call__`."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response

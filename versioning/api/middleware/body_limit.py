@@ -1,4 +1,4 @@
-"""Answers to requests whose body was refused: too large, too slow, broken off."""
+"""Answers for request bodies that were refused: too large, too slow, incomplete."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _CHUNK = 1 << 16
 
 
 class BodyLimitMiddleware(Middleware):
-    """Answers for bodies that were refused, and gives chunked ones the length that they lack.
+    """Answers for refused bodies, and sets the length of chunked ones.
 
-    `manage.py serve` and the ASGI application receive a body before Django does (`request_bodies`).
-    Another WSGI server hands over what is still coming in: there this middleware enforces the size,
-    and how long a client may take is up to that server.
+    `manage.py serve` and the ASGI application receive a body before Django does (`request_bodies`). Other
+    WSGI servers pass on a body while it is still arriving: there this middleware enforces the size, and
+    time limits are up to the server.
     """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
@@ -65,9 +65,9 @@ def _is_chunked(request: HttpRequest) -> bool:
 
 
 def _buffer_chunks(request: HttpRequest) -> Refusal | None:
-    """Read a body that comes without a length, or return why it is refused.
+    """Read a body without a declared length, or return why it is refused.
 
-    Django takes a missing length for an empty body, and what was sent would be lost silently.
+    Django takes a missing length for an empty body, and would silently lose the data.
     """
     source = request.environ["wsgi.input"] if isinstance(request, WSGIRequest) else request
     body = b""
@@ -77,5 +77,5 @@ def _buffer_chunks(request: HttpRequest) -> Refusal | None:
             return Refusal.TOO_LARGE
     request._stream = io.BytesIO(body)  # noqa: SLF001  there is no public way in
     request.META["CONTENT_LENGTH"] = str(len(body))
-    # A server hands over nothing where the chunks are broken.
+    # A server passes on nothing if the chunks are malformed.
     return None if body else Refusal.BROKEN

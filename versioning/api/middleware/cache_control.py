@@ -1,4 +1,4 @@
-"""Who may keep an answer: `Cache-Control`."""
+"""`Cache-Control`: who may store an answer."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _HEALTH: Final = frozenset({"/healthz", "/readyz"})
 def set_private(response: HttpResponseBase) -> None:
     """Set `Cache-Control` on an answer that depends on its caller, unless it has the header.
 
-    No proxy may keep it. If it has an entity tag, the client may keep it and has to revalidate it.
+    No proxy may store it. The client may if it has an entity tag, and must revalidate it.
     """
     policy = "private, no-cache" if response.has_header("ETag") else "private, no-store"
     response.headers.setdefault("Cache-Control", policy)
 
 
 class CacheControlMiddleware(Middleware):
-    """Sets `Cache-Control` where no view has: on refusals of the API, and on the health checks."""
+    """Sets `Cache-Control` where no view has: on refused requests and on the health checks."""
 
     def __init__(self, get_response: GetResponse) -> None:
         super().__init__(get_response)

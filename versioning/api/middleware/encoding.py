@@ -1,4 +1,4 @@
-"""Paths and forms are UTF-8."""
+"""Accept only UTF-8 in paths and forms."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from versioning.api.middleware.base import Middleware
 class ExactWSGIRequest(WSGIRequest):
     """A request that remembers whether its path was UTF-8.
 
-    Django replaces a byte that is not UTF-8 by the text that spells it, so `%FF` would name the same
-    resource as `%25FF`, and a middleware cannot see the difference any more.
+    Django replaces a byte that is not UTF-8 by its percent-encoded form, so `%FF` would name the same
+    resource as `%25FF`, and a middleware could no longer see the difference.
     """
 
     def __init__(self, environ: dict[str, Any]) -> None:
@@ -35,10 +35,10 @@ class Utf8PathMiddleware(Middleware):
 
 
 class Utf8FormMiddleware(Middleware):
-    """Reads every form as UTF-8, the encoding of the pages that send them.
+    """Reads every form as UTF-8, the encoding of the pages that send it.
 
-    Django believes the `charset` of a request, even one that is no text encoding, which would make
-    every form an error of the server, the sign-in form included.
+    Django uses the `charset` of the request, even if it is not a text encoding, which would turn every form
+    into a server error, including the sign-in form.
     """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:

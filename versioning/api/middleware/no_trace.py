@@ -10,7 +10,7 @@ from versioning.api.middleware.base import Middleware
 
 
 class NoTraceMiddleware(Middleware):
-    """Refuses TRACE: no request, and no credentials in it, is ever sent back."""
+    """Refuses TRACE, so that no request is sent back with the credentials in it."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer the request unless its method is TRACE."""

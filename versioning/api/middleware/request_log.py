@@ -1,4 +1,4 @@
-"""An id and a line in the log for every request."""
+"""A request id and a log line for every request."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from django.http import HttpRequest, HttpResponse
 from versioning.api.middleware.base import Middleware
 from versioning.domain.redaction import without_secrets
 
-# docs/administration.md tells operators this name.
+# docs/administration.md documents this name.
 logger = logging.getLogger("versioning.api.middleware")
 
 _ALIKE: Final = vars(logger.makeRecord(logger.name, logging.INFO, "(unknown file)", 0, "request", (), None))
-"""What the records of all requests have in common, where nobody wants to know their threads."""
+"""The attributes that the log records of all requests share; threads are not logged."""
 
 _SAFE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 class RequestRecord(logging.LogRecord):
-    """The record of a request: what `logger.info("request", extra=…)` makes, in a third of its time."""
+    """The log record of a request: like `logger.info("request", extra=…)`, in a third of the time."""
 
     __slots__ = ("extra",)
 
@@ -36,10 +36,10 @@ class RequestRecord(logging.LogRecord):
 
 
 class RequestLogMiddleware(Middleware):
-    """Gives every request an id, the caller's `X-Request-ID` if it is safe, and one line in the log."""
+    """Gives every request an id, the caller's `X-Request-ID` if it is safe, and one log line."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Log the request once it is answered; everything logged in between carries its id."""
+        """Log the request once it is answered; everything logged in between has its id."""
         request_id = request_id_for(request.headers.get("X-Request-ID", ""))
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
@@ -51,10 +51,10 @@ class RequestLogMiddleware(Middleware):
 
 
 def request_id_for(given: str) -> str:
-    """Return the id that the caller sent, if it is safe to log; else a new one."""
+    """Return the id that the caller sent, if it is safe to log; otherwise a new one."""
     if _SAFE_ID.fullmatch(given):
         return given
-    # It tells requests apart and keeps no secret, so it need not wait for the system.
+    # It only tells requests apart and is no secret, so it need not be cryptographically secure.
     return f"{random.getrandbits(128):032x}"
 
 

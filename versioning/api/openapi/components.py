@@ -1,8 +1,8 @@
-"""How the schemas of the API become the components of the OpenAPI document.
+"""Turn the schemas of the API into the components of the OpenAPI document.
 
-What is written for generators of clients follows from one rule each: a shape is called by its own
-name, which no other may have; a member that may be missing is just not required, without a default
-and without a title; null stands only where null is a value.
+Each rule here suits generators of clients: a component has the name of its class, which must be unique; an
+optional member is just not required, without a default and without a title; null is allowed only where it
+is a possible value.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ _ADDRESS = "#/components/schemas/{model}"
 
 
 class PlainJsonSchema(GenerateJsonSchema):
-    """JSON Schema as generators of clients understand it best."""
+    """Generates JSON Schema in the form that client generators understand best."""
 
     def default_schema(self, schema: WithDefaultSchema) -> JsonSchemaValue:
-        """Leave the default out: here it only marks an absence, and generators would require the member."""
+        """Omit the default: it only marks an optional member, which generators would require."""
         return self.generate_inner(schema["schema"])
 
     def nullable_schema(self, schema: NullableSchema) -> JsonSchemaValue:
-        """Write `"type": ["string", "null"]` rather than a union with null."""
+        """Write `"type": ["string", "null"]` instead of a union with null."""
         inner = self.generate_inner(schema["schema"])
         if isinstance(inner.get("type"), str) and not inner.keys() & {"enum", "const"}:
             return {**inner, "type": [inner["type"], "null"]}
         return self.get_union_of_schemas([inner, {"type": "null"}])
 
     def dict_schema(self, schema: DictSchema) -> JsonSchemaValue:
-        """Say what the keys are in their own place, where the values have one type for all keys."""
+        """Describe the keys separately if all values have one type."""
         described = {
             "type": "object",
             "additionalProperties": self.generate_inner(schema["values_schema"]) or True,
@@ -47,32 +47,32 @@ class PlainJsonSchema(GenerateJsonSchema):
         return {**described, "propertyNames": limits} if limits else described
 
     def model_schema(self, schema: ModelSchema) -> JsonSchemaValue:
-        """Leave the title out, which would be the name again."""
+        """Omit the title, which would repeat the name."""
         described = super().model_schema(schema)
         described.pop("title", None)
         return described
 
     def field_title_should_be_set(self, schema: Any) -> bool:
-        """Give members no titles, which would be their names again."""
+        """Omit the titles of members, which would repeat their names."""
         return False
 
 
 class ShapeExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
-    """Describes the classes of `versioning.api.schemas`, in place of the library's own way."""
+    """Describes the classes of `versioning.api.schemas` to drf-spectacular."""
 
     target_class = BaseModel
     match_subclasses = True
     priority = 1
 
     def get_name(self, auto_schema: AutoSchema, direction: str) -> str:
-        """Return the name of the component: that of the class."""
+        """Return the name of the component: the name of the class."""
         set_override(self.target, "suppress_collision_warning", True)  # noqa: FBT003  here it is an error
         name = str(self.target.__name__)
         _check(auto_schema, name, _described(self.target)[name])
         return name
 
     def map_serializer(self, auto_schema: AutoSchema, direction: str) -> JsonSchemaValue:
-        """Return the schema of the class, and register those that it refers to."""
+        """Return the schema of the class, and register the schemas that it refers to."""
         components = _described(self.target)
         for name, schema in components.items():
             _check(auto_schema, name, schema)
@@ -90,7 +90,7 @@ def _described(shape: type[BaseModel]) -> dict[str, JsonSchemaValue]:
 
 
 def _check(auto_schema: AutoSchema, name: str, schema: JsonSchemaValue) -> None:
-    """Raise `ImproperlyConfigured` for two shapes of one name: generated code could use but one."""
+    """Raise `ImproperlyConfigured` if two schemas have the same name."""
     component = _component(name, schema)
     known = auto_schema.registry[component].schema if component in auto_schema.registry else None
     if "__" in name or (known is not None and known != schema):

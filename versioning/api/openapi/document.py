@@ -1,6 +1,6 @@
-"""The OpenAPI document and the page to browse it.
+"""The OpenAPI document, and a page for reading it.
 
-Anybody may ask for them, so they are made once in each process, and a request only sends them.
+Both are public, so they are generated once per process and then only sent.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _TYPES = {
 
 
 class MadeOnce:
-    """Contents by key, each made by the first thread that asks; the others wait for it."""
+    """Values by key, each made by the first thread that needs it while others wait."""
 
     def __init__(self) -> None:
         self._contents: dict[Hashable, Any] = {}
         self._lock = Lock()
 
     def get(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """Return the content, made by `make` if this is the first time."""
+        """Return the value, calling `make` the first time."""
         if key not in self._contents:
             with self._lock:
                 if key not in self._contents:
@@ -52,7 +52,7 @@ _described, _texts = MadeOnce(), MadeOnce()
 
 
 def _generator_settings() -> dict[str, Any]:
-    """Return the settings of the generator: its defaults and ours, so that none of a project's counts."""
+    """Return the settings of the generator: its defaults and ours, independent of the project's."""
     own = {
         "TITLE": "The editor",
         "DESCRIPTION": "Versioned agents and prompt blocks: draft, publish, select, restore.",
@@ -69,7 +69,7 @@ def _generator_settings() -> dict[str, Any]:
 
 
 def _generated() -> dict[str, Any]:
-    # Only the addresses of the API, none of the project's own.
+    # Only the addresses of the API, not those of the project.
     patterns = [path(f"{settings.EDITOR_API_PREFIX}/", include("versioning.api.urls"))]
     with patched_settings(_generator_settings()):
         made: dict[str, Any] = SchemaGenerator(patterns=patterns).get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
@@ -84,7 +84,7 @@ def document() -> dict[str, Any]:
 
 @require_safe
 def schema(request: HttpRequest) -> HttpResponse:
-    """Answer with the document as JSON or YAML, or 304 to who has it already."""
+    """Answer with the document as JSON or YAML, or 304 if the client has it already."""
     media_type = request.get_preferred_type(list(_TYPES))
     if media_type is None:
         return errors.error_response(406, "not_acceptable", "The document is JSON or YAML.")
@@ -95,7 +95,7 @@ def schema(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def docs(request: HttpRequest) -> HttpResponse:
-    """Answer with the page that shows the document, or 304 to who has it already."""
+    """Answer with the page that shows the document, or 304 if the client has it already."""
     content, tag = _texts.get(("docs", get_script_prefix()), lambda: _tagged(_page()))
     return _answer(request, content, tag, "text/html; charset=utf-8")
 
@@ -103,7 +103,7 @@ def docs(request: HttpRequest) -> HttpResponse:
 def _answer(
     request: HttpRequest, content: bytes, tag: str, content_type: str, *, filename: str | None = None
 ) -> HttpResponse:
-    # Clients may cache it and have to revalidate it: an upgrade changes it.
+    # Clients may cache it but must revalidate it, because an upgrade changes it.
     headers = {"ETag": tag, "Cache-Control": "public, no-cache", "Vary": "Accept"}
     if filename is not None:
         headers["Content-Disposition"] = f'inline; filename="{filename}"'
@@ -123,7 +123,7 @@ def _page() -> bytes:
         throttle_classes=(),
         title="The editor",
     )
-    # An empty request: nothing of a caller's can be in what everybody gets.
+    # An empty request: what everybody gets must not depend on the first caller.
     request = HttpRequest()
     request.method = "GET"
     with patched_settings(_generator_settings()):

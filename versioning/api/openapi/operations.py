@@ -1,4 +1,4 @@
-"""How what a view declares becomes operations of the OpenAPI document."""
+"""Turn the declarations of a view into operations of the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _OPERATIONS = {
     "remove_label": "delete_{}_label",
     "preview": "preview_{}s",
 }
-"""The operation ids of the actions whose own name does not say what they do with the subject."""
+"""The operation ids of actions whose own name does not say what they do."""
 
 _ID = {"type": "string", "minLength": 1, "maxLength": ids.MAX_BYTES, "pattern": ids.PATTERN}
 _PATH_PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
@@ -66,7 +66,7 @@ _CONFLICTS = {"create": (409,), "clone": (409, 404), "destroy": (409,)}
 
 
 class DeclaringView(Protocol):
-    """What a view says about its actions; see `versioning.api.base.EditorViewSet`."""
+    """The declarations of a view; see `versioning.api.base.EditorViewSet`."""
 
     action: str
     subject: ClassVar[str]
@@ -82,7 +82,7 @@ class DeclaringView(Protocol):
 
 
 class EditorSchema(AutoSchema):
-    """Reads what `EditorViewSet` declares."""
+    """Reads the declarations of `EditorViewSet`."""
 
     @property
     def action(self) -> str:
@@ -91,24 +91,24 @@ class EditorSchema(AutoSchema):
 
     @property
     def editor_view(self) -> DeclaringView:
-        """The view that is described."""
+        """The view to describe."""
         return cast("DeclaringView", self.view)
 
     def get_operation_id(self) -> str:
-        """Return the name of the operation, such as `restore_stored_agent`."""
+        """Return the id of the operation, such as `restore_stored_agent`."""
         name = _OPERATIONS.get(self.action, f"{self.action}_{{}}")
         return name.format(self.editor_view.subject.lower().replace(" ", "_"))
 
     def get_tags(self) -> list[str]:
-        """Group the operations by what they are about."""
+        """Return the tag, by which operations are grouped by subject."""
         return [capfirst(f"{self.editor_view.subject}s")]
 
     def _is_list_view(self, serializer: Any = None) -> bool:
-        # A page is an object that holds a list; the library would take it for a list of pages.
+        # A page is an object with a list; the library would describe it as a list of pages.
         return False
 
     def get_override_parameters(self) -> list[Any]:
-        """Return the query parameters, the id, and the headers that count."""
+        """Return the query parameters, the id, and the relevant headers."""
         found = list(self.editor_view.query_parameters(self.action))
         for name in re.findall(r"\{(\w+)\}", self.path):
             schema, description = _PATH_PARAMETERS[name]
@@ -125,7 +125,7 @@ class EditorSchema(AutoSchema):
         return found
 
     def get_request_serializer(self) -> Any:
-        """Return the schema of the body; None where there is none."""
+        """Return the schema of the request body; None if there is none."""
         return self.editor_view.requests.get(self.action)
 
     def get_response_serializers(self) -> Any:

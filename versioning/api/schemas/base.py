@@ -1,7 +1,7 @@
-"""What a schema is: one class for one JSON object of the API, which checks or makes it, and documents it.
+"""Schemas: one class for each JSON object of the API, which validates or serialises and documents it.
 
-`versioning.api.openapi` describes the same classes to generators of clients. Names are snake_case here
-and camelCase in JSON.
+`versioning.api.openapi` describes the same classes to client generators. Names are snake_case here and
+camelCase in JSON.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ class RequestSchema(Shape):
 
     @classmethod
     def read(cls, request: Request) -> Json:
-        """Return the members of the body as they were sent; raises `Invalid` naming every error."""
+        """Return the members of the body as they were sent; raises `Invalid` with every error."""
         body = body_of(request)
         raise_for_issues(cls, body)
         return body
 
 
 def body_of(request: Request) -> Json:
-    """Return the body, which must be a JSON object; no body at all is an empty one."""
+    """Return the body, which must be a JSON object; a missing body counts as an empty object."""
     body = request.data
     if not isinstance(body, dict):
         raise Invalid.field("body", "must be a JSON object")
@@ -46,9 +46,9 @@ def body_of(request: Request) -> Json:
 
 
 class Source:
-    """Where a field of a response comes from, like `source` in DRF: an attribute (`a.b`) or a function.
+    """The source of a response field, like `source` in DRF: an attribute (`a.b`) or a function.
 
-    A field without it comes from the attribute of its own name.
+    Without it, the field is read from the attribute with its name.
     """
 
     def __init__(self, source: str | Function) -> None:
@@ -56,7 +56,7 @@ class Source:
 
 
 class SerializedBy:
-    """The function that turns a value of a type into JSON."""
+    """Declares the function that turns a value of a type into JSON."""
 
     def __init__(self, serialize: Function) -> None:
         self.serialize = serialize
@@ -71,16 +71,16 @@ Time = Annotated[str, SerializedBy(utc), Field(json_schema_extra={"format": "dat
 
 
 class ResponseSchema(Shape):
-    """What a response holds. A field with a default may be missing, and is never null."""
+    """A response. A field with a default may be missing but is never null."""
 
     snapshot_source: ClassVar[str | None] = None
-    """The attribute with the configuration whose fields stand beside those of the schema itself."""
+    """The attribute with the configuration whose fields are added to those of the schema itself."""
 
     @classmethod
     def dump(cls, source: Any) -> Json:
-        """Return the JSON object of whatever has the attributes; nothing is validated.
+        """Return the JSON object for any object with the attributes; nothing is validated.
 
-        Every first read comes this way, so it is plain dict building.
+        Every answer that is not cached is made here, so it only builds dictionaries.
         """
         members, snapshot = _plan(cls)
         dumped: Json = {}
@@ -98,7 +98,7 @@ class ResponseSchema(Shape):
     def __get_pydantic_json_schema__(
         cls, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """Describe the fields; snapshot fields can be null in an edit, which clears them, but not here."""
+        """Describe the fields; snapshot fields can be null only in an edit, where that clears them."""
         described = handler(schema)
         members = handler.resolve_ref_schema(described)
         required = members.get("required", [])
@@ -117,7 +117,7 @@ class _Member(NamedTuple):
 
 @cache
 def _plan(schema: type[ResponseSchema]) -> tuple[list[_Member], Function | None]:
-    """Return what `dump` has to do for a class, found out once: its members, and its snapshot."""
+    """Return how `dump` reads a class, prepared once: its members, and its snapshot."""
     snapshot_fields = {
         name
         for base in schema.__mro__
@@ -138,7 +138,7 @@ def _getter(name: str, field: FieldInfo) -> Function:
 
 
 def _serializer(field: FieldInfo) -> Function | None:
-    """Return what turns a value that is not None into JSON; None where the value is JSON already."""
+    """Return the function that serialises a value that is not None; None if the value is JSON already."""
     for found in field.metadata:
         if isinstance(found, SerializedBy):
             return found.serialize

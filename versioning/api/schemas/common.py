@@ -1,4 +1,4 @@
-"""Schemas that several others hold."""
+"""Schemas that several others share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RecordStatus = TypeAliasType("RecordStatus", Literal["published", "draft"])
 
 
 class Nothing(RequestSchema):
-    """The body of a verb that needs none."""
+    """The body of a request that needs none."""
 
 
 class NoticeAnswer(ResponseSchema):
@@ -33,7 +33,7 @@ class NoticeAnswer(ResponseSchema):
     def __get_pydantic_json_schema__(
         cls, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """Describe the field as one that can be null: in the answer of a run it is."""
+        """Describe the field as nullable, which it is in the answer of a run."""
         return handler(schema)
 
 
@@ -52,7 +52,7 @@ class Success(ResponseSchema):
 
 
 class PageOf(ResponseSchema):
-    """Where in a list an answer stands."""
+    """The position of a page in its list."""
 
     total: int
     page: int
@@ -68,7 +68,7 @@ class IssueAnswer(ResponseSchema):
 
 
 class CurrentState(ResponseSchema):
-    """What a resource looks like now, in the answer to a save from a stale base."""
+    """The current state of a resource, in the answer to a save that was based on an older one."""
 
     latest_version_id: str
     active_version_id: str | None

@@ -1,4 +1,4 @@
-"""What an event of the log looks like."""
+"""The events of the log."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from versioning.domain.kinds import KINDS
 
 
 def _or_null(attribute: str) -> Callable[[Any], Any]:
-    """Return how to get a text of a row, in which an empty one stands for null."""
+    """Return a function that reads a text of a row, with null for an empty one."""
     get = attrgetter(attribute)
     return lambda event: get(event) or None
 
 
 class ResourceReference(ResponseSchema):
-    """A resource, named."""
+    """A reference to a resource."""
 
     kind: Annotated[
         str,
@@ -31,7 +31,7 @@ class ResourceReference(ResponseSchema):
 
 
 class Actor(ResponseSchema):
-    """Who did it, and by which way; nobody is named where the application itself did."""
+    """Who made a change, and how; without a name if it was the application itself."""
 
     id: Annotated[str | None, Source(_or_null("actor"))]
     via: Literal["studio", "api", "python", "schedule", "command", "file"]
@@ -39,7 +39,7 @@ class Actor(ResponseSchema):
 
 
 class EventAnswer(ResponseSchema):
-    """One change. What does not apply is null."""
+    """A change. Members that do not apply are null."""
 
     position: int
     id: Annotated[str, Source(lambda event: str(event.uuid)), Field(json_schema_extra={"format": "uuid"})]
@@ -56,7 +56,7 @@ class EventAnswer(ResponseSchema):
 
 
 class EventPage(ResponseSchema):
-    """Events, and where the next page begins."""
+    """Events, and the start of the next page."""
 
     events: list[EventAnswer]
     next: int

@@ -1,4 +1,4 @@
-"""What saves a resource, and its record: what the schemas of all kinds begin with."""
+"""The requests that save a resource, and its record: the parts that all kinds share."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _VERB_ARGUMENTS = {
     "autoPublish": "publish",
     "changeMessage": "message",
 }
-"""The members of a body that are no snapshot fields, as the editor's verbs call them."""
+"""The members of a body that are not snapshot fields, by the names of the verbs' arguments."""
 
 
 def split(body: Json) -> tuple[Json, Json]:
-    """Return the snapshot fields of a save, and the rest as arguments of the editor's verbs."""
+    """Return the snapshot fields of a request, and its other members as arguments of the verbs."""
     arguments = {_VERB_ARGUMENTS[name]: value for name, value in body.items() if name in _VERB_ARGUMENTS}
     return {name: value for name, value in body.items() if name not in _VERB_ARGUMENTS}, arguments
 
 
 class Saved(RequestSchema):
-    """What every save may say beside the snapshot fields."""
+    """What every save can contain in addition to the snapshot fields."""
 
     change_message: Annotated[
         ChangeMessage | None, Field(description=f"Why; trimmed, up to {MAX_MESSAGE} characters.")
@@ -42,7 +42,7 @@ class Saved(RequestSchema):
 
 
 class Created(Saved):
-    """What creating may say beside the snapshot fields."""
+    """What creating can contain in addition to the snapshot fields."""
 
     id: ResourceId = UNCHANGED
     workspace_id: NotBlank = UNCHANGED

@@ -1,4 +1,4 @@
-"""Running agents: the body of generate and stream, and what a run answers."""
+"""Running agents: the request and the answer of generate and stream."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from versioning.runtime import Result
 
 
 class ChatText(RequestSchema):
-    """A part of what a message says."""
+    """A part of the text of a message."""
 
     type: Literal["text"]
     text: str
@@ -31,7 +31,7 @@ class ChatMessage(RequestSchema):
 
 
 class StatusSelector(RequestSchema):
-    """The version that has this status."""
+    """The version with this status."""
 
     status: Literal["published", "draft"]
 
@@ -43,7 +43,7 @@ class VersionIdSelector(RequestSchema):
 
 
 class LabelSelector(RequestSchema):
-    """The version that carries this label."""
+    """The version with this label."""
 
     label: NotEmpty
 
@@ -52,7 +52,7 @@ VersionSelector = TypeAliasType("VersionSelector", StatusSelector | VersionIdSel
 
 
 class Versions(RequestSchema):
-    """Which versions run: of agents by id, of the called agent itself, of all that nothing names."""
+    """The versions to run: of agents by id, of the called agent itself, and of all others."""
 
     agents: dict[str, VersionSelector] = UNCHANGED
     self_: Annotated[VersionSelector, Field(alias="self")] = UNCHANGED
@@ -63,7 +63,7 @@ class Versions(RequestSchema):
 
 
 class RunSettings(RequestSchema):
-    """Settings of the model; what is absent or null is left to the agent."""
+    """Settings of the model; the agent decides those that are absent or null."""
 
     temperature: float | None = None
     max_tokens: int | None = None
@@ -79,13 +79,13 @@ class RunSettings(RequestSchema):
 
 
 class Described:
-    """Describes a member in the document whose value the runtime itself reads and checks."""
+    """Describes a member in the document whose value the runtime itself reads and validates."""
 
     def __init__(self, shape: Any) -> None:
         self.shape = shape
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Return a schema that takes what the annotation says and is described as the shape."""
+        """Return a schema that accepts the annotated type and is described as the given shape."""
         return json_or_python_schema(handler.generate_schema(self.shape), handler(source))
 
 
@@ -119,7 +119,7 @@ class Tokens(ResponseSchema):
 
 
 class ToolCall(ResponseSchema):
-    """What the model asked of a tool; a delegation to a sub-agent is one too."""
+    """A tool call by the model; a delegation to a sub-agent is one too."""
 
     tool_call_id: str
     tool_name: str
@@ -127,7 +127,7 @@ class ToolCall(ResponseSchema):
 
 
 class ToolResult(ResponseSchema):
-    """What a tool gave."""
+    """The result of a tool."""
 
     tool_call_id: str
     tool_name: str
@@ -152,7 +152,7 @@ class Turn(ResponseSchema):
 
 
 class RunAnswer(ResponseSchema):
-    """What an agent answered, and how it came to it."""
+    """The answer of an agent, and how it was made."""
 
     text: str
     finish_reason: str
@@ -170,5 +170,5 @@ class RunAnswer(ResponseSchema):
 
     @classmethod
     def dump(cls, source: Result) -> Json:
-        """Return what the run itself says: an application that runs agents gets the same from Python."""
+        """Return the result's own JSON form, which an application that runs agents in Python gets too."""
         return source.as_dict()

@@ -1,4 +1,4 @@
-"""Make an API key, and whatever it needs that is missing."""
+"""Create an API key, and whatever it needs that is missing."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class Command(BaseCommand):
-    """Prints the key alone on standard output, so that a script can take it."""
+    """Prints only the key on standard output, so that a script can use it."""
 
     help = "Make an API key for a user and print it."
-    requires_system_checks = ()  # they would load the framework, which no key needs
+    requires_system_checks = ()  # they would load the framework, which a key does not need
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the options."""
@@ -47,7 +47,7 @@ class Command(BaseCommand):
         expires: str | None,
         **_options: Any,
     ) -> None:
-        """Make the user, the workspace and the membership where they are missing, then the key."""
+        """Create the user, the workspace and the membership if they are missing, then the key."""
         expires_at = parse_option(expires, "--expires") if expires else None
         try:
             user = account(username) or new_account(username)
@@ -65,7 +65,7 @@ class Command(BaseCommand):
 
 
 def _joined(user: User, workspace_id: str, role: Role | None) -> Workspace:
-    """Return the workspace with the user as a member of at least this role; lowers none."""
+    """Return the workspace with the user as a member of at least this role; never lowers a role."""
     problem = ids.problem(workspace_id)
     if problem is not None:
         raise CommandError(f"--workspace {problem}")

@@ -1,4 +1,4 @@
-"""Remove old entries of the log."""
+"""Delete old entries of the log."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Command(BaseCommand):
     """`manage.py prune_events --before 2030-01-31`."""
 
     help = "Remove the entries of the log that are older than a moment."
-    requires_system_checks = ()  # they would load the framework, which no entry needs
+    requires_system_checks = ()  # they would load the framework, which the log does not need
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the option."""
@@ -24,6 +24,6 @@ class Command(BaseCommand):
         )
 
     def handle(self, *_args: Any, before: str, **_options: Any) -> None:
-        """Remove them; whoever has not read them yet is told so by the next request."""
+        """Delete the entries; a follower that has not read them gets an error with its next request."""
         removed = events.prune(parse_option(before, "--before"))
         self.stdout.write(f"Removed {removed} events.")

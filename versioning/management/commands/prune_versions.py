@@ -1,4 +1,4 @@
-"""Bound the history of everything that is stored."""
+"""Delete old versions of every resource."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from versioning.editor import Collection
 
 
 class Command(BaseCommand):
-    """Keeps the newest versions, and whatever is published, latest or labelled."""
+    """Keeps the newest versions, and every published, latest or labelled one."""
 
     help = "Delete old versions beyond EDITOR_KEEP_VERSIONS."
 

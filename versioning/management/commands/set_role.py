@@ -16,10 +16,10 @@ NO_ROLE: Final = "none"
 
 
 class Command(BaseCommand):
-    """For who has the machine: the person is not asked, and no admin of the workspace is needed."""
+    """For administrators of the machine: needs no agreement of the person, and no admin of the workspace."""
 
     help = "Give an account a role in a workspace; `none` ends the membership."
-    requires_system_checks = ()  # they would load the framework, which no role needs
+    requires_system_checks = ()  # they would load the framework, which a role does not need
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the arguments."""
@@ -28,7 +28,7 @@ class Command(BaseCommand):
         parser.add_argument("role", choices=[*(role.value for role in Role), NO_ROLE])
 
     def handle(self, *_args: Any, username: str, workspace: str, role: str, **_options: Any) -> None:
-        """Do it, with an entry in the log; what changes nothing leaves none."""
+        """Set the role, with an entry in the log unless nothing changes."""
         if account(username) is None:
             raise CommandError(
                 f"There is no account {username!r}: create_api_key or an invitation makes one."

@@ -1,4 +1,4 @@
-"""Do what is due."""
+"""Run a worker, which does due work."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Command(BaseCommand):
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: worker.stop())
         if not worker.run():
-            os._exit(1)  # a thread that does not end would be waited for
+            os._exit(1)  # the process would wait for a thread that does not end
 
 
 def _lacks_migrations() -> bool:
-    """Say whether the tables are not there; a database that is away is waited for."""
+    """Say whether migrations are missing; a database that is away is waited for."""
     try:
         return tables.lack_migrations()
     except Error:
