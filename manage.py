@@ -11,5 +11,5 @@ if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "editor_project.settings")
     try:
         execute_from_command_line(sys.argv)
-    except ImproperlyConfigured as fault:
-        sys.exit(f"error: {fault}")
+    except ImproperlyConfigured as error:
+        sys.exit(f"error: {error}")

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from django.contrib.admin.utils import quote
 from django.urls import reverse
+from django.utils.text import capfirst
 
 from versioning.conf import get_editor
 from versioning.domain import kinds
@@ -38,9 +39,9 @@ class StudioKind(ResourceKind):
         return get_editor().collection(self)
 
     @property
-    def has_preview(self) -> bool:
-        """Whether there is text to preview: the instructions of an agent, or what agents show of a block."""
-        return self.in_code or self.is_shown
+    def title(self) -> str:
+        """What a list of them is called."""
+        return capfirst(self.plural)
 
     def catalog(self, caller: Caller) -> Catalog:
         """Return what the caller may read of this kind."""

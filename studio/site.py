@@ -82,7 +82,7 @@ class StudioSite(UnfoldAdminSite):
 
     def _navigation(self, request: HttpRequest) -> list[dict[str, Any]]:
         home = reverse("admin:index")
-        pages = [("Home", home), *((kind.plural.capitalize(), kind.address("changelist")) for kind in KINDS)]
+        pages = [("Home", home), *((kind.title, kind.address("changelist")) for kind in KINDS)]
         pages.append(("Workspaces", reverse("admin:versioning_workspace_changelist")))
         here = request.path
         return [

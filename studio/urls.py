@@ -18,7 +18,7 @@ from studio.editing.views import EditPage
 from studio.history.download import DownloadPage
 from studio.history.views import DeleteVersionPage, HistoryPage, LabelsPage, RestorePage, VersionPage
 from studio.home.views import HomePage
-from studio.kinds import AGENT, KINDS, StudioKind
+from studio.kinds import KINDS, StudioKind
 from studio.preview.try_page import TryPage, TryRun
 from studio.preview.views import PreviewPage
 from studio.publishing.confirm import DeletePage, DiscardPage, UnpublishPage, VisibilityPage
@@ -41,6 +41,8 @@ def resource_urls(kind: StudioKind) -> list[URLPattern]:
     def page(route: str, view: type[StudioPage], name: str) -> URLPattern:
         return path(route, view.as_view(kind=kind), name=kind.url_name(name))
 
+    preview = [page("<str:resource>/preview/", PreviewPage, "preview")]
+    trying_out = [page("<str:resource>/try/", TryPage, "try"), try_run(kind)]
     to_the_edit_page = RedirectView.as_view(pattern_name=f"admin:{kind.url_name('change')}")
     return [
         page("", ListPage, "changelist"),
@@ -49,8 +51,8 @@ def resource_urls(kind: StudioKind) -> list[URLPattern]:
         page("<str:resource>/change/", EditPage, "change"),
         page("<str:resource>/convert/", ConvertPage, "convert"),
         page("<str:resource>/choices/", ChoicesPage, "choices"),
-        page("<str:resource>/preview/", PreviewPage, "preview"),
-        page("<str:resource>/try/", TryPage, "try"),
+        *(preview if kind.has_preview else ()),
+        *(trying_out if kind.is_run else ()),
         page("<str:resource>/usage/", UsagePage, "usage"),
         page("<str:resource>/publish/", PublishPage, "publish"),
         page("<str:resource>/unpublish/", UnpublishPage, "unpublish"),
@@ -65,6 +67,12 @@ def resource_urls(kind: StudioKind) -> list[URLPattern]:
         page("<str:resource>/versions/<str:version>/labels/", LabelsPage, "labels"),
         page("<str:resource>/versions/<str:version>/delete/", DeleteVersionPage, "version_delete"),
     ]
+
+
+def try_run(kind: StudioKind) -> URLPattern:
+    """Return the address that streams a run: a view of the API, which answers everybody in JSON."""
+    view = TryRun.as_view({"post": "stream"})
+    return path("<str:resource>/try/run/", view, name=kind.url_name("try_run"))
 
 
 def workspace_urls() -> list[URLPattern]:
@@ -97,9 +105,6 @@ invitation_urls = [
     path("<path:token>", open_link, name="versioning_workspace_invited"),
 ]
 
-# The API's own view: it answers in JSON, also to whoever is not signed in.
-try_run = path("<str:resource>/try/run/", TryRun.as_view({"post": "stream"}), name=AGENT.url_name("try_run"))
-
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", HomePage.as_view(), name="index"),
     path("login/", admin.site.login, name="login"),
@@ -111,7 +116,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
         signed_in(admin.site.password_change_done, cacheable=True),
         name="password_change_done",
     ),
-    path("versioning/agent/", include([try_run])),
     # `versioning/agent/` and `versioning/promptblock/`
     *(path(f"versioning/{kind.model._meta.model_name}/", include(resource_urls(kind))) for kind in KINDS),
     path("versioning/workspace/welcome/", include(invitation_urls)),

@@ -40,14 +40,14 @@ class StudioPage(View):
         """Answer; errors of the editor that the page does not handle become error pages."""
         try:
             return super().dispatch(request, *args, **kwargs)
-        except NotFound as fault:
-            return error_page(request, 404, "There is nothing here", fault.message)
-        except Forbidden as fault:
-            return error_page(request, 403, "You may not do this", fault.message)
-        except EditConflict as fault:
-            return error_page(request, 409, "Somebody was here in the meantime", fault.message)
-        except VersioningError as fault:
-            return error_page(request, 400, "This cannot be done", fault.message)
+        except NotFound as error:
+            return error_page(request, 404, "There is nothing here", error.message)
+        except Forbidden as error:
+            return error_page(request, 403, "You may not do this", error.message)
+        except EditConflict as error:
+            return error_page(request, 409, "Somebody was here in the meantime", error.message)
+        except VersioningError as error:
+            return error_page(request, 400, "This cannot be done", error.message)
 
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
         """Return a page in the frame of the studio."""

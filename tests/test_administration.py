@@ -35,7 +35,7 @@ def role_of(name: str, workspace_id: str = "acme") -> Role | None:
     return Membership.objects.roles_of(User.objects.get(username=name)).get(workspace_id)
 
 
-def fault_of(invalid: pytest.ExceptionInfo[Invalid]) -> str:
+def problem_of(invalid: pytest.ExceptionInfo[Invalid]) -> str:
     return invalid.value.issues[0].field
 
 
@@ -120,7 +120,7 @@ def test_a_workspace_needs_an_id_and_a_name(workspace_id: str, name: str, field:
     before = Workspace.objects.count()
     with pytest.raises(Invalid) as refusal:
         workspaces().create(workspace_id, name, by=caller("root"))
-    assert fault_of(refusal) == field
+    assert problem_of(refusal) == field
     assert Workspace.objects.count() == before
 
 
@@ -214,7 +214,7 @@ def test_a_key_needs_a_name_and_an_end_to_come(name: str, ends: int, field: str)
             expires_at=timezone.now() + datetime.timedelta(days=ends),
             by=caller("alice"),
         )
-    assert fault_of(refusal) == field
+    assert problem_of(refusal) == field
     assert ApiKey.objects.count() == keys
 
 

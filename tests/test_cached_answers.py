@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from datetime import timedelta
 from typing import Any
@@ -41,7 +41,8 @@ from versioning.runtime.agent import SelectedAgent
 from versioning.serving.followed_keys import keys
 from versioning.serving.followed_log import HOLD_SECONDS, log
 
-WATCHERS = ("alice", "vera", "charlie")
+MEMBERS = ("alice", "vera")
+WATCHERS = (*MEMBERS, "charlie")
 
 
 # Within a transaction, which may be taken back, nothing is cached.
@@ -60,12 +61,12 @@ def history(cast: Cast) -> History:
     return make_history(AGENTS, cast.alice, visibility="public")
 
 
-def reads(history: History) -> list[tuple[str, dict[str, Any]]]:
-    """Return every sort of read that is cached, and some that are not."""
+def reads(history: History, about: Kind | None = None) -> list[tuple[str, dict[str, Any]]]:
+    """Return every sort of read that is cached, and some that are not; of records those of one kind alone."""
     drafts = ("/agents/draft%20only", {})
     found: list[tuple[str, dict[str, Any]]] = [("/agents/writer", {}), ("/agents/user", {}), drafts]
     found += [("/agents/user", {"status": "draft"}), (PROMPT_BLOCKS.url("tone", "dependents"), {})]
-    for kind in (AGENTS, PROMPT_BLOCKS):
+    for kind in (about,) if about else (AGENTS, PROMPT_BLOCKS):
         address = kind.url("writer")
         found += [(address, query) for query in ({}, {"status": "draft"}, {"label": "stable"})]
         found += [(f"{address}/versions", {}), (f"{address}/versions", {"perPage": 2, "page": 1})]
@@ -364,18 +365,24 @@ BESIDE: tuple[Callable[[Cast], None], ...] = (
 )
 
 
-def fill(cast: Cast, history: History) -> None:
+def fill(cast: Cast, history: History, watchers: Sequence[str] = WATCHERS, about: Kind | None = None) -> None:
     """Have everything asked by all sorts of people, so that what can be cached is."""
-    for who in WATCHERS:
-        for path, query in reads(history):
+    for who in watchers:
+        for path, query in reads(history, about):
             getattr(cast, who).get(path, **query)
 
 
-def check(cast: Cast, history: History, ordinary: Callable[..., Answer]) -> None:
+def check(
+    cast: Cast,
+    history: History,
+    ordinary: Callable[..., Answer],
+    watchers: Sequence[str] = WATCHERS,
+    about: Kind | None = None,
+) -> None:
     """Check that all of them are answered as they ordinarily are."""
-    for who in WATCHERS:
+    for who in watchers:
         api: Api = getattr(cast, who)
-        for path, query in reads(history):
+        for path, query in reads(history, about):
             answer = api.get(path, **query)
             assert seen(answer) == seen(ordinary(api, path, query)), (who, path, query)
 
@@ -395,10 +402,10 @@ def test_the_next_answer_is_right_after_a_change_of_a_resource(
 ) -> None:
     versions = [one["id"] for one in kind.versions(cast.alice)]
     draft, published, historical, labelled = versions
-    fill(cast, history)
+    fill(cast, history, MEMBERS, kind)
     of_kind = replace(history, draft=draft, published=published, historical=historical, labelled=labelled)
     assert change(kind, cast.alice, of_kind).status < 300
-    check(cast, history, ordinary)
+    check(cast, history, ordinary, MEMBERS, kind)
 
 
 def a_minute_later(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from tests.support.api import AGENTS
 from tests.support.people import give_role
 
 BODIES: list[Any] = [None, {}, {"instructions": "new", "changeMessage": "Why", "inspectOnly": True}]
-FAULTY = [
+WRONG = [
     ({"changeMessage": 5}, "changeMessage"),
     ({"changeMessage": "m" * 501}, "changeMessage"),
     ({"inspectOnly": "yes"}, "inspectOnly"),
@@ -36,13 +36,13 @@ def test_without_a_repository_a_change_cannot_be_requested(team: Cast, agent_id:
     for body in BODIES:
         answer = team.edgar.post(address, body)
         assert (answer.status, answer.code) == (400, "no_source_control")
-    for faulty, field in FAULTY:
-        answer = team.edgar.post(address, faulty)
+    for wrong, field in WRONG:
+        answer = team.edgar.post(address, wrong)
         assert (answer.status, answer.code, answer.fields) == (400, "validation_failed", [field])
 
 
 def test_who_may_not_save_is_refused_before_the_body_is_looked_at(team: Cast) -> None:
-    for body in (*BODIES, *(faulty for faulty, _ in FAULTY)):
+    for body in (*BODIES, *(wrong for wrong, _ in WRONG)):
         for agent_id in ("writer", "answers"):
             for api in (team.vera, team.charlie):
                 answer = api.post(AGENTS.url(agent_id, "change-request"), body)

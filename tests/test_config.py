@@ -1,4 +1,4 @@
-"""A configuration as a whole: edits, what they change, every fault at once, and what it refers to."""
+"""A configuration as a whole: edits, what they change, every problem at once, and what it refers to."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ MAY_BE_EMPTY = {
     for kind, schema, config in (("agent", AGENT, FULL_AGENT), ("block", PROMPT_BLOCK, FULL_BLOCK))
     for field in sorted(config.keys() - REQUIRED)
 }
-MANY_FAULTS: dict[str, Any] = {
+MANY_PROBLEMS: dict[str, Any] = {
     "name": " ",
     "instructions": [{"type": "text"}],
     "model": {"provider": "echo"},
@@ -48,7 +48,7 @@ MANY_FAULTS: dict[str, Any] = {
     "requestContextSchema": [],
     "bogus": 1,
 }
-NAMED_FAULTS = [
+NAMED_PROBLEMS = [
     "bogus",
     "instructions.0.content",
     "memory.0.value",
@@ -78,15 +78,15 @@ def test_two_fields_are_required_and_both_are_named(schema: ConfigSchema, smalle
     assert sorted(issue.field for issue in refusal.value.issues) == sorted(smallest)
 
 
-def test_every_fault_is_named_at_once() -> None:
+def test_every_problem_is_named_at_once() -> None:
     with pytest.raises(Invalid) as refusal:
-        AGENT.edited({}, MANY_FAULTS)
-    assert sorted(issue.field for issue in refusal.value.issues) == NAMED_FAULTS
+        AGENT.edited({}, MANY_PROBLEMS)
+    assert sorted(issue.field for issue in refusal.value.issues) == NAMED_PROBLEMS
 
 
-def test_every_fault_is_named_at_once_over_http_and_nothing_is_saved(alice: Api) -> None:
-    refused = alice.post("/stored/agents", {**MANY_FAULTS, "id": "writer"})
-    assert (refused.status, refused.code, refused.fields) == (400, "validation_failed", NAMED_FAULTS)
+def test_every_problem_is_named_at_once_over_http_and_nothing_is_saved(alice: Api) -> None:
+    refused = alice.post("/stored/agents", {**MANY_PROBLEMS, "id": "writer"})
+    assert (refused.status, refused.code, refused.fields) == (400, "validation_failed", NAMED_PROBLEMS)
     assert alice.get("/stored/agents/writer").status == 404
 
 

@@ -12,7 +12,7 @@ from tests.support.service import ROOT
 
 
 @pytest.mark.parametrize(
-    ("page", "gone", "fault"),
+    ("page", "gone", "problem"),
     [
         ("docs/settings.md", "| `SECRET_KEY` |", "docs/settings.md: nothing about the setting SECRET_KEY"),
         ("README.md", "| `serve", "README.md: nothing about the command serve"),
@@ -22,14 +22,14 @@ from tests.support.service import ROOT
     ],
 )
 def test_what_no_page_explains_is_noticed(
-    monkeypatch: pytest.MonkeyPatch, page: str, gone: str, fault: str
+    monkeypatch: pytest.MonkeyPatch, page: str, gone: str, problem: str
 ) -> None:
     assert list(docs_lint.unexplained()) == []
     written = docs_lint.text
     monkeypatch.setattr(
         docs_lint, "text", lambda path: written(path).replace(gone, "") if path == page else written(path)
     )
-    assert list(docs_lint.unexplained()) == [fault]
+    assert list(docs_lint.unexplained()) == [problem]
 
 
 def test_a_module_that_is_missing_on_the_map_or_gone_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,6 +52,8 @@ def test_a_link_to_no_file_or_no_heading_is_noticed(tmp_path: Path) -> None:
         ("sh", "true", None, False),
         ("sh", "true", "it would remove what others need", False),
         ("sh", "true", "no", True),
+        ("sh", "true", "it is what tests/test_docs_lint.py does", False),
+        ("sh", "true", "it is what tests/test_gone.py does", True),
         ("json", "{}", None, False),
         ("json", "{", None, True),
         ("json", "{}", "it is not a program at all", True),

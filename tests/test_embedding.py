@@ -90,7 +90,7 @@ class Never(BaseThrottle):
     def allow_request(self, request, view):
         return False
 
-def teapot(fault, context):
+def teapot(problem, context):
     from rest_framework.response import Response
     return Response("short and stout", status=418)
 """
@@ -233,8 +233,8 @@ def asked(address: str, **headers: str) -> tuple[int, str, str]:
     try:
         with urlopen(Request(address, headers=headers)) as answer:
             return answer.status, answer.headers["Content-Type"], answer.read().decode()
-    except HTTPError as fault:
-        return fault.code, fault.headers["Content-Type"], fault.read().decode()
+    except HTTPError as error:
+        return error.code, error.headers["Content-Type"], error.read().decode()
 
 
 def an_agent_is_published_and_run_with_no_setting_of_the_editor(client: Client) -> None:

@@ -188,22 +188,22 @@ def test_the_client_refuses_what_the_server_would() -> None:
     assert refusal.value.code == "evaluation_too_costly"
 
 
-def test_a_body_full_of_faults_is_answered_with_the_first_thousand(alice: Api) -> None:
+def test_a_body_full_of_problems_is_answered_with_the_first_thousand(alice: Api) -> None:
     answer = alice.post("/stored/agents/preview-instructions", {"blocks": [1] * 100_000})
     assert (answer.status, answer.code, len(answer.body["issues"])) == (400, "validation_failed", 1_001)
-    assert answer.body["issues"][-1] == {"field": "body", "message": "has 99000 more faults"}
+    assert answer.body["issues"][-1] == {"field": "body", "message": "has 99000 more problems"}
 
 
 @pytest.mark.parametrize(
-    "faulty",
+    "wrong",
     [{"modelSettings": {f"k{number}": 1 for number in range(5_000)}}, {"messages": [1] * 5_000}],
     ids=["settings", "messages"],
 )
-def test_a_run_full_of_faults_is_answered_with_the_first_thousand(alice: Api, faulty: Any) -> None:
+def test_a_run_full_of_problems_is_answered_with_the_first_thousand(alice: Api, wrong: Any) -> None:
     published_agent(alice, model=ECHO)
-    answer = alice.post("/agents/writer/generate", {"messages": "hello", **faulty})
+    answer = alice.post("/agents/writer/generate", {"messages": "hello", **wrong})
     assert (answer.status, len(answer.body["issues"])) == (400, 1_001)
-    assert answer.body["issues"][-1] == {"field": "body", "message": "has 4000 more faults"}
+    assert answer.body["issues"][-1] == {"field": "body", "message": "has 4000 more problems"}
 
 
 @pytest.mark.parametrize("role", ["user", "assistant", "system"])

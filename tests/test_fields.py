@@ -1,4 +1,4 @@
-"""The shapes of the snapshot fields: what each takes, what each refuses, and how a fault is named."""
+"""The shapes of the snapshot fields: what each takes, what each refuses, and how a problem is named."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.support.configurations import (
     FOR_GOLD,
     FULL_AGENT,
     FULL_BLOCK,
-    KEPT_FIELDS,
+    OPAQUE_FIELDS,
     SMALLEST,
     SMALLEST_AGENT,
     SMALLEST_BLOCK,
     USAGE_FIELDS,
-    faults_of,
+    problems_of,
 )
 from versioning.domain.config import AGENT, PROMPT_BLOCK
 
@@ -58,41 +58,41 @@ def test_the_fields_of_both_kinds_are_those_of_the_contract() -> None:
     "field", ["id", "status", "authorId", "workspaceId", "Name", "request_context_schema"]
 )
 def test_an_unknown_field_is_refused_by_name(kind: str, field: str) -> None:
-    assert faults_of(kind, **{field: "x"}) == [field]
+    assert problems_of(kind, **{field: "x"}) == [field]
 
 
 @pytest.mark.parametrize("kind", SMALLEST)
 @pytest.mark.parametrize("field", ["bogus", "status"])
 def test_an_unknown_field_is_refused_even_when_it_is_null(kind: str, field: str) -> None:
-    assert faults_of(kind, **{field: None}) == [field]
+    assert problems_of(kind, **{field: None}) == [field]
 
 
 @pytest.mark.parametrize("field", ["content", "rules"])
 def test_an_agent_has_no_field_of_a_block(field: str) -> None:
-    assert faults_of("agent", **{field: FULL_BLOCK[field]}) == [field]
+    assert problems_of("agent", **{field: FULL_BLOCK[field]}) == [field]
 
 
 @pytest.mark.parametrize("field", ["instructions", *CONDITIONAL_FIELDS])
 def test_a_block_has_no_field_of_an_agent(field: str) -> None:
-    assert faults_of("block", **{field: FULL_AGENT[field]}) == [field]
+    assert problems_of("block", **{field: FULL_AGENT[field]}) == [field]
 
 
 @pytest.mark.parametrize("kind", SMALLEST)
 @pytest.mark.parametrize("name", [*BLANKS, None, 5, True, ["Writer"], {}])
 def test_a_name_is_text_and_not_blank(kind: str, name: Any) -> None:
-    assert faults_of(kind, name=name) == ["name"]
+    assert problems_of(kind, name=name) == ["name"]
 
 
 @pytest.mark.parametrize("kind", SMALLEST)
 @pytest.mark.parametrize("value", [5, True, [], {}])
 def test_a_description_is_text(kind: str, value: Any) -> None:
-    assert faults_of(kind, description=value) == ["description"]
+    assert problems_of(kind, description=value) == ["description"]
 
 
 @pytest.mark.parametrize("kind", SMALLEST)
 @pytest.mark.parametrize("value", [5, "{}", [], [{"value": {}}]])
 def test_a_schema_of_the_context_is_an_object_and_never_varies(kind: str, value: Any) -> None:
-    assert faults_of(kind, requestContextSchema=value) == ["requestContextSchema"]
+    assert problems_of(kind, requestContextSchema=value) == ["requestContextSchema"]
 
 
 @pytest.mark.parametrize("content", ["", " ", "Hello", "{{ broken"])
@@ -102,7 +102,7 @@ def test_the_content_of_a_block_is_any_text(content: str) -> None:
 
 @pytest.mark.parametrize("content", [None, 5, ["a"], {}])
 def test_the_content_of_a_block_is_nothing_but_text(content: Any) -> None:
-    assert faults_of("block", content=content) == ["content"]
+    assert problems_of("block", content=content) == ["content"]
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_the_content_of_a_block_is_nothing_but_text(content: Any) -> None:
     ],
 )
 def test_a_model_has_a_provider_and_a_name(model: Any, fields: list[str]) -> None:
-    assert faults_of("agent", model=model) == fields
+    assert problems_of("agent", model=model) == fields
 
 
 @pytest.mark.parametrize("field", USAGE_FIELDS)
@@ -138,8 +138,8 @@ def test_a_model_has_a_provider_and_a_name(model: Any, fields: list[str]) -> Non
         ([{"value": {"search": {"bogus": 1}}}], [".0.value.search.bogus"]),
     ],
 )
-def test_a_fault_of_a_usage_is_named_where_it_is(field: str, usages: Any, suffixes: list[str]) -> None:
-    assert faults_of("agent", **{field: usages}) == [field + suffix for suffix in suffixes]
+def test_a_problem_of_a_usage_is_named_where_it_is(field: str, usages: Any, suffixes: list[str]) -> None:
+    assert problems_of("agent", **{field: usages}) == [field + suffix for suffix in suffixes]
 
 
 @pytest.mark.parametrize("field", USAGE_FIELDS)
@@ -151,24 +151,24 @@ def test_a_usage_may_say_nothing_or_null(field: str) -> None:
 def test_only_a_scorer_has_sampling() -> None:
     sampled = {"tone": {"sampling": {"type": "ratio", "rate": 0.5}}}
     assert edited_agent(scorers=sampled)["scorers"] == sampled
-    assert faults_of("agent", tools=sampled) == ["tools.tone.sampling"]
-    assert faults_of("agent", scorers={"tone": {"sampling": "all"}}) == ["scorers.tone.sampling"]
+    assert problems_of("agent", tools=sampled) == ["tools.tone.sampling"]
+    assert problems_of("agent", scorers={"tone": {"sampling": "all"}}) == ["scorers.tone.sampling"]
 
 
 @pytest.mark.parametrize("agent_id", [" x", "a//b", "..", "versions"])
 def test_the_key_of_a_sub_agent_is_an_id(agent_id: str) -> None:
-    assert faults_of("agent", agents={agent_id: {}}) == [f"agents.{agent_id}"]
-    assert faults_of("agent", agents=[{"value": {agent_id: {}}}]) == [f"agents.0.value.{agent_id}"]
+    assert problems_of("agent", agents={agent_id: {}}) == [f"agents.{agent_id}"]
+    assert problems_of("agent", agents=[{"value": {agent_id: {}}}]) == [f"agents.0.value.{agent_id}"]
 
 
-@pytest.mark.parametrize("field", KEPT_FIELDS)
+@pytest.mark.parametrize("field", OPAQUE_FIELDS)
 @pytest.mark.parametrize("value", [5, "x", True, 0.5])
 def test_a_field_that_is_kept_as_given_is_an_object(field: str, value: Any) -> None:
-    assert faults_of("agent", **{field: value}) == [field]
-    assert faults_of("agent", **{field: [{"value": value}]}) == [f"{field}.0.value"]
+    assert problems_of("agent", **{field: value}) == [field]
+    assert problems_of("agent", **{field: [{"value": value}]}) == [f"{field}.0.value"]
 
 
-@pytest.mark.parametrize("field", KEPT_FIELDS)
+@pytest.mark.parametrize("field", OPAQUE_FIELDS)
 def test_a_variant_of_a_field_that_is_kept_as_given_may_be_a_list(field: str) -> None:
     variants = [{"value": [1, {"a": None}]}, {"value": {"a": 1}, "rules": FOR_GOLD}]
     assert edited_agent(**{field: variants})[field] == variants
@@ -194,22 +194,22 @@ def test_a_field_may_be_a_list_of_variants(field: str, more: dict[str, Any]) -> 
         ({"value": "x"}, ".value"),
     ],
 )
-def test_a_fault_of_a_variant_is_named_where_it_is(field: str, variant: Any, suffix: str) -> None:
+def test_a_problem_of_a_variant_is_named_where_it_is(field: str, variant: Any, suffix: str) -> None:
     variants = [{"value": some_value(field)}, variant]
-    assert faults_of("agent", **{field: variants}) == [f"{field}.1{suffix}"]
+    assert problems_of("agent", **{field: variants}) == [f"{field}.1{suffix}"]
 
 
 @pytest.mark.parametrize("member", ["bogus", "operator", "text", "prompt_block", "prompt_block_ref"])
 def test_an_unknown_member_of_a_variant_is_named(member: str) -> None:
-    assert faults_of("agent", memory=[{"value": {}, member: 1}]) == [f"memory.0.{member}"]
+    assert problems_of("agent", memory=[{"value": {}, member: 1}]) == [f"memory.0.{member}"]
 
 
 @pytest.mark.parametrize("field", CONDITIONAL_FIELDS)
 def test_the_rules_of_a_variant_are_checked(field: str) -> None:
     variant = {"value": some_value(field), "rules": {"operator": "OR", "conditions": [{"field": "tier"}]}}
-    assert faults_of("agent", **{field: [variant]}) == [f"{field}.0.rules.conditions.0.operator"]
+    assert problems_of("agent", **{field: [variant]}) == [f"{field}.0.rules.conditions.0.operator"]
 
 
 @pytest.mark.parametrize("key", ["[key]", "<value>", "<text>", "text", "0", "a.b", "value"])
-def test_a_fault_below_a_key_keeps_that_key_whatever_it_is(key: str) -> None:
-    assert faults_of("agent", tools={key: {"bogus": 1}}) == [f"tools.{key}.bogus"]
+def test_a_problem_below_a_key_keeps_that_key_whatever_it_is(key: str) -> None:
+    assert problems_of("agent", tools={key: {"bogus": 1}}) == [f"tools.{key}.bogus"]

@@ -236,7 +236,7 @@ def selecting(**selector: Any) -> dict[str, Any]:
     ],
     ids=str,
 )
-def test_a_faulty_body_is_refused_by_the_name_of_its_fault(
+def test_a_wrong_body_is_refused_by_the_name_of_its_problem(
     alice: Api, body: dict[str, Any], fields: list[str]
 ) -> None:
     agent(alice)

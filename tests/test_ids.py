@@ -144,18 +144,18 @@ NOT_LABELS = [
 
 @pytest.mark.parametrize("resource_id", ALLOWED)
 def test_an_allowed_id_is_allowed(resource_id: str) -> None:
-    assert ids.fault(resource_id) is None
+    assert ids.problem(resource_id) is None
 
 
 @pytest.mark.parametrize("resource_id", REFUSED.values(), ids=REFUSED)
 def test_a_refused_id_is_refused_with_a_reason(resource_id: str) -> None:
-    assert ids.fault(resource_id)
+    assert ids.problem(resource_id)
 
 
 @pytest.mark.parametrize("word", RESERVED)
 @pytest.mark.parametrize("template", ["{}", "team/{}", "{}/team", "a/{}/b"])
 def test_a_word_of_the_routes_is_no_segment_of_an_id(word: str, template: str) -> None:
-    assert word in (ids.fault(template.format(word)) or "")
+    assert word in (ids.problem(template.format(word)) or "")
 
 
 def test_exactly_the_words_of_the_routes_are_reserved() -> None:
@@ -206,12 +206,12 @@ def test_what_a_name_suggests_is_plain(name: str) -> None:
 
 @pytest.mark.parametrize("name", LABELS)
 def test_an_allowed_label_is_allowed(name: str) -> None:
-    assert ids.label_fault(name) is None
+    assert ids.label_problem(name) is None
 
 
 @pytest.mark.parametrize("name", NOT_LABELS)
 def test_a_refused_label_is_refused_with_a_reason(name: str) -> None:
-    assert ids.label_fault(name)
+    assert ids.label_problem(name)
 
 
 @pytest.mark.parametrize("resource_id", ALLOWED)

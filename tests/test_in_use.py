@@ -6,13 +6,13 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from django.db import connection, connections, transaction
+from django.db import connection, connections
 
 from tests.support.api import PROMPT_BLOCKS, Kind
 from versioning.domain.errors import InUse, Invalid, VersioningError
 from versioning.domain.selectors import Status
 from versioning.editor import Collection, Editor
-from versioning.models import Agent, Workspace
+from versioning.models import Agent, Workspace, events
 
 pytestmark = pytest.mark.database
 
@@ -49,7 +49,10 @@ def unpublished_lead(editor: Editor, kind: Kind) -> str:
 
 
 def while_uncommitted(first: Act, second: Act) -> tuple[bool, VersioningError | None]:
-    """Do the second in a thread before the first is committed; return whether it waited, and its refusal."""
+    """Do the second in a thread before the first is committed; return whether it waited, and its refusal.
+
+    The first is in a transaction of the log, which locks its position only when it ends.
+    """
     refusals: list[VersioningError] = []
 
     def run() -> None:
@@ -61,7 +64,7 @@ def while_uncommitted(first: Act, second: Act) -> tuple[bool, VersioningError | 
             connections.close_all()
 
     thread = threading.Thread(target=run)
-    with transaction.atomic():
+    with events.transaction():
         first()
         thread.start()
         waited = waits(thread)

@@ -1,4 +1,4 @@
-"""The shapes of instructions and of rules: what they take, what they refuse, and how a fault is named."""
+"""The shapes of instructions and of rules: what they take, what they refuse, and how a problem is named."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.configurations import (
     FOR_GOLD,
     SMALLEST_AGENT,
     SMALLEST_BLOCK,
-    faults_of,
+    problems_of,
 )
 from versioning.domain.config import AGENT, PROMPT_BLOCK
 
@@ -58,7 +58,7 @@ def nested_groups(levels: int) -> dict[str, Any]:
     ],
 )
 def test_instructions_are_not_blank_in_whatever_form(instructions: Any) -> None:
-    assert faults_of("agent", instructions=instructions) == ["instructions"]
+    assert problems_of("agent", instructions=instructions) == ["instructions"]
 
 
 @pytest.mark.parametrize(
@@ -110,8 +110,8 @@ def test_instructions_are_text_or_blocks(instructions: Any) -> None:
         ),
     ],
 )
-def test_a_fault_of_the_instructions_is_named_where_it_is(instructions: Any, fields: list[str]) -> None:
-    assert faults_of("agent", instructions=instructions) == fields
+def test_a_problem_of_the_instructions_is_named_where_it_is(instructions: Any, fields: list[str]) -> None:
+    assert problems_of("agent", instructions=instructions) == fields
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
@@ -134,10 +134,10 @@ def test_deeper_rules_are_refused_where_they_begin(levels: int) -> None:
     where = "rules.conditions.0.conditions.0.conditions.0"
     blocks = [{"type": "prompt_block", "content": "Hi.", "rules": rules}]
     refused = {
-        "": faults_of("block", rules=rules),
-        "instructions.0.": faults_of("agent", instructions=blocks),
-        "tools.search.": faults_of("agent", tools={"search": {"rules": rules}}),
-        "memory.0.": faults_of("agent", memory=[{"value": {}, "rules": rules}]),
+        "": problems_of("block", rules=rules),
+        "instructions.0.": problems_of("agent", instructions=blocks),
+        "tools.search.": problems_of("agent", tools={"search": {"rules": rules}}),
+        "memory.0.": problems_of("agent", memory=[{"value": {}, "rules": rules}]),
     }
     for prefix, fields in refused.items():
         assert fields and all(field.startswith(f"{prefix}{where}") for field in fields)
@@ -168,5 +168,5 @@ def test_deeper_rules_are_refused_where_they_begin(levels: int) -> None:
         (group(group(group(5))), ["rules.conditions.0.conditions.0.conditions.0"]),
     ],
 )
-def test_a_fault_of_rules_is_named_where_it_is(rules: Any, fields: list[str]) -> None:
-    assert faults_of("block", rules=rules) == fields
+def test_a_problem_of_rules_is_named_where_it_is(rules: Any, fields: list[str]) -> None:
+    assert problems_of("block", rules=rules) == fields

@@ -168,7 +168,7 @@ def test_a_key_without_a_moment_does_not_expire(cast: Cast) -> None:
     ],
     ids=" ".join,
 )
-def test_a_faulty_command_says_so_and_makes_nothing(db: None, arguments: tuple[str, ...]) -> None:
+def test_a_wrong_command_says_so_and_makes_nothing(db: None, arguments: tuple[str, ...]) -> None:
     with pytest.raises(CommandError):
         command("create_api_key", *arguments)
     made: list[Any] = [User.objects.count(), ApiKey.objects.count(), Membership.objects.count()]
@@ -201,9 +201,9 @@ def test_a_name_that_is_no_key_or_prefix_revokes_nothing(cast: Cast, name: str) 
 
 def test_a_mistyped_key_is_not_repeated_in_the_message(cast: Cast) -> None:
     mistyped = f"{cast.alice.key}x"
-    with pytest.raises(CommandError) as fault:
+    with pytest.raises(CommandError) as raised:
         command("revoke_api_key", mistyped)
-    assert cast.alice.key not in str(fault.value)
+    assert cast.alice.key not in str(raised.value)
     assert cast.alice.get("/stored/agents").status == 200
 
 

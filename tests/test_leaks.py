@@ -102,7 +102,7 @@ def test_unreadable_is_answered_exactly_like_missing(cast: Cast, kind: Kind, sit
         assert seen(unreadable) == seen(missing), call
 
 
-FAULTY: list[tuple[str, dict[str, Any] | None]] = [
+WRONG: list[tuple[str, dict[str, Any] | None]] = [
     ("GET {url}?status=wrong", None),
     ("GET {url}?status=draft&label=latest", None),
     ("GET {url}/versions?perPage=5000", None),
@@ -122,10 +122,10 @@ FAULTY: list[tuple[str, dict[str, Any] | None]] = [
 ]
 
 
-def test_a_faulty_call_tells_a_stranger_nothing_either(cast: Cast, kind: Kind) -> None:
+def test_a_wrong_call_tells_a_stranger_nothing_either(cast: Cast, kind: Kind) -> None:
     history = make_history(kind, cast.alice)
-    for line, body in FAULTY:
-        call = Call("a faulty call", line, READ, body)
+    for line, body in WRONG:
+        call = Call("a wrong call", line, READ, body)
         unreadable, missing = (call.send(cast.charlie, kind, history, name) for name in ("writer", "missing"))
         assert unreadable.status in {400, 404}, call
         assert seen(unreadable) == seen(missing), call

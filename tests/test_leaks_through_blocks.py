@@ -101,7 +101,7 @@ def test_a_draft_beside_a_published_version_shows_nothing_of_it_either(cast: Cas
     assert served(cast.charlie, "spy") == ("harmless", [])
 
 
-def faults(answer: Any) -> list[dict[str, str]]:
+def problems(answer: Any) -> list[dict[str, str]]:
     assert answer.status == 400, answer.body
     return list(answer.body["issues"])
 
@@ -116,9 +116,9 @@ def test_publishing_a_reference_to_an_unreadable_block_is_refused_as_for_a_missi
     ]
     absent = [{"type": "prompt_block_ref", "id": "tune"}]
     missing = cast.charlie.post(AGENTS.path, {"id": "other", "name": "Spy", "instructions": absent})
-    expected = faults(missing)[0]["message"].replace("tune", "tone")
+    expected = problems(missing)[0]["message"].replace("tune", "tone")
     for answer in unreadable:
-        assert faults(answer) == [{"field": "instructions.1.id", "message": expected}]
+        assert problems(answer) == [{"field": "instructions.1.id", "message": expected}]
         assert answer.code == missing.code
 
 

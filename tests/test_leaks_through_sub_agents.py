@@ -48,6 +48,16 @@ def member_of_both(cast: Cast) -> Api:
     return key_of("bo")
 
 
+def test_a_save_that_changes_nothing_grants_nothing(cast: Cast) -> None:
+    agent(cast.alice, "lead", "lead", agents={"late": {}})
+    agent(cast.alice, "late", "made after its lead")
+    assert cast.edgar.patch(AGENTS.url("lead"), {}).status == 200
+    assert SubAgentReference.objects.get().target_uuid is None
+    active = cast.alice.get(AGENTS.url("lead")).body["activeVersionId"]
+    AGENTS.publish(cast.alice, "lead", active)
+    assert SubAgentReference.objects.get().target_uuid is not None
+
+
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("caller", ["paula", "vera", "sam"])
 def test_a_foreign_private_sub_agent_is_told_from_no_missing_one(cast: Cast, place: str, caller: str) -> None:

@@ -167,7 +167,7 @@ def test_an_unknown_parameter_is_named(alice: Api, kind: Kind, name: str) -> Non
     assert (answer.status, answer.code, answer.fields) == (400, "validation_failed", [name])
 
 
-def test_every_fault_of_a_query_is_named(alice: Api, kind: Kind) -> None:
+def test_every_problem_of_a_query_is_named(alice: Api, kind: Kind) -> None:
     answer = alice.get(kind.path, nonsense="1", status="archived", other="2")
     assert (answer.status, answer.fields) == (400, ["nonsense", "other", "status"])
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from versioning.domain.access import APPLICATION, Caller, Via
+from versioning.domain.events import Reach, Target
 from versioning.models import Event, Workspace, events
 
 pytestmark = pytest.mark.database
@@ -42,6 +45,21 @@ def test_entries_follow_each_other_without_a_gap() -> None:
     assert logged() == [(1, "a"), (2, "b"), (3, "c")]
     assert events.position() == 3
     assert [event.workspace_id for event in events.entries(1, limit=1)] == ["b"]
+
+
+@pytest.mark.django_db
+def test_entries_that_share_a_position_are_never_parted() -> None:
+    agents = [
+        Target(kind="agent", id=f"a{number}", identity=uuid4(), workspace_id="acme", reach=Reach.MEMBERS)
+        for number in range(3)
+    ]
+    with events.transaction():
+        events.record("workspace.created", by=APPLICATION, workspace_id="acme", seen_in=agents)
+        note("b")
+    for limit in (1, 2, 4):
+        found = [(event.position, event.ordinal) for event in events.entries(0, limit=limit)]
+        assert found == [(1, 0), (1, 1), (1, 2), (1, 3)]
+    assert len(events.entries(0, limit=5)) == 5
 
 
 @pytest.mark.django_db

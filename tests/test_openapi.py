@@ -141,14 +141,14 @@ def test_limits_are_said_where_they_are_enforced(document: Document) -> None:
 
 @pytest.mark.parametrize("name", ["a", "team/support", "a b", "ü", "versionsx", "x.y", "a/..b"])
 def test_the_pattern_of_ids_takes_what_an_id_may_be(name: str) -> None:
-    assert ids.fault(name) is None and re.search(ids.PATTERN, name)
+    assert ids.problem(name) is None and re.search(ids.PATTERN, name)
 
 
 @pytest.mark.parametrize(
     "name", ["", " a", "a ", "a//b", "/a", "a/", ".", "a/..", "versions", "a/labels/b", "a\nb", "a\u200bb"]
 )
 def test_the_pattern_of_ids_refuses_what_no_id_may_be(name: str) -> None:
-    assert ids.fault(name) is not None and not re.search(ids.PATTERN, name)
+    assert ids.problem(name) is not None and not re.search(ids.PATTERN, name)
 
 
 def test_what_the_runtime_reads_by_itself_is_described_as_it_reads_it(document: Document) -> None:

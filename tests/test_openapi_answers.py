@@ -48,7 +48,7 @@ GENERATION = settings(
     suppress_health_check=list(HealthCheck),
 )
 
-# A base that has changed and an agent that cannot run are no fault of the request itself.
+# A base that has changed and an agent that cannot run are no problem of the request itself.
 REFUSALS = ["401", "403", "404", "409", "412", "422", "424"]
 CONFIG = SchemathesisConfig.from_dict(
     {

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 import pytest
 from django.contrib.auth.models import User
@@ -52,9 +54,21 @@ def scanned_by(api: Api, path: str) -> list[tuple[str, list[str]]]:
     return [(sql, tables) for sql in selects if (tables := scanned(sql))]
 
 
-@pytest.fixture
-def thousands(cast: Cast) -> None:
+@pytest.fixture(scope="module")
+def thousands(stored_once: Callable[[], AbstractContextManager[None]], shared_keys: dict[str, str]) -> None:
     """Thousands of agents, all favorites, and blocks, each with a target of its own beside a common one."""
+    with stored_once():
+        make_thousands()
+
+
+@pytest.fixture
+def cast(thousands: None, shared_cast: Cast) -> Cast:
+    """Everybody, before those thousands."""
+    return shared_cast
+
+
+def make_thousands() -> None:
+    """Store them with a few statements."""
     grow(0, ROWS)
     for references in (BlockReference, SubAgentReference):
         versions = AgentVersion.objects.values_list("pk", "resource_id")
@@ -67,13 +81,11 @@ def thousands(cast: Cast) -> None:
         cursor.execute("ANALYZE")
 
 
-@pytest.mark.usefixtures("thousands")
-def test_a_whole_table_is_noticed() -> None:
+def test_a_whole_table_is_noticed(cast: Cast) -> None:
     everything = "SELECT config_json FROM versioning_agentversion WHERE change_message = 'x'"
     assert scanned(everything) == ["versioning_agentversion"]
 
 
-@pytest.mark.usefixtures("thousands")
 def test_no_read_of_one_resource_scans_a_table(cast: Cast, kind: Kind) -> None:
     address = kind.url("r1")
     paths = [address, f"{address}/versions", f"{address}/dependents"]

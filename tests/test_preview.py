@@ -110,7 +110,7 @@ def test_a_preview_stores_nothing(alice: Api) -> None:
         ({"blocks": [{"type": "text"}], "context": 1, "bogus": 1}, ["blocks.0.content", "bogus", "context"]),
     ],
 )
-def test_a_body_of_another_shape_is_refused_and_every_fault_named(
+def test_a_body_of_another_shape_is_refused_and_every_problem_named(
     alice: Api, body: Any, fields: list[str]
 ) -> None:
     refused = alice.post(ROUTE, body)

@@ -33,12 +33,6 @@ FACTORIES: dict[Kind, tuple[Any, Any, Any]] = {
 }
 
 
-@pytest.fixture(autouse=True)
-def nothing_is_kept(settings: Any) -> None:
-    """What is counted is what the first of equal reads takes."""
-    settings.EDITOR_CACHE_BYTES = 0
-
-
 def insert_resources(kind: Kind, names: list[str], **config: Any) -> list[Any]:
     """Insert published resources with a labelled version each, and return the versions."""
     rows, versions_of, labels_of = FACTORIES[kind]

@@ -46,12 +46,6 @@ SINGLES: dict[str, Callable[[Api, Kind, str, list[str]], Answer]] = {
 }
 
 
-@pytest.fixture(autouse=True)
-def nothing_is_cached(settings: Any) -> None:
-    """Every read asks the database all that it asks, however often it was made before."""
-    settings.EDITOR_CACHE_BYTES = 0
-
-
 def agent_of(kind: Kind, name: str) -> str:
     """Return the agent in which the resource is served: itself, or one that uses the block."""
     return name if kind is AGENTS else f"agent of {name}"

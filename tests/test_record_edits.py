@@ -187,7 +187,7 @@ def test_visibility_is_private_or_public(alice: Api, value: Any) -> None:
     assert (created.status, created.fields) == (400, ["visibility"])
 
 
-FAULTS = [
+PROBLEMS = [
     ({"model": {"provider": "echo"}}, ["model.name"]),
     ({"model": [{"value": {"provider": "echo", "name": 1}}]}, ["model.0.value.name"]),
     ({"tools": {"search": {"descripton": "x"}}}, ["tools.search.descripton"]),
@@ -202,8 +202,8 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "fields"), FAULTS, ids=str)
-def test_every_fault_is_named_by_the_callers_own_field(
+@pytest.mark.parametrize(("changes", "fields"), PROBLEMS, ids=str)
+def test_every_problem_is_named_by_the_callers_own_field(
     alice: Api, changes: dict[str, Any], fields: list[str]
 ) -> None:
     AGENTS.make(alice)

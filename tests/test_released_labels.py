@@ -253,8 +253,8 @@ def test_releasing_asks_for_published_blocks_as_publishing_does(cast: Cast) -> N
     published_block(cast.alice, "tone", "tone")
     PROMPT_BLOCKS.make(cast.alice, "rules", "rules")
     published = agent(cast.alice)
-    faulty = draft(cast.alice, instructions=[reference("rules"), reference("tone"), reference("missing")])
-    for body in ({"versionId": faulty, "released": True}, {"versionId": faulty}):
+    wrong = draft(cast.alice, instructions=[reference("rules"), reference("tone"), reference("missing")])
+    for body in ({"versionId": wrong, "released": True}, {"versionId": wrong}):
         release(AGENTS, cast.alice, "live", published)
         name = "next" if "released" in body else "live"
         answer = cast.alice.put(AGENTS.url("writer", "labels", name), body)
@@ -262,8 +262,8 @@ def test_releasing_asks_for_published_blocks_as_publishing_does(cast: Cast) -> N
         assert answer.fields == ["instructions.0.id", "instructions.2.id"]
     assert names(AGENTS, cast.alice) == {"latest": False, "production": False, "live": True}
     assert served(cast.vera, label="live")["instructions"] == "one"
-    assert put(AGENTS, cast.alice, "next", faulty).status == 200
-    assert put(AGENTS, cast.alice, "next", faulty, released=True).code == "unpublished_blocks"
+    assert put(AGENTS, cast.alice, "next", wrong).status == 200
+    assert put(AGENTS, cast.alice, "next", wrong, released=True).code == "unpublished_blocks"
 
 
 def test_a_block_that_takes_a_freed_id_is_not_read_through_a_released_label(cast: Cast) -> None:

@@ -21,7 +21,7 @@ SCHEMA = {
 }
 NO_SCHEMAS: dict[str, tuple[Any, str]] = {
     "an unknown type": ({"type": "objekt"}, "type"),
-    "a fault deep inside": ({"properties": {"a": {"required": "b"}}}, "properties.a.required"),
+    "a problem deep inside": ({"properties": {"a": {"required": "b"}}}, "properties.a.required"),
     "an unknown dialect": ({"$schema": "http://example.com/own"}, "$schema"),
     "another dialect inside": (
         {"properties": {"a": {"$schema": "http://json-schema.org/draft-07/schema#"}}},

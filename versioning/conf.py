@@ -110,6 +110,8 @@ def _load(editor_path: str, framework_path: str) -> tuple[Editor, Framework]:
     framework: Framework = import_string(framework_path)
     handed = cast("Editor | None", framework.editor)
     if handed is None or named not in {None, handed}:
-        fault = "has no editor" if handed is None else f"has another editor than {editor_path}"
-        raise ImproperlyConfigured(f"EDITOR_FRAMEWORK: {framework_path} {fault}; give it Framework(editor=…)")
+        problem = "has no editor" if handed is None else f"has another editor than {editor_path}"
+        raise ImproperlyConfigured(
+            f"EDITOR_FRAMEWORK: {framework_path} {problem}; give it Framework(editor=…)"
+        )
     return handed, framework

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from editor_client.errors import EditorError
-from editor_client.folder import Folder, FolderFault
+from editor_client.folder import Folder, FolderError
 from editor_client.pull_push import PullPush
 from editor_client.shared import canonical
 from editor_client.sync import Client
@@ -44,13 +44,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"{missing} is required")
     try:
         client = Client(given.url, api_key=given.api_key, timeout=given.timeout)
-    except ValueError as fault:
-        parser.error(str(fault))
+    except ValueError as error:
+        parser.error(str(error))
     try:
         with client:
             return int(given.command(client, given))
-    except (EditorError, FolderFault, OSError) as fault:
-        sys.stderr.write(f"error: {fault}\n")
+    except (EditorError, FolderError, OSError) as error:
+        sys.stderr.write(f"error: {error}\n")
         return FAILED
 
 
@@ -101,12 +101,12 @@ def _telling(work: PullPush) -> Iterator[None]:
     finally:
         for line in work.report.lines:
             sys.stdout.write(f"{line}\n")
-        for fault in work.report.faults:
-            sys.stderr.write(f"error: {fault}\n")
+        for problem in work.report.problems:
+            sys.stderr.write(f"error: {problem}\n")
 
 
 def _code(work: PullPush) -> int:
-    return FAILED if work.report.faults else DONE
+    return FAILED if work.report.problems else DONE
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -219,12 +219,12 @@ class AsyncClient(BaseClient):
         try:
             effect = next(flow)
             while True:
-                done, fault = None, None
+                done, error = None, None
                 try:
                     done = await self._do(effect)
                 except NoAnswer as nothing:
-                    fault = nothing
-                effect = flow.send(done) if fault is None else flow.throw(fault)
+                    error = nothing
+                effect = flow.send(done) if error is None else flow.throw(error)
         except StopIteration as end:
             result: T = end.value
             return result
@@ -248,8 +248,8 @@ class AsyncClient(BaseClient):
         try:
             async with in_time(left):
                 return answer_of(await self._http.request(**sent, timeout=left))
-        except httpx.RequestError as fault:
-            raise no_answer(fault) from fault
+        except httpx.RequestError as error:
+            raise no_answer(error) from error
 
     @asynccontextmanager
     async def _open(self, request: Request) -> AsyncIterator[httpx.Response]:

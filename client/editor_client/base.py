@@ -113,11 +113,11 @@ def answer_of(response: httpx.Response) -> Answer:
     return Answer(response.status_code, headers, response.content)
 
 
-def no_answer(fault: httpx.RequestError) -> NoAnswer:
+def no_answer(error: httpx.RequestError) -> NoAnswer:
     """Return why no answer came, or only a part of one."""
-    late = isinstance(fault, httpx.TimeoutException)
-    reason = "it took too long" if late else str(fault) or type(fault).__name__
-    sent = not isinstance(fault, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
+    late = isinstance(error, httpx.TimeoutException)
+    reason = "it took too long" if late else str(error) or type(error).__name__
+    sent = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
     return NoAnswer(reason, in_time=not late, sent=sent)
 
 
@@ -126,7 +126,7 @@ def unreachable_when_broken() -> Iterator[None]:
     """Raise `Unreachable` for a stream that does not go on."""
     try:
         yield
-    except httpx.RequestError as fault:
+    except httpx.RequestError as error:
         raise Unreachable(
-            f"The stream broke off: {no_answer(fault).reason}.", code="stream_broken"
-        ) from fault
+            f"The stream broke off: {no_answer(error).reason}.", code="stream_broken"
+        ) from error

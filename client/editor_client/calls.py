@@ -81,9 +81,9 @@ class Call(Generic[T_co]):
 @lru_cache(maxsize=4096)
 def id_segment(resource_id: str) -> str:
     """Return an id as one segment of a path; raises `ValidationFailed` for what is no id."""
-    fault = ids.fault(resource_id)
-    if fault is not None:
-        raise ValidationFailed.field("id", fault)
+    problem = ids.problem(resource_id)
+    if problem is not None:
+        raise ValidationFailed.field("id", problem)
     return ids.encode(resource_id)
 
 
@@ -114,8 +114,8 @@ def encoded(body: Any, field: str = "body") -> bytes:
     """Return the JSON of a value; raises `ValidationFailed` for what JSON cannot express."""
     try:
         return canonical.dump(body).encode()
-    except (TypeError, ValueError, RecursionError) as fault:
-        raise ValidationFailed.field(field, f"cannot be sent: {fault}") from None
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValidationFailed.field(field, f"cannot be sent: {error}") from None
 
 
 def context_query(request_context: Mapping[str, Any] | None) -> Query:

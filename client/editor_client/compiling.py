@@ -41,8 +41,8 @@ def compile_prompt(
     found = {block_id: _found(block_id, block) for block_id, block in given.items()}
     try:
         return instructions.assemble(shown, context or {}, found)[0]
-    except Invalid as fault:
-        raise ValidationFailed(fault.message, code=fault.code, issues=fault.issues) from None
+    except Invalid as error:
+        raise ValidationFailed(error.message, code=error.code, issues=error.issues) from None
 
 
 def referenced_blocks(prompt: Prompt) -> list[str]:

@@ -55,8 +55,8 @@ class DiskCache:
                 return
             try:
                 self._write(self._path(key), canonical.dump(_document(key, answer)))
-            except (OSError, ValueError) as fault:
-                logger.warning("an answer cannot be stored in %s: %s", self._folder, fault)
+            except (OSError, ValueError) as error:
+                logger.warning("an answer cannot be stored in %s: %s", self._folder, error)
 
     def drop(self, key: Key) -> None:
         """Remove the answer to one question."""
@@ -128,5 +128,5 @@ def _remove(paths: Iterable[Path]) -> None:
     for path in paths:
         try:
             path.unlink(missing_ok=True)
-        except OSError as fault:
-            logger.warning("a file of the cache cannot be removed: %s", fault)
+        except OSError as error:
+            logger.warning("a file of the cache cannot be removed: %s", error)

@@ -1,7 +1,7 @@
 """What can go wrong for a caller: one tree, whose members carry what the server said.
 
 EditorError            anything below; itself for statuses that have no name here
-  ValidationFailed     400  `issues` names every fault
+  ValidationFailed     400  `issues` names every problem
   Unauthorized         401
   Forbidden            403
   NotFound             404  missing, or not readable
@@ -41,7 +41,7 @@ class EditorError(Exception):
     """The root of the tree.
 
     `status` is that of the answer (None when there was none), `code` is stable and for programs,
-    `issues` are the faults of single fields, `details` is all that the answer said.
+    `issues` are the problems of single fields, `details` is all that the answer said.
     """
 
     code = "error"
@@ -73,7 +73,7 @@ class ValidationFailed(EditorError):
 
     @classmethod
     def field(cls, field: str, message: str) -> ValidationFailed:
-        """Return the error for a single fault that is known before the server is asked."""
+        """Return the error for a single problem that is known before the server is asked."""
         return cls(f"{field}: {message}", issues=[Issue(field, message)])
 
 

@@ -86,8 +86,8 @@ def _retry_after(answer: Answer) -> float | None:
 def _attempt(send: Send) -> Flow[Answer | NoAnswer]:
     try:
         answer: Answer = yield send
-    except NoAnswer as fault:
-        return fault
+    except NoAnswer as error:
+        return error
     return answer
 
 
@@ -109,7 +109,7 @@ def _back_off(attempt: int) -> float:
     return BACK_OFF_SECONDS * 2.0**attempt * random.uniform(0.5, 1)  # noqa: S311  no secret
 
 
-def _unreachable(request: Request, fault: NoAnswer) -> Unreachable:
-    doubt = "" if request.method == "GET" or not fault.sent else " Nobody knows whether it was done."
-    code = "unreachable" if fault.in_time else "timeout"
-    return Unreachable(f"The server did not answer: {fault.reason}.{doubt}", code=code)
+def _unreachable(request: Request, problem: NoAnswer) -> Unreachable:
+    doubt = "" if request.method == "GET" or not problem.sent else " Nobody knows whether it was done."
+    code = "unreachable" if problem.in_time else "timeout"
+    return Unreachable(f"The server did not answer: {problem.reason}.{doubt}", code=code)

@@ -67,22 +67,22 @@ class Flows:
     def prefetch(self, calls: Iterable[Call[Any]]) -> Flow[list[Any]]:
         """Make all calls; the first error is raised when all have been made."""
         results = []
-        faults = []
+        problems = []
         for call in calls:
             try:
                 results.append((yield from self.perform(call)))
-            except EditorError as fault:
-                faults.append(fault)
-        if faults:
-            raise faults[0]
+            except EditorError as error:
+                problems.append(error)
+        if problems:
+            raise problems[0]
         return results
 
     def fail(self, answer: Answer) -> Flow[NoReturn]:
         """Raise the error that an answer stands for."""
-        fault = failure(answer)
-        if isinstance(fault, Unauthorized):
+        error = failure(answer)
+        if isinstance(error, Unauthorized):
             yield from self._forget()
-        raise fault
+        raise error
 
     def after_fork(self) -> None:
         """Go on in a process of its own: the cache stays, no other thread does."""
@@ -141,8 +141,8 @@ class Flows:
         """Ask again while the caller goes on; what goes wrong is logged, for nobody waits for it."""
         try:
             yield from self._revalidate(call, key, cached)
-        except EditorError as fault:
-            logger.warning("%s could not be refreshed: %s", call.request.path, fault)
+        except EditorError as error:
+            logger.warning("%s could not be refreshed: %s", call.request.path, error)
         finally:
             self._cache.end_refresh(key)
 
@@ -169,10 +169,10 @@ class Flows:
         except (Forbidden, NotFound):
             yield from self._refuse(key, ticket)
             raise
-        except (Unreachable, ServerError, RateLimited) as fault:
+        except (Unreachable, ServerError, RateLimited) as error:
             if cached is None:
                 raise
-            logger.warning("%s: %s The last good answer is used.", call.request.path, fault)
+            logger.warning("%s: %s The last good answer is used.", call.request.path, error)
             return _stale(cached)
 
     def _result(self, call: Call[T], answer: Answer) -> Flow[T]:

@@ -31,7 +31,7 @@ STATE = ".editor.json"
 Config = dict[str, Any]
 
 
-class FolderFault(Exception):
+class FolderError(Exception):
     """A file that cannot be what the folder should hold; the message names it."""
 
 
@@ -74,14 +74,14 @@ class Folder:
                 folder.agreed = {_place(name): Agreement(**one) for name, one in state["files"].items()}
         except FileNotFoundError:
             pass
-        except (OSError, ValueError, TypeError, KeyError) as fault:
-            raise FolderFault(f"{root / STATE} cannot be read ({fault}); remove it to begin anew") from None
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise FolderError(f"{root / STATE} cannot be read ({error}); remove it to begin anew") from None
         return folder
 
     def places(self) -> Iterator[Place]:
-        """Yield what there are files of; raises `FolderFault` for a name that is not that of an id."""
+        """Yield what there are files of; raises `FolderError` for a name that is not that of an id."""
         if not self.root.is_dir():
-            raise FolderFault(f"{self.root} is not a folder")
+            raise FolderError(f"{self.root} is not a folder")
         for kind in KINDS:
             for path in sorted((self.root / kind).glob("*.json")):
                 yield _place(f"{kind}/{path.name}")
@@ -89,18 +89,18 @@ class Folder:
     def read(self, place: Place) -> Config:
         """Return the configuration in a file, without the fields that it says are not set.
 
-        Raises `FolderFault` for a file that holds none, `FileNotFoundError` where there is no file.
+        Raises `FolderError` for a file that holds none, `FileNotFoundError` where there is no file.
         """
         path = self.root / place.name
         try:
             config = canonical.parse(path.read_bytes(), field="it")
-        except Invalid as fault:
-            raise FolderFault(f"{path}: {fault.message}") from None
+        except Invalid as error:
+            raise FolderError(f"{path}: {error.message}") from None
         if not isinstance(config, dict):
-            raise FolderFault(f"{path}: it is not a JSON object")
+            raise FolderError(f"{path}: it is not a JSON object")
         foreign = NOT_CONFIGURATION.intersection(config)
         if foreign:
-            raise FolderFault(f"{path}: {min(foreign)!r} is not part of a configuration")
+            raise FolderError(f"{path}: {min(foreign)!r} is not part of a configuration")
         return {name: value for name, value in config.items() if value is not None}
 
     def write(self, place: Place, content: str) -> None:
@@ -126,9 +126,9 @@ def _place(name: str) -> Place:
     kind, _, file = name.partition("/")
     resource_id = unquote(file.removesuffix(".json"))
     place = Place(kind, resource_id)
-    if kind not in KINDS or ids.fault(resource_id) is not None or place.name != name:
-        hint = "" if ids.fault(resource_id) else f"; the file of {resource_id!r} is {place.name}"
-        raise FolderFault(f"{name} is not the name of an id, percent-encoded{hint}")
+    if kind not in KINDS or ids.problem(resource_id) is not None or place.name != name:
+        hint = "" if ids.problem(resource_id) else f"; the file of {resource_id!r} is {place.name}"
+        raise FolderError(f"{name} is not the name of an id, percent-encoded{hint}")
     return place
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from editor_client.comparison import Remote, State, calls_of, changes, compare, difference, fetch
 from editor_client.errors import EditorError, Unauthorized, Unreachable
-from editor_client.folder import KINDS, Agreement, Config, Folder, FolderFault, Place
+from editor_client.folder import KINDS, Agreement, Config, Folder, FolderError, Place
 from editor_client.records import Record
 from editor_client.shared import canonical
 from editor_client.sync import Client
@@ -27,7 +27,7 @@ class Report:
     """What was done, and what could not be done, in lines for people."""
 
     lines: list[str] = field(default_factory=list)
-    faults: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
 
     def say(self, what: str, place: Place, why: str = "") -> None:
         """Note what became of a file."""
@@ -35,7 +35,7 @@ class Report:
 
     def complain(self, place: Place, why: object) -> None:
         """Note what could not be done."""
-        self.faults.append(f"{place.name}: {why}")
+        self.problems.append(f"{place.name}: {why}")
 
 
 @dataclass(kw_only=True)
@@ -58,7 +58,7 @@ class PullPush:
     def push(self, *, message: str | None = None, publish: bool = False) -> None:
         """Save the files that differ, as drafts or published at once; nothing is deleted.
 
-        Raises `FolderFault` before anything is saved when a file holds no configuration.
+        Raises `FolderError` before anything is saved when a file holds no configuration.
         """
         files = self._files()
         with self._kept_agreements():
@@ -153,8 +153,8 @@ class PullPush:
                 work(place)
             except (Unauthorized, Unreachable):
                 raise
-            except (EditorError, FolderFault) as fault:
-                self.report.complain(place, fault)
+            except (EditorError, FolderError) as error:
+                self.report.complain(place, error)
 
     def _published(self) -> list[Place]:
         asked: Any = {"status": "published", "per_page": 1000}

@@ -223,12 +223,12 @@ class Client(BaseClient):
         try:
             effect = next(flow)
             while True:
-                done, fault = None, None
+                done, error = None, None
                 try:
                     done = self._do(effect)
                 except NoAnswer as nothing:
-                    fault = nothing
-                effect = flow.send(done) if fault is None else flow.throw(fault)
+                    error = nothing
+                effect = flow.send(done) if error is None else flow.throw(error)
         except StopIteration as end:
             result: T = end.value
             return result
@@ -252,8 +252,8 @@ class Client(BaseClient):
         try:
             with self._deadline.at(send.deadline):
                 return answer_of(self._http.request(**sent, timeout=left))
-        except httpx.RequestError as fault:
-            raise no_answer(fault) from fault
+        except httpx.RequestError as error:
+            raise no_answer(error) from error
 
     @contextmanager
     def _open(self, request: Request) -> Iterator[httpx.Response]:

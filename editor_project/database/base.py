@@ -14,11 +14,18 @@ from psycopg_pool import ConnectionPool
 CHECK_SECONDS: Final = 1.0
 """How long a connection that was idle may take to show that it is alive."""
 
+CONNECT_SECONDS: Final = 2.0
+"""How long the server may take for the first statement on a new connection."""
+
 AWAY_SECONDS: Final = 0.25
 """How long a request waits for a connection when the one before it waited in vain."""
 
 MARGIN: Final = 0.5
 """How much longer than a statement may take the server's word about it is waited for."""
+
+
+class Silent(OperationalError):
+    """The server has said nothing for too long."""
 
 
 class PatientConnection(Connection[Any]):
@@ -27,38 +34,41 @@ class PatientConnection(Connection[Any]):
     statement_seconds: ClassVar[float | None] = None
     """How long a statement may take in this process; None is as long as it likes."""
 
-    _seconds: float | None = None
+    patience: float | None = None
+    """How long the next statement is waited for."""
 
     @classmethod
     def connect(cls, conninfo: str = "", **kwargs: Any) -> Self:
         """Return a new connection, whose server knows the limit of this process."""
         connection = super().connect(conninfo, **kwargs)
+        connection.patience = CONNECT_SECONDS
         # To compile the condition of a page of the log takes half a second, and to run it 10 ms.
         connection.execute("SELECT set_config('jit', 'off', false)")
+        connection.patience = None
         if cls.statement_seconds is not None:
             connection.limit(cls.statement_seconds)
         return connection
 
     def limit(self, seconds: float) -> None:
         """Let no statement take longer; the server is told, and not trusted to be there to obey."""
-        self._seconds = seconds + MARGIN
+        self.patience = seconds + MARGIN
         self.execute("SELECT set_config('statement_timeout', %s, false)", [str(round(seconds * 1000))])
 
     def wait(self, gen: PQGen[Any], interval: float = 0.1, timeout: float | None = None) -> Any:
-        """Wait for the server; raises `OperationalError` when it says nothing for too long."""
+        """Wait for the server; raises `Silent` when it says nothing for too long."""
         try:
-            return super().wait(gen, interval, self._seconds if timeout is None else timeout)
+            return super().wait(gen, interval, self.patience if timeout is None else timeout)
         except _WaitTimeout:
             self.close()
-            raise OperationalError("the database says nothing") from None
+            raise Silent("the database says nothing") from None
 
     def check(self) -> None:
         """Raise `OperationalError` unless the server answers at once."""
-        usual, self._seconds = self._seconds, CHECK_SECONDS
+        usual, self.patience = self.patience, CHECK_SECONDS
         try:
             ConnectionPool.check_connection(self)
         finally:
-            self._seconds = usual
+            self.patience = usual
 
 
 class Pool(ConnectionPool[PatientConnection]):
@@ -68,11 +78,13 @@ class Pool(ConnectionPool[PatientConnection]):
     """
 
     _errors = 0  # that is, attempts to connect that had failed when a connection was last had
+    is_silent = False  # that is, no connection was had since one was checked and the server said nothing
 
     def getconn(self, timeout: float | None = None) -> PatientConnection:
         """Return a connection that is alive; raises `PoolTimeout`, at once while the server is away."""
-        is_away = self._stats[self._CONNECTIONS_ERRORS] > self._errors
+        is_away = self.is_silent or self._stats[self._CONNECTIONS_ERRORS] > self._errors
         connection = super().getconn(AWAY_SECONDS if is_away else timeout)
+        self.is_silent = False
         self._errors = self._stats[self._CONNECTIONS_ERRORS]
         return connection
 
@@ -81,9 +93,12 @@ class Pool(ConnectionPool[PatientConnection]):
         """Check a connection; where it is dead, those that are as old are taken for dead, too."""
         try:
             connection.check()
-        except Exception:
-            if isinstance(connection._pool, Pool):  # noqa: SLF001  there is no public way to it
-                connection._pool.drain()  # noqa: SLF001
+        except Exception as error:
+            pool = connection._pool  # noqa: SLF001  there is no public way to it
+            if isinstance(pool, Pool):
+                pool.drain()
+                # Its attempts to connect show that the server is away too, but only after seconds.
+                pool.is_silent = pool.is_silent or isinstance(error, Silent)
             raise
 
 

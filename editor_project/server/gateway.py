@@ -109,7 +109,7 @@ class Gateway:
             finally:
                 _close(parts)
         except Exception:
-            logger.exception("the application failed outside of its own handling of faults")
+            logger.exception("the application failed outside of its own handling of errors")
             start = {"type": "http.response.start", "status": 500, "headers": _as_bytes(_FAILED)}
             body = (
                 b'{"error": "Something went wrong on the server; its log says what.", "code": "server_error"}'

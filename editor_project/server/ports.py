@@ -45,15 +45,15 @@ def claim(address: str, port: int) -> socket.socket:
             held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         else:  # elsewhere what is bound stays unusable, and granian's workers have one socket together
             held.close()
-    except OSError as fault:
+    except OSError as error:
         held.close()
-        raise Unusable(_sentence(fault, address, port)) from fault
+        raise Unusable(_sentence(error, address, port)) from error
     return held
 
 
-def _sentence(fault: OSError, address: str, port: int) -> str:
+def _sentence(error: OSError, address: str, port: int) -> str:
     where = f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
-    match fault.errno:
+    match error.errno:
         case errno.EADDRINUSE:
             return f"{where} is taken: another program listens there. Choose another port with --bind."
         case errno.EACCES:
@@ -61,4 +61,4 @@ def _sentence(fault: OSError, address: str, port: int) -> str:
         case errno.EADDRNOTAVAIL:
             return f"{where} cannot be listened on: {address} is no address of this machine."
         case _:
-            return f"{where} cannot be listened on: {fault.strerror}."
+            return f"{where} cannot be listened on: {error.strerror}."

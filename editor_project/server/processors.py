@@ -37,7 +37,7 @@ class Processors:
 
     def __init__(self, order: Sequence[int]) -> None:
         self.order = list(order)
-        self._kept: int | None = None
+        self._chosen: int | None = None
         self._since = self._own = 0.0
         self._busy: Busy = {}
 
@@ -72,15 +72,15 @@ class Processors:
     def reconsider(self) -> None:
         """Move to another processor, when this one has been shared for a while and another is freer."""
         seconds = time.monotonic() - self._since
-        if self._kept is None or seconds < PERIOD:
+        if self._chosen is None or seconds < PERIOD:
             return
         others = {
             one: share for one, share in shares(self._busy, busy(), seconds).items() if one in self.order
         }
         own = (time.process_time() - self._own) / seconds
         self._note()
-        if self._kept in others:
-            target = better({**others, self._kept: others[self._kept] - own}, self._kept)
+        if self._chosen in others:
+            target = better({**others, self._chosen: others[self._chosen] - own}, self._chosen)
             if target is not None and random.random() < READINESS:  # noqa: S311
                 self._keep_to(target)
 
@@ -91,19 +91,19 @@ class Processors:
             except ProcessLookupError:  # it has ended since
                 continue
             except OSError:  # the processor is not ours any more: the system may choose
-                self._kept = None
+                self._chosen = None
                 return
-        self._kept = processor
+        self._chosen = processor
         self._note()
 
     def _note(self) -> None:
         self._since, self._busy, self._own = time.monotonic(), busy(), time.process_time()
 
 
-def better(others: Mapping[int, float], kept: int) -> int | None:
+def better(others: Mapping[int, float], chosen: int) -> int | None:
     """Return the processor to move to, None to stay; `others` is how busy others keep each of them."""
     target = min(others, key=lambda one: others[one])
-    if others[kept] < CROWDED or others[target] > others[kept] - BETTER:
+    if others[chosen] < CROWDED or others[target] > others[chosen] - BETTER:
         return None
     return target
 

@@ -33,11 +33,11 @@ class LimitedAttemptsForm:
 
     seconds_to_wait = 0
 
-    def too_many(self, fault: TooManyAttempts) -> ValidationError:
+    def too_many(self, error: TooManyAttempts) -> ValidationError:
         """Return the error that the page shows."""
-        self.seconds_to_wait = fault.seconds
+        self.seconds_to_wait = error.seconds
         return ValidationError(
-            f"There were too many wrong passwords. Wait {_spoken(fault.seconds)}, then try again.",
+            f"There were too many wrong passwords. Wait {_spoken(error.seconds)}, then try again.",
             code="too_many_attempts",
         )
 
@@ -56,10 +56,10 @@ class SignInForm(LimitedAttemptsForm, UnfoldAuthenticationForm):
         own, *others = subjects_of(self.request, name)
         try:
             attempt = SignInAttempts.objects.begin([own, *others])
-        except TooManyAttempts as fault:
-            extra = {**about, "wait_seconds": fault.seconds}
+        except TooManyAttempts as error:
+            extra = {**about, "wait_seconds": error.seconds}
             logger.warning("a password was not looked at: too many wrong ones came before", extra=extra)
-            raise self.too_many(fault) from None
+            raise self.too_many(error) from None
         try:
             super().clean()
         finally:
@@ -86,8 +86,8 @@ class ChangePasswordForm(LimitedAttemptsForm, AdminOwnPasswordChangeForm):
         own = subject("password", str(self.user.pk))
         try:
             attempt = SignInAttempts.objects.begin([own])
-        except TooManyAttempts as fault:
-            raise self.too_many(fault) from None
+        except TooManyAttempts as error:
+            raise self.too_many(error) from None
         old: str = super().clean_old_password()
         attempt.succeeded(own)
         return old

@@ -96,8 +96,8 @@ class AcceptPage(View):
         password = form.cleaned_data["new_password1"]
         try:
             _invitations().accept_with_new_account(invitation.digest, password, via=Via.STUDIO)
-        except (IdTaken, Invalid) as fault:
-            form.add_error(None, fault.message)
+        except (IdTaken, Invalid) as error:
+            form.add_error(None, error.message)
             return self._show(invitation, form, status=409)
         user = authenticate(self.request, username=invitation.username, password=password)
         if user is not None:

@@ -9,7 +9,6 @@ from typing import Any, Final
 from django.http import HttpRequest, HttpResponse
 
 from studio.diff.fields import FieldDifference, differences, field_difference, unchanged_titles
-from studio.history.timeline import Timeline, entry_of, labels_of, previous_of
 from studio.limits import PageBudget
 from studio.resources.base import ResourcePage
 from versioning.domain.access import Right
@@ -17,6 +16,7 @@ from versioning.domain.config import Config
 from versioning.domain.errors import NotFound
 from versioning.domain.selectors import State
 from versioning.domain.snapshots import Snapshot, subject_of, title_of
+from versioning.editor.timeline import Timeline, entry_of, labels_of, previous_of
 from versioning.models import VersionedResource
 
 IN_CODE: Final = "code"

@@ -31,8 +31,8 @@ class ConvertPage(EditablePage):
             if not before and self.code_agent is not None:
                 value = code_config(self.code_agent).get(name)
             controls.parts[name] = rewritten(name, value, mode)
-        except Invalid as fault:
-            return HttpResponse(_sentence(mode, fault.issues), status=400, content_type="text/plain")
+        except Invalid as error:
+            return HttpResponse(_sentence(mode, error.issues), status=400, content_type="text/plain")
         form = EditForm.of(self.schema.names, controls, self.config, self.code_agent)
         return TemplateResponse(
             request,

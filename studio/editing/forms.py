@@ -79,9 +79,9 @@ class EditForm:
         return [view.words.title for view in self.more if view.saved]
 
     @property
-    def has_faults_in_more(self) -> bool:
+    def has_errors_in_more(self) -> bool:
         """Whether one of the other fields has an error."""
-        return any(view.control.faults for view in self.more)
+        return any(view.control.errors for view in self.more)
 
     @classmethod
     def of(cls, names: Sequence[str], controls: Input, config: Config, code: CodeAgent | None) -> EditForm:
@@ -191,8 +191,8 @@ class Submission:
         sound = {name: value for name, value in self.changed.items() if name not in broken}
         try:
             schema.edited(self.began_with or {}, sound)
-        except Invalid as fault:
-            issues += [issue for issue in fault.issues if _field_of(issue) not in broken]
+        except Invalid as error:
+            issues += [issue for issue in error.issues if _field_of(issue) not in broken]
         raise Invalid(issues)
 
     def on_top_of(self, latest: Config) -> Input:
@@ -222,7 +222,7 @@ def _metadata_changes(controls: Input, reading: Reading) -> dict[str, Any]:
     after = read_json(controls["metadata"], "metadata", reading)
     before, after = ({} if value is None else value for value in (before, after))
     if not isinstance(after, dict) or not isinstance(before, dict):
-        reading.fault("metadata", "must be an object")
+        reading.add_error("metadata", "must be an object")
         return {}
     removed = {key: None for key in before if key not in after}
     return removed | {

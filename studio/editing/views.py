@@ -9,13 +9,13 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 
 from studio.diff.fields import differences
-from studio.editing import unsaved
 from studio.editing.choices import known_names, referred_to
 from studio.editing.forms import EditForm, Submission, empty_rows, form_controls
 from studio.forms.context import context_controls
 from studio.forms.inputs import Input
 from studio.forms.words import OPERANDS, OPERATORS, PROVIDERS, titles
 from studio.limits import MAX_MESSAGES, PageBudget, first_of
+from studio.resources import unsaved
 from studio.resources.base import ResourcePage
 from versioning.domain.access import Right
 from versioning.domain.config import Config, ConfigSchema
@@ -100,11 +100,11 @@ class EditPage(EditablePage):
             saved = self._save(submission)
         except EditConflict:
             return self._conflict(submission)
-        except Invalid as fault:
-            unplaced = submission.reading.attach(fault.issues)
+        except Invalid as error:
+            unplaced = submission.reading.attach(error.issues)
             # The form still belongs to the version that it began with, whatever was saved since.
             began = {name: controls[name].typed for name in ("tag", "base")}
-            return self._form(controls, status=400, faults=unplaced, is_typed=True, **began)
+            return self._form(controls, status=400, errors=unplaced, is_typed=True, **began)
         return unsaved.saved(request, self._after(saved, goes_on=controls["then"].typed == "publish"))
 
     def _save(self, submission: Submission) -> Resolved[Any] | None:
@@ -177,6 +177,7 @@ class EditPage(EditablePage):
     def _form(self, controls: Input, *, status: int = 200, **context: Any) -> HttpResponse:
         """Return the page with these controls."""
         in_context = context_controls(self.config.get("requestContextSchema"))
+        helpers = ("choices", "convert", *(("preview",) if self.kind.has_preview else ()))
         return self.page(
             "studio/editing/edit.html",
             title=self.summary.name,
@@ -193,6 +194,6 @@ class EditPage(EditablePage):
             known=known_names(self.resource_id, in_context),
             refers=referred_to(controls, self.caller),
             context_rows=[(control, Input(f"given.{control.path}")) for control in in_context],
-            addresses={name: self.address(name) for name in ("preview", "choices", "convert")},
+            addresses={name: self.address(name) for name in helpers},
             **context,
         )

@@ -49,11 +49,11 @@ def context_controls(schema: Any) -> list[ContextControl]:
 def read_context(posted: Input, controls: list[ContextControl], reading: Reading) -> dict[str, Any]:
     """Return the context: the JSON in `context`, and over it what was filled in below `given`.
 
-    Raises `Invalid` with every fault; `reading` knows where they belong.
+    Raises `Invalid` with every error; `reading` knows where they belong.
     """
     context = read_json(posted["context"], "context", reading)
     if context is not None and not isinstance(context, dict):
-        reading.fault("context", 'must be a JSON object, such as {"tier": "gold"}')
+        reading.add_error("context", 'must be a JSON object, such as {"tier": "gold"}')
     context = dict(context) if isinstance(context, dict) else {}
     for control in controls:
         node = posted["given"].at(control.path)
@@ -108,7 +108,7 @@ def _value(control: ContextControl, node: Input, reading: Reading) -> Any:
     except Invalid:
         value = None
     if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
-        reading.fault(path, f"must be {words}")
+        reading.add_error(path, f"must be {words}")
     return value
 
 

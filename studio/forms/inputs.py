@@ -29,7 +29,7 @@ class Input:
     path: str
     typed: str = ""
     parts: dict[str, Input] = field(default_factory=dict)
-    faults: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, posted: Iterable[tuple[str, str]]) -> Input:
@@ -104,8 +104,8 @@ class Reading:
     issues: list[Issue] = field(default_factory=list)
     places: dict[str, Input] = field(default_factory=dict)
 
-    def fault(self, path: str, message: str) -> None:
-        """Note a fault of the value at this path of the configuration."""
+    def add_error(self, path: str, message: str) -> None:
+        """Note an error in the value at this path of the configuration."""
         self.issues.append(Issue(path, message))
 
     def note(self, path: str, control: Input) -> None:
@@ -120,7 +120,7 @@ class Reading:
             while path and path not in self.places:
                 path = path.rpartition(".")[0]
             if path:
-                self.places[path].faults.append(_message(issue, path))
+                self.places[path].errors.append(_message(issue, path))
             else:
                 unplaced.append(issue)
         return unplaced

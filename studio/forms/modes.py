@@ -9,7 +9,7 @@ from editor_client.shared.instructions import as_one_text
 from studio.forms.fields import field_for, shows
 from studio.forms.inputs import Input, Reading
 from studio.forms.values import json_text
-from versioning.domain.config import ConfigSchema, raise_for_faults
+from versioning.domain.config import ConfigSchema, raise_for_issues
 from versioning.domain.errors import Invalid
 
 JSON: Final = "json"
@@ -35,7 +35,7 @@ def typed_value(name: str, controls: Input, mode: str, schema: ConfigSchema) -> 
     if reading.issues:
         raise Invalid(reading.issues)
     if mode == JSON and value is not None:
-        raise_for_faults(schema.edit, {name: value})
+        raise_for_issues(schema.edit, {name: value})
     return value
 
 

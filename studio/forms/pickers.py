@@ -26,7 +26,7 @@ def read_model(field: Input, path: str, reading: Reading) -> dict[str, Any] | No
         reading.note(f"{path}.{part}", field[part])
     more = read_json(field["more"], f"{path}.more", reading)
     if more is not None and not isinstance(more, dict):
-        reading.fault(f"{path}.more", "must be an object")
+        reading.add_error(f"{path}.more", "must be an object")
         more = None
     named = {part: field[part].as_line for part in ("provider", "name")}
     return {**(more or {}), **named} if more or any(named.values()) else None
@@ -57,7 +57,7 @@ def read_usages(field: Input, path: str, reading: Reading) -> dict[str, Any] | N
         if key in usages or (not key and usage):
             message = "is listed twice" if key else "needs a name"
             reading.note(path, row["key"])
-            reading.fault(path, message)
+            reading.add_error(path, message)
         elif key:
             usages[key] = usage
     return usages or None

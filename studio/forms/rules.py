@@ -27,7 +27,7 @@ def read_rules(group: Input, path: str, reading: Reading, level: int = 1) -> dic
         return None
     reading.note(f"{path}.operator", group["operator"])
     if level > LEVELS:
-        reading.fault(path, f"must not lie deeper than {LEVELS} levels")
+        reading.add_error(path, f"must not lie deeper than {LEVELS} levels")
         return None
     conditions = [
         _read_condition(row, f"{path}.conditions.{position}", reading, level)

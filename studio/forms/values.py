@@ -35,8 +35,8 @@ def read_json(control: Input, path: str, reading: Reading) -> Any:
         return None
     try:
         return canonical.parse(control.typed, field=path)
-    except Invalid as fault:
-        reading.issues.extend(fault.issues)
+    except Invalid as error:
+        reading.issues.extend(error.issues)
         return None
 
 
@@ -72,7 +72,7 @@ def read_operand(rule: Input, path: str, reading: Reading) -> Any:
         case "number":
             return _typed_json(control, path, reading, int | float, "must be a number")
     if not control.typed.strip():
-        reading.fault(path, "must not be empty")
+        reading.add_error(path, "must not be empty")
     return read_json(control, path, reading)
 
 
@@ -82,7 +82,7 @@ def _typed_json(control: Input, path: str, reading: Reading, wanted: Any, otherw
     except Invalid:
         value = None
     if not isinstance(value, wanted) or (wanted is not bool and isinstance(value, bool)):
-        reading.fault(path, otherwise)
+        reading.add_error(path, otherwise)
     return value
 
 

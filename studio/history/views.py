@@ -14,7 +14,6 @@ from editor_client.shared import ids
 
 from studio.diff.fields import shown
 from studio.forms.words import in_reading_order, titles, words_of
-from studio.history.timeline import PER_PAGE, Entry, Timeline, entry_of, labels_of, previous_of
 from studio.limits import PageBudget
 from studio.resources.base import ResourcePage
 from studio.resources.blocks import blocks_on_page
@@ -22,8 +21,10 @@ from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, Invalid, NotFound
 from versioning.domain.selectors import State
 from versioning.domain.snapshots import Snapshot, reference_to, title_of
+from versioning.editor.timeline import Entry, Timeline, entry_of, labels_of, previous_of
 from versioning.models import VersionedResource
 
+PER_PAGE: Final = 25
 OFFERED_LABELS: Final = 100
 SEEN_TOO_LATE: Final = (
     "Somebody changed this in the meantime, so nothing was done. Look again and decide anew."
@@ -155,7 +156,7 @@ class VersionPage(OneVersionPage):
         return self.show()
 
     def show(self, *, status: int = 200, **context: Any) -> HttpResponse:
-        """Return the page, with faults of what was typed into it."""
+        """Return the page, with errors of what was typed into it."""
         version = self.version()
         entry, resource = self.entry(version), self.found()
         budget = PageBudget()
@@ -219,15 +220,15 @@ class LabelsPage(VersionPage):
         except EditConflict:
             return self.seen_too_late()
         except Invalid as refused:
-            fault = "; ".join(issue.message for issue in refused.issues)
-            return self.show(status=400, label_typed=name, label_fault=fault, label_released=wanted)
+            problem = "; ".join(issue.message for issue in refused.issues)
+            return self.show(status=400, label_typed=name, label_error=problem, label_released=wanted)
         return self.go(self.address("version", version), said)
 
     def attach(self, name: str, version_id: str, *, released: bool | None) -> str:
         """Set, move or release a label and return what to say about it."""
-        fault = ids.label_fault(name)
-        if fault is not None:
-            raise Invalid.field("name", fault)
+        problem = ids.label_problem(name)
+        if problem is not None:
+            raise Invalid.field("name", problem)
         before = self.found().labels.select_related("version").filter(name=name).first()
         _, label = self.collection.label(
             self.resource_id, name, version_id, released=released, by=self.caller, expect=self.expected
@@ -265,7 +266,7 @@ class DeleteVersionPage(OneVersionPage):
             self.collection.delete_version(self.resource_id, version, by=self.caller, expect=self.expected)
         except EditConflict:
             return self.seen_too_late()
-        except Invalid as fault:
-            said = f"{title} {fault.issues[0].message}."
+        except Invalid as error:
+            said = f"{title} {error.issues[0].message}."
             return self.go(self.address("version", version), said, level=messages.ERROR)
         return self.back("history", f"{title} is deleted.")

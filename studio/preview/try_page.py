@@ -14,12 +14,10 @@ from django.contrib.admin.utils import unquote
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from rest_framework.request import Request
 
-from studio.kinds import AGENT
 from studio.preview.views import SavedInstructionsPage
 from studio.resources.blocks import BlockOnPage
 from versioning.api.runs import RunViewSet
 from versioning.domain.access import Right
-from versioning.domain.errors import NotFound
 from versioning.domain.selectors import DRAFT, PUBLISHED, Selector, Status
 from versioning.domain.snapshots import title_of
 
@@ -46,8 +44,6 @@ class TryPage(SavedInstructionsPage):
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Show an empty chat; its script sends the messages in the name of the session."""
-        if self.kind is not AGENT:
-            raise NotFound
         columns = [self._column(status) for status in self.statuses]
         return self.page(
             "studio/preview/try.html",

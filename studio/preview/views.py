@@ -127,15 +127,15 @@ class PreviewPage(SavedInstructionsPage):
         reading = Reading()
         declared = context_controls(self.config.get("requestContextSchema"))
         wanted = self._wanted(asked["version"].typed)
-        preview, faults = None, []
+        preview, errors = None, []
         try:
             preview = self._of_saved(wanted, read_context(asked, declared, reading))
-        except Invalid as fault:
-            faults = reading.attach(fault.issues)
+        except Invalid as error:
+            errors = reading.attach(error.issues)
         return self.page(
             "studio/preview/preview.html",
             title="Preview",
-            faults=faults,
+            errors=errors,
             preview=preview,
             asked=asked,
             context_rows=[(control, asked["given"].at(control.path)) for control in declared],
@@ -150,13 +150,13 @@ class PreviewPage(SavedInstructionsPage):
         self.require(Right.SAVE)
         submission = self.submission(controls_of(request.POST))
         declared = context_controls(self.config.get("requestContextSchema"))
-        preview, faults = None, []
+        preview, errors = None, []
         try:
             submission.check(self.schema)
             preview = self._of_typed(submission, read_context(submission.controls, declared, Reading()))
-        except Invalid as fault:
-            faults = fault.issues
-        return TemplateResponse(request, "studio/preview/result.html", {"preview": preview, "faults": faults})
+        except Invalid as error:
+            errors = error.issues
+        return TemplateResponse(request, "studio/preview/result.html", {"preview": preview, "errors": errors})
 
     def _wanted(self, asked: str) -> Status:
         return next((status for status in self.statuses if status.value == asked), self.statuses[0])

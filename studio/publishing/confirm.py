@@ -49,8 +49,8 @@ class ConfirmPage(DependentsPage, ABC):
             for known in ("resource", "summary", "record", "drafts"):
                 self.__dict__.pop(known, None)
             return self._ask(status=409, conflict=conflict.current)
-        except Invalid as fault:
-            return self._ask(status=400, faults=[issue.message for issue in fault.issues])
+        except Invalid as error:
+            return self._ask(status=400, errors=[issue.message for issue in error.issues])
 
     @abstractmethod
     def act(self, expect: set[str]) -> HttpResponseRedirect:

@@ -58,8 +58,8 @@ class PublishPage(DifferencesPage, DependentsPage):
     def show(self, version_id: str, *, status: int = 200, **context: Any) -> HttpResponse:
         """Return the page about publishing a version."""
         resource = self.found
-        rehearsed, issues = self.collection.rehearse(self.resource_id, version_id, by=self.caller)
-        version, live = rehearsed.version, resource.active
+        checked, issues = self.collection.check_publish(self.resource_id, version_id, by=self.caller)
+        version, live = checked.version, resource.active
         fields = self.effects(live, version)
         return self.page(
             "studio/publishing/publish.html",
@@ -77,8 +77,8 @@ class PublishPage(DifferencesPage, DependentsPage):
             unchanged=unchanged_titles(fields, self.effective(version)),
             issues=issues[:MAX_NOTES],
             more_issues=len(issues[MAX_NOTES:]),
-            warnings=rehearsed.warnings[:MAX_NOTES],
-            more_warnings=len(rehearsed.warnings[MAX_NOTES:]),
+            warnings=checked.warnings[:MAX_NOTES],
+            more_warnings=len(checked.warnings[MAX_NOTES:]),
             unpublished_blocks=unpublished(blocks_on_page(self.effective(version), self.caller)),
             dependents=self.shown_dependents(Status.PUBLISHED),
             history_address=self.address("history"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 from django.contrib import messages
@@ -11,7 +13,7 @@ from django.contrib.admin.utils import unquote
 from django.http import HttpRequest, HttpResponseRedirect
 from django.template.response import TemplateResponse
 
-from studio.kinds import AGENT, KINDS, StudioKind
+from studio.kinds import AGENT, StudioKind
 from studio.resources.summaries import Summary
 from studio.views import StudioPage
 from versioning.domain.access import Right
@@ -31,7 +33,8 @@ class Tab:
     title: str
     right: Right | None = None
     """What it takes to open it; nothing beyond reading the resource when None."""
-    kinds: tuple[StudioKind, ...] = KINDS
+    kinds: Callable[[StudioKind], bool] = lambda _kind: True
+    """Which kinds have the page."""
     needs_record: bool = False
     """Whether there is nothing to show of an agent that only code defines."""
 
@@ -40,8 +43,8 @@ TABS = (
     Tab(page="change", title="Edit"),
     Tab(page="history", title="History", right=Right.READ_DRAFTS),
     Tab(page="compare", title="Compare", right=Right.READ_DRAFTS, needs_record=True),
-    Tab(page="preview", title="Preview", kinds=tuple(kind for kind in KINDS if kind.has_preview)),
-    Tab(page="try", title="Try", kinds=(AGENT,)),
+    Tab(page="preview", title="Preview", kinds=attrgetter("has_preview")),
+    Tab(page="try", title="Try", kinds=attrgetter("is_run")),
     Tab(page="usage", title="Used by", needs_record=True),
 )
 
@@ -147,7 +150,7 @@ class ResourcePage(StudioPage):
         return [
             {"title": tab.title, "address": self.address(tab.page), "current": tab.page == self.tab}
             for tab in TABS
-            if self.kind in tab.kinds
+            if tab.kinds(self.kind)
             and (tab.right is None or self.may(tab.right))
             and not (tab.needs_record and self.resource is None)
         ]

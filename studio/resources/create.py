@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
 
-from studio.editing import unsaved
 from studio.kinds import AGENT, StudioKind
+from studio.resources import unsaved
 from studio.views import StudioPage
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Forbidden, IdTaken, Invalid
@@ -45,12 +45,12 @@ class CreatePage(StudioPage):
                 publish=False,
                 by=self.caller,
             )
-        except Invalid as fault:
-            return self._form(given, self._by_field(fault), self._workspaces(), status=400)
-        except IdTaken as fault:
-            return self._form(given, {"id": fault.message}, self._workspaces(), status=409)
-        except Forbidden as fault:
-            return self._form(given, {"workspace": fault.message}, self._workspaces(), status=403)
+        except Invalid as error:
+            return self._form(given, self._by_field(error), self._workspaces(), status=400)
+        except IdTaken as error:
+            return self._form(given, {"id": error.message}, self._workspaces(), status=409)
+        except Forbidden as error:
+            return self._form(given, {"workspace": error.message}, self._workspaces(), status=403)
         resource_id = made.resource.pk
         message = f"“{given['name'].strip()}” is saved as a draft. Nothing is live until it is published."
         return unsaved.saved(request, self.go(self.kind.address("change", resource_id), message))
@@ -58,20 +58,20 @@ class CreatePage(StudioPage):
     def _workspaces(self) -> list[tuple[str, str]]:
         return workspace_choices(Right.SAVE, self.caller)
 
-    def _by_field(self, fault: Invalid) -> dict[str, str]:
+    def _by_field(self, error: Invalid) -> dict[str, str]:
         fields = {"workspaceId": "workspace", self.kind.text_field: "text"}
-        return {fields.get(issue.field, issue.field): issue.message for issue in fault.issues}
+        return {fields.get(issue.field, issue.field): issue.message for issue in error.issues}
 
     def _form(
         self,
         given: Mapping[str, str],
-        faults: Mapping[str, str],
+        errors: Mapping[str, str],
         workspaces: list[tuple[str, str]],
         *,
         status: int = 200,
         restored: bool = False,
     ) -> HttpResponse:
-        others: list[Any] = [message for field, message in faults.items() if field not in FIELDS]
+        others: list[Any] = [message for field, message in errors.items() if field not in FIELDS]
         return self.page(
             "studio/resources/create.html",
             title=f"New {self.kind.singular}",
@@ -79,7 +79,7 @@ class CreatePage(StudioPage):
             kind=self.kind,
             list_address=self.kind.address("changelist"),
             given=given,
-            faults=faults,
+            errors=errors,
             others=others,
             workspaces=workspaces,
             restored=restored,

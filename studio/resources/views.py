@@ -93,7 +93,7 @@ class ListPage(StudioPage):
         rows = [Row.of(self.kind, entry) for entry in page.object_list]
         return self.page(
             "studio/resources/list.html",
-            title=self.kind.plural.capitalize(),
+            title=self.kind.title,
             kind=self.kind,
             form=form,
             wanted=wanted,

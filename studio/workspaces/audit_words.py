@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from django.utils.text import capfirst
+
 from versioning.domain.kinds import KINDS
 from versioning.models import Event
 
@@ -31,7 +33,7 @@ VERBS: Final[Mapping[str, str]] = {
 def caption(event_type: str) -> str:
     """Return a type as a choice: `Agent: version created`."""
     subject, _, what = event_type.rpartition(".")
-    return f"{_noun(subject)}: {_spaced(what)}".capitalize().replace("Api", "API")
+    return capfirst(f"{_noun(subject)}: {_spaced(what)}")
 
 
 def verb_of(event: Event) -> str:

@@ -37,8 +37,8 @@ class NewWorkspaceForm(forms.Form):
     )
 
 
-def add_errors(form: forms.Form, fault: Invalid, **names: str) -> None:
+def add_errors(form: forms.Form, error: Invalid, **names: str) -> None:
     """Add the errors to their fields; `names` says what the form calls a field, where that differs."""
-    for issue in fault.issues:
+    for issue in error.issues:
         field = names.get(issue.field, issue.field)
         form.add_error(field if field in form.fields else None, issue.message)

@@ -60,8 +60,8 @@ class KeysPage(WorkspacePage):
                 expires_at=form.expires_at,
                 by=self.caller,
             )
-        except Invalid as fault:
-            add_errors(form, fault, expiresAt="last_day")
+        except Invalid as error:
+            add_errors(form, error, expiresAt="last_day")
             return self.show(form, status=400)
         return self.show(KeyForm(), made=key, text=text)
 

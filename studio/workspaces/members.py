@@ -57,8 +57,8 @@ class MembersPage(WorkspacePage):
         username, role = form.cleaned_data["username"], Role(form.cleaned_data["role"])
         try:
             made = self.editor.invitation.invite(self.workspace_id, username, role, by=self.caller)
-        except Invalid as fault:
-            add_errors(form, fault)
+        except Invalid as error:
+            add_errors(form, error)
             return self.show(form, status=400)
         return self.show_link(*made)
 
@@ -116,9 +116,9 @@ class MemberPage(MembersPage):
         super().setup(request, *args, **kwargs)
         self.username = unquote(kwargs["member"])
 
-    def refused(self, fault: Invalid) -> HttpResponseRedirect:
+    def refused(self, error: Invalid) -> HttpResponseRedirect:
         """Go back to the list, which says why nothing was done."""
-        message = f"Nothing was changed: {self.username} {fault.issues[0].message}."
+        message = f"Nothing was changed: {self.username} {error.issues[0].message}."
         return self.go(self.address("members"), message, level=messages.ERROR)
 
 
@@ -134,8 +134,8 @@ class RolePage(MemberPage):
             return self.refused(Invalid.field("role", "needs one of the four roles"))
         try:
             changed = self.verbs.change_role(self.workspace_id, self.username, Role(asked), by=self.caller)
-        except Invalid as fault:
-            return self.refused(fault)
+        except Invalid as error:
+            return self.refused(error)
         is_own = changed.user_id == self.caller.user_id and changed.role != Role.ADMIN
         there = reverse(f"{ROUTE}changelist") if is_own else self.address("members")
         return self.go(there, f"{self.username} is {changed.role} from now on.")
@@ -157,8 +157,8 @@ class RemovePage(MemberPage):
         """End it, and show the list."""
         try:
             self.verbs.remove(self.workspace_id, self.username, by=self.caller)
-        except Invalid as fault:
-            return self.refused(fault)
+        except Invalid as error:
+            return self.refused(error)
         is_own = self.username == self.caller.username and self.caller.everywhere is None
         there = reverse(f"{ROUTE}changelist") if is_own else self.address("members")
         return self.go(there, f"{self.username} is no member of this workspace any more.")

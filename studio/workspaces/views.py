@@ -47,11 +47,11 @@ class CreateWorkspacePage(AdministrationPage):
             return self._show(form, status=400)
         try:
             made = self.verbs.create(form.cleaned_data["id"], form.cleaned_data["name"], by=self.caller)
-        except IdTaken as fault:
-            form.add_error("id", fault.message)
+        except IdTaken as error:
+            form.add_error("id", error.message)
             return self._show(form, status=409)
-        except Invalid as fault:
-            add_errors(form, fault)
+        except Invalid as error:
+            add_errors(form, error)
             return self._show(form, status=400)
         return self.go(address("members", made.pk), f"The workspace {made.name} is there. Invite somebody.")
 
@@ -74,7 +74,7 @@ class RenamePage(WorkspacePage):
         """Do it, and show the members."""
         try:
             renamed = self.verbs.rename(self.workspace_id, request.POST.get("name", ""), by=self.caller)
-        except Invalid as fault:
-            message = f"Nothing was changed: the name {fault.issues[0].message}."
+        except Invalid as error:
+            message = f"Nothing was changed: the name {error.issues[0].message}."
             return self.go(self.address("members"), message, level=messages.ERROR)
         return self.go(self.address("members"), f"The workspace is called {renamed.name} from now on.")

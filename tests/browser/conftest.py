@@ -35,18 +35,18 @@ Enter = Callable[..., Page]
 class Watched:
     """What went wrong in the pages of a test, and where they asked for something."""
 
-    faults: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
     hosts: set[str] = field(default_factory=set)
 
     def watch(self, page: Page) -> None:
-        """Note faults of scripts and of the Content-Security-Policy, and every request."""
-        page.on("pageerror", lambda fault: self.faults.append(str(fault)))
+        """Note errors of scripts and of the Content-Security-Policy, and every request."""
+        page.on("pageerror", lambda problem: self.errors.append(str(problem)))
         page.on("console", self._heard)
         page.on("request", lambda request: self.hosts.add(urlsplit(request.url).netloc))
 
     def _heard(self, message: Any) -> None:
         if message.type in {"error", "warning"} and not message.text.startswith(REFUSED):
-            self.faults.append(message.text)
+            self.errors.append(message.text)
 
 
 @pytest.fixture(scope="session")
@@ -110,7 +110,7 @@ def enter(
 ) -> Iterator[Enter]:
     """Somebody's window on the studio: `enter("edgar", "versioning/agent/", width=NARROW)`.
 
-    When the test is over, no page may have had a fault or have asked another host for anything.
+    When the test is over, no page may have had an error or have asked another host for anything.
     """
     watched, contexts = Watched(), list[BrowserContext]()
 
@@ -134,7 +134,7 @@ def enter(
     yield open_window
     for context in contexts:
         context.close()
-    assert watched.faults == []
+    assert watched.errors == []
     assert watched.hosts <= {urlsplit(studio_service.url).netloc}
 
 

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NARROW, Enter
-from tests.browser.test_pages import MISPLACED, serious_faults
+from tests.browser.test_pages import MISPLACED, serious_problems
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.remote import RemoteApi
 
@@ -75,7 +75,7 @@ def test_of_two_editors_who_collide_neither_loses_a_word(enter: Enter, api_of: A
     expect(told).to_contain_text("paula saved version 2 just now")
     expect(told).to_contain_text("You both changed Instructions")
     expect(first.locator("ins", has_text="Paula").first).to_be_visible()
-    assert first.evaluate(MISPLACED) + serious_faults(first) == []
+    assert first.evaluate(MISPLACED) + serious_problems(first) == []
     expect(text_of(first)).to_have_value("Write like Edgar.")
     expect(first.get_by_role("textbox", name="Description", exact=True)).to_have_value("Paula's description")
     save(first)
@@ -116,7 +116,7 @@ def test_a_condition_is_built_and_previewed(
         expect(preview).to_contain_text("2. Text with conditions")
         expect(preview.get_by_text("its conditions do not hold")).to_have_count(0 if shown else 1)
         expect(preview.get_by_text("Be generous.")).to_have_count(1 if shown else 0)
-    assert page.evaluate(MISPLACED) + serious_faults(page) == []
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []
     save(page)
     age = {"field": "customer.age", "operator": "greater_than_or_equal", "value": 18}
     assert draft(api_of, agent_id)["instructions"] == [
@@ -205,7 +205,7 @@ def test_control_s_saves_and_leaving_asks_while_something_is_not_saved(enter: En
     assert asked == ["beforeunload"]
 
 
-def test_faults_are_told_beside_their_fields(enter: Enter, made: str) -> None:
+def test_errors_are_told_beside_their_fields(enter: Enter, made: str) -> None:
     page = edit(enter, "edgar", made)
     page.get_by_label("Name", exact=True).first.fill("")
     page.get_by_text("More settings").click()
@@ -216,10 +216,10 @@ def test_faults_are_told_beside_their_fields(enter: Enter, made: str) -> None:
     expect(page.get_by_text("This is not JSON yet")).to_be_visible()
     page.get_by_role("button", name="Save draft").click()
     expect(page.get_by_role("alert")).to_contain_text("Not saved yet.")
-    expect(page.locator("#fault-name")).to_have_text("Must not be blank")
-    expect(page.locator("#fault-memory")).to_contain_text("Is not valid JSON")
+    expect(page.locator("#error-name")).to_have_text("Must not be blank")
+    expect(page.locator("#error-memory")).to_contain_text("Is not valid JSON")
     expect(box).to_have_value("{")
-    assert page.evaluate(MISPLACED) + serious_faults(page) == []
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []
 
 
 def test_the_draft_answers_beside_what_is_live(enter: Enter, api_of: ApiOf, made: str) -> None:
@@ -237,7 +237,7 @@ def test_the_draft_answers_beside_what_is_live(enter: Enter, api_of: ApiOf, made
     page.get_by_label("Message").fill("Still there?")
     page.get_by_role("button", name="Send").click()
     expect(columns["Live"].locator(".turn-assistant").nth(1)).to_have_text("Write well.\n\nStill there?")
-    assert page.evaluate(MISPLACED) + serious_faults(page) == []
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []
     page.get_by_role("button", name="Start over").click()
     expect(page.locator(".turn")).to_have_count(0)
 
@@ -247,5 +247,5 @@ def test_a_failure_of_the_model_is_told_in_its_column(enter: Enter, api_of: ApiO
     page = enter("edgar", f"versioning/agent/{made}/try/")
     page.get_by_label("Message").fill("Hello?")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("region", name="Draft").locator(".turn-fault")).to_contain_text("nonsense")
+    expect(page.get_by_role("region", name="Draft").locator(".turn-error")).to_contain_text("nonsense")
     expect(page.get_by_role("region", name="Live").locator(".turn-assistant")).to_contain_text("Hello?")

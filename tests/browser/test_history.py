@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NARROW, Enter
 from tests.browser.library import Library
-from tests.browser.test_pages import MISPLACED, serious_faults
+from tests.browser.test_pages import MISPLACED, serious_problems
 from tests.support.api import AGENTS
 from tests.support.remote import RemoteApi
 
@@ -63,7 +63,7 @@ def test_an_older_version_is_restored_and_published(
     page.get_by_role("link", name="Publish…").click()
     expect(page.locator("del", has_text="sentence")).to_be_visible()
     expect(page.locator("ins", has_text="word")).to_be_visible()
-    assert page.evaluate(MISPLACED) + serious_faults(page) == []
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []
     page.get_by_role("button", name="Publish Version 4").click()
     expect(page.get_by_text("Version 4 is live.")).to_be_visible()
     expect(version(page, 4)).to_contain_text("Published")

@@ -61,18 +61,18 @@ def test_no_control_is_clipped_or_covered(enter: Enter, library: Library, name: 
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_axe_finds_no_serious_fault(enter: Enter, library: Library, name: str) -> None:
+def test_axe_finds_no_serious_error(enter: Enter, library: Library, name: str) -> None:
     page = enter("alice", library.main_pages[name])
-    found = {look: serious_faults(page) for look in looks(page)}
-    assert {look: faults for look, faults in found.items() if faults} == {}
+    found = {look: serious_problems(page) for look in looks(page)}
+    assert {look: errors for look, errors in found.items() if errors} == {}
 
 
 def test_where_one_signs_in_nothing_is_clipped_or_inaccessible(enter: Enter) -> None:
     page = enter("alice")
     page.context.clear_cookies()
     page.goto("login/")
-    found = {look: page.evaluate(MISPLACED) + serious_faults(page) for look in looks(page)}
-    assert {look: faults for look, faults in found.items() if faults} == {}
+    found = {look: page.evaluate(MISPLACED) + serious_problems(page) for look in looks(page)}
+    assert {look: errors for look, errors in found.items() if errors} == {}
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -98,10 +98,10 @@ def looks(page: Page) -> Iterator[str]:
             yield f"{width} {theme}"
 
 
-def serious_faults(page: Page) -> list[dict[str, Any]]:
+def serious_problems(page: Page) -> list[dict[str, Any]]:
     found = Axe().run(page).response["violations"]
     return [
-        {"rule": fault["id"], "nodes": [node["html"][:200] for node in fault["nodes"][:3]]}
-        for fault in found
-        if fault["impact"] in SERIOUS
+        {"rule": problem["id"], "nodes": [node["html"][:200] for node in problem["nodes"][:3]]}
+        for problem in found
+        if problem["impact"] in SERIOUS
     ]

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NARROW, Enter, sign_in
 from tests.browser.test_editing import ApiOf, draft, edit, made, save, text_of
-from tests.browser.test_pages import MISPLACED, serious_faults
+from tests.browser.test_pages import MISPLACED, serious_problems
 from tests.support.api import AGENTS
 from tests.support.studio_cast import PASSWORD
 
@@ -61,7 +61,7 @@ def test_text_survives_a_session_that_ends_while_it_is_typed(enter: Enter, api_o
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Log in").click()
     expect(offer(page)).to_contain_text(re.compile(r"Unsaved text of \d\d:\d\d\."))
-    assert page.evaluate(MISPLACED) + serious_faults(page) == []
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []
     page.get_by_role("button", name="Restore the text of").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_text("Your text is back in the form.")).to_be_visible()
@@ -146,12 +146,12 @@ def test_nobody_else_sees_a_copy_and_signing_out_removes_it(enter: Enter, made: 
     copies(page, 0)
 
 
-@pytest.mark.parametrize("fault", ["full", "off"])
-def test_without_room_for_copies_everything_else_works(enter: Enter, made: str, fault: str) -> None:
+@pytest.mark.parametrize("problem", ["full", "off"])
+def test_without_room_for_copies_everything_else_works(enter: Enter, made: str, problem: str) -> None:
     page = enter("edgar")
     page.add_init_script(
         """Storage.prototype.setItem = () => { throw new DOMException("full", "QuotaExceededError"); };"""
-        if fault == "full"
+        if problem == "full"
         else """for (const name of ["localStorage", "sessionStorage"]) {
           Object.defineProperty(window, name, {get() { throw new DOMException("off", "SecurityError"); }});
         }"""
@@ -184,7 +184,7 @@ def test_blocks_become_one_text_and_come_back(enter: Enter, api_of: ApiOf, made:
     expect(refused).to_contain_text("cannot be written as one text: block 2 refers to a prompt block")
     expect(ways["Blocks"]).to_be_checked()
     expect(page.locator(".block")).to_have_count(2)
-    assert page.evaluate(MISPLACED) + serious_faults(page) == []
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []
 
 
 def test_saving_at_once_saves_what_the_field_is_becoming(enter: Enter, api_of: ApiOf, made: str) -> None:
@@ -211,7 +211,7 @@ def test_what_was_removed_is_put_back_with_the_keyboard(enter: Enter, api_of: Ap
         page.keyboard.press("Enter")
         expect(page.locator("#announced")).to_have_text(f"{what.capitalize()} removed.")
         expect(page.get_by_role("button", name=f"Undo: put the {what} back")).to_be_focused()
-        assert page.evaluate(MISPLACED) + serious_faults(page) == []
+        assert page.evaluate(MISPLACED) + serious_problems(page) == []
         page.keyboard.press("Enter")
         expect(page.locator("#announced")).to_have_text(f"The {what} is back.")
         expect(page.get_by_role("button", name=f"Remove this {what}").last).to_be_focused()

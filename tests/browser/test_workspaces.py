@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import NARROW, WIDE, Enter
-from tests.browser.test_pages import MISPLACED, serious_faults
+from tests.browser.test_pages import MISPLACED, serious_problems
 from tests.support.api import AGENTS
 from tests.support.remote import RemoteApi, connected
 from tests.support.service import Service
@@ -23,7 +23,7 @@ def newcomer(browser: Browser, service: Service, link: str, password: str) -> Pa
     """Follow a link as somebody who was invited, and choose a password."""
     page = browser.new_context(base_url=f"{service.url}/studio/").new_page()
     page.goto(link)
-    assert page.evaluate(MISPLACED) + serious_faults(page) == []
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []
     page.get_by_label("New password", exact=True).fill(password)
     page.get_by_label("New password confirmation").fill(password)
     page.get_by_role("button", name="Save and sign in").click()
@@ -41,7 +41,7 @@ def test_an_admin_invites_limits_and_sends_away(
     alice.get_by_label("Role", exact=True).select_option("editor")
     alice.get_by_role("button", name="Invite").click()
     link = alice.get_by_label(f"The link for {name}").input_value()
-    assert alice.evaluate(MISPLACED) + serious_faults(alice) == []
+    assert alice.evaluate(MISPLACED) + serious_problems(alice) == []
 
     lena = newcomer(browser, studio_service, link, "a fine long one")
     lena.goto("versioning/agent/add/")
@@ -74,7 +74,7 @@ def test_a_key_is_made_limited_and_revoked(
     page.get_by_label("May do what").select_option("viewer")
     page.get_by_role("button", name="Make the key").click()
     text = page.get_by_label(f"The key {name}").input_value()
-    assert page.evaluate(MISPLACED) + serious_faults(page) == []
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []
     with connected(studio_service, text) as program:
         assert program.get(AGENTS.path).status == 200
         assert program.post(AGENTS.path, AGENTS.body(id=f"by-{width}")).status == 403

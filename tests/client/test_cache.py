@@ -331,12 +331,12 @@ class TestInTheBackground:
         may_answer.set()
         assert asked == 1
 
-    @pytest.mark.parametrize("fault", [hang_up, says(500), says(400)], ids=["hangs up", "fails", "refuses"])
+    @pytest.mark.parametrize("problem", [hang_up, says(500), says(400)], ids=["hangs up", "fails", "refuses"])
     def test_what_goes_wrong_does_not_surface(
-        self, connect: Clients, server: Misbehaving, fault: Behaviour
+        self, connect: Clients, server: Misbehaving, problem: Behaviour
     ) -> None:
         client = connect(server.url, stale_while_revalidate=LONG, retries=0)
-        server.does(ONE, fault)
+        server.does(ONE, problem)
         text(client)
         for number in range(2, 5):
             while len(server.asked) < number:
@@ -350,9 +350,9 @@ class TestInTheBackground:
         server.does(ONE, says(status))
         text(client)
         answers = iter(lambda: text(client), "two")
-        with pytest.raises(EditorError) as fault:
+        with pytest.raises(EditorError) as raised:
             list(answers)
-        assert fault.value.status == status
+        assert raised.value.status == status
 
     def test_when_it_is_too_old_the_caller_waits(
         self, connect: Clients, server: Misbehaving, monkeypatch: pytest.MonkeyPatch

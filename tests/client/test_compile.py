@@ -81,9 +81,9 @@ def test_an_exported_file_can_be_compiled() -> None:
 
 def test_a_missing_block_is_named() -> None:
     agent = {"instructions": [reference("tone"), reference("a/b"), {"type": "text", "content": "x"}]}
-    with pytest.raises(ValidationFailed, match="'a/b'") as fault:
+    with pytest.raises(ValidationFailed, match="'a/b'") as raised:
         compile_prompt(agent, {}, blocks={"tone": {"content": "kind"}})
-    assert [issue.field for issue in fault.value.issues] == ["blocks"]
+    assert [issue.field for issue in raised.value.issues] == ["blocks"]
     assert compile_prompt(agent, {}, blocks={"tone": {"content": "kind"}, "a/b": None}) == "kind\n\nx"
 
 
@@ -94,9 +94,9 @@ def test_what_is_no_prompt_is_refused(prompt: dict[str, Any]) -> None:
 
 
 def test_what_the_server_would_refuse_as_too_long_is_refused() -> None:
-    with pytest.raises(ValidationFailed) as fault:
+    with pytest.raises(ValidationFailed) as raised:
         compile_prompt({"content": "{{ v }}" * 10_000}, {"v": "x" * 10_000})
-    assert fault.value.code == "instructions_too_long"
+    assert raised.value.code == "instructions_too_long"
 
 
 def test_a_block_is_named_once_however_often_it_is_used() -> None:

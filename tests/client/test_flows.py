@@ -165,6 +165,6 @@ def test_a_flow_that_is_given_up_leaves_nothing_locked() -> None:
 
 def test_what_is_wrong_with_an_answer_is_said() -> None:
     hand = Hand([Answer(200, {}, b'{"name": "one"}')])
-    with pytest.raises(ServerError, match="it has no 'id'") as fault:
+    with pytest.raises(ServerError, match="it has no 'id'") as raised:
         hand.run(hand.flows().perform(READ))
-    assert (fault.value.status, fault.value.code) == (200, "malformed_answer")
+    assert (raised.value.status, raised.value.code) == (200, "malformed_answer")

@@ -156,9 +156,9 @@ def test_a_setting_that_makes_no_sense_is_named(
 def test_an_error_survives_a_queue(connect: Clients, server: Misbehaving) -> None:
     body = {"error": "Changed.", "code": "edit_conflict", "current": {"savedBy": "ann"}}
     server.does(says(412, body))
-    with pytest.raises(EditConflict) as fault:
+    with pytest.raises(EditConflict) as raised:
         connect(server.url).get_stored_agent("writer").update(description="x", base='"1"')
-    again = pickle.loads(pickle.dumps(fault.value))
+    again = pickle.loads(pickle.dumps(raised.value))
     assert (again.message, again.status, again.current) == ("Changed.", 412, {"savedBy": "ann"})
 
 
@@ -170,7 +170,7 @@ def test_a_result_survives_a_queue(connect: Clients, server: Misbehaving) -> Non
 
 
 def test_every_error_is_of_one_tree() -> None:
-    fault = Unreachable("no")
-    assert isinstance(fault, EditorError)
-    assert (fault.status, fault.code, fault.issues) == (None, "unreachable", ())
+    problem = Unreachable("no")
+    assert isinstance(problem, EditorError)
+    assert (problem.status, problem.code, problem.issues) == (None, "unreachable", ())
     assert EditorError("no", issues=[Issue("a", "b")]).issues[0].field == "a"

@@ -112,9 +112,9 @@ def test_a_run_that_fails_is_an_error_after_what_it_said(connect: Clients, serve
     server.does(streams(DELTA, event("error", error="No credit.", code="provider_failed"), DONE))
     events = connect(server.url).get_agent("writer").stream("hello")
     assert next(events).text == "Grüße"
-    with pytest.raises(ServerError, match="No credit") as fault:
+    with pytest.raises(ServerError, match="No credit") as raised:
         next(events)
-    assert fault.value.code == "provider_failed"
+    assert raised.value.code == "provider_failed"
 
 
 BROKEN: dict[str, tuple[Behaviour, type[EditorError]]] = {
@@ -133,9 +133,9 @@ def test_a_stream_that_is_broken_is_an_error(
     connect: Clients, server: Misbehaving, behaviour: Behaviour, error: type[EditorError]
 ) -> None:
     server.does(behaviour)
-    with pytest.raises(EditorError) as fault:
+    with pytest.raises(EditorError) as raised:
         hear(connect(server.url))
-    assert type(fault.value) is error
+    assert type(raised.value) is error
     assert len(server.asked) == 1
 
 

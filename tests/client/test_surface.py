@@ -114,9 +114,9 @@ class TestRecords:
         assert sort.text_of(stored.details(label="tested")) == "two"
 
     def test_two_selectors_at_once_are_refused(self, stored: Any) -> None:
-        with pytest.raises(ValidationFailed) as fault:
+        with pytest.raises(ValidationFailed) as raised:
             stored.details(status="draft", label="tested")
-        assert {issue.field for issue in fault.value.issues} == {"status", "label"}
+        assert {issue.field for issue in raised.value.issues} == {"status", "label"}
 
     def test_an_edit_changes_what_it_names(self, sort: Kind, stored: Any) -> None:
         stored.update(description="About it.", metadata={"team": "a"}, change_message="Why")
@@ -135,10 +135,10 @@ class TestRecords:
         base = stored.details()
         other = sort.get(connect(live_service.url, live_service.key), stored.id)
         other.update(**{sort.text: "of another"}, base=other.details())
-        with pytest.raises(EditConflict) as fault:
+        with pytest.raises(EditConflict) as raised:
             stored.update(**{sort.text: "mine"}, base=base)
-        assert fault.value.status == 412 and fault.value.code == "edit_conflict"
-        assert (fault.value.current["savedBy"], fault.value.current["changedFields"]) == (
+        assert raised.value.status == 412 and raised.value.code == "edit_conflict"
+        assert (raised.value.current["savedBy"], raised.value.current["changedFields"]) == (
             "tester",
             [sort.text],
         )
@@ -212,9 +212,9 @@ class TestRecords:
         assert [(one.id, one.name) for one in found.dependents] == [(f"{stored.id}-lead", "Lead")]
         assert found.hidden_count == 0
         assert stored.dependents(status="draft").dependents[0].id == f"{stored.id}-lead"
-        with pytest.raises(Conflict) as fault:
+        with pytest.raises(Conflict) as raised:
             stored.delete(if_unused=True)
-        assert fault.value.code == "in_use" and fault.value.details["dependents"]
+        assert raised.value.code == "in_use" and raised.value.details["dependents"]
 
     @pytest.mark.parametrize("suffix", ["/below", " with space", "-ü%2F", "?x=1#y", "+&;"])
     def test_any_id_can_be_used(self, client: Any, sort: Kind, new_id: str, suffix: str) -> None:
@@ -225,9 +225,9 @@ class TestRecords:
 
     @pytest.mark.parametrize("impossible", ["", ".", "..", "a/../b", "a//b", "versions", "a\x00b", "\ud800"])
     def test_what_is_no_id_is_not_even_sent(self, client: Any, sort: Kind, impossible: str) -> None:
-        with pytest.raises(ValidationFailed) as fault:
+        with pytest.raises(ValidationFailed) as raised:
             sort.get(client, impossible)
-        assert [issue.field for issue in fault.value.issues] == ["id"]
+        assert [issue.field for issue in raised.value.issues] == ["id"]
 
 
 class TestVersions:
@@ -407,9 +407,9 @@ class TestLists:
         assert seen == [f"{new_id}-{number}" for number in (3, 2, 1, 0)]
 
     def test_an_unknown_filter_is_named(self, client: Any, sort: Kind) -> None:
-        with pytest.raises(ValidationFailed) as fault:
+        with pytest.raises(ValidationFailed) as raised:
             sort.list(client, bogus_filter=1)
-        assert [issue.field for issue in fault.value.issues] == ["bogusFilter"]
+        assert [issue.field for issue in raised.value.issues] == ["bogusFilter"]
 
 
 class TestAgents:
@@ -459,15 +459,19 @@ class TestAgents:
         agent = client.get_agent(new_id)
         assert agent.generate("x", versions={"self": {"status": "draft"}}).text == "two\n\nx"
         assert client.get_agent(new_id, status="draft").generate("x").text == "two\n\nx"
-        with pytest.raises(ValidationFailed) as fault:
+        with pytest.raises(ValidationFailed) as raised:
             agent.generate("x", versions={"agents": {"writer": {}}})
-        assert [issue.field for issue in fault.value.issues] == ["versions.agents.writer"]
+        assert [issue.field for issue in raised.value.issues] == ["versions.agents.writer"]
 
     def test_a_run_without_a_model_is_an_error_of_its_own_status(self, client: Any, new_id: str) -> None:
         client.create_stored_agent(id=new_id, name="Writer", instructions="one")
-        with pytest.raises(EditorError) as fault:
+        with pytest.raises(EditorError) as raised:
             client.get_agent(new_id).generate("x")
-        assert (type(fault.value), fault.value.status, fault.value.code) == (EditorError, 422, "no_model")
+        assert (type(raised.value), raised.value.status, raised.value.code) == (
+            EditorError,
+            422,
+            "no_model",
+        )
 
     def test_instructions_are_previewed(self, client: Any) -> None:
         blocks = [{"type": "text", "content": "Hi {{ name }}."}, {"type": "prompt_block_ref", "id": "gone"}]
@@ -492,32 +496,32 @@ class TestAgents:
 class TestErrors:
     """The tree of exceptions, as the real server fills it."""
 
-    def test_a_fault_of_a_field_is_named(self, client: Any, new_id: str) -> None:
-        with pytest.raises(ValidationFailed) as fault:
+    def test_a_problem_of_a_field_is_named(self, client: Any, new_id: str) -> None:
+        with pytest.raises(ValidationFailed) as raised:
             client.create_stored_agent(id=new_id, name=" ", instructions="x", model={"name": 1})
-        assert (fault.value.status, fault.value.code) == (400, "validation_failed")
-        fields = {issue.field for issue in fault.value.issues}
+        assert (raised.value.status, raised.value.code) == (400, "validation_failed")
+        fields = {issue.field for issue in raised.value.issues}
         assert fields == {"name", "model.name", "model.provider"} and all(
-            issue.message for issue in fault.value.issues
+            issue.message for issue in raised.value.issues
         )
 
     def test_an_id_that_is_taken_is_a_conflict(self, client: Any, sort: Kind, stored: Any) -> None:
-        with pytest.raises(Conflict) as fault:
+        with pytest.raises(Conflict) as raised:
             sort.make(client, stored.id)
-        assert (fault.value.status, fault.value.code) == (409, "id_taken")
+        assert (raised.value.status, raised.value.code) == (409, "id_taken")
 
     def test_a_right_that_is_lacking_is_forbidden(self, viewer: Any, sort: Kind, stored: Any) -> None:
         theirs = sort.get(viewer, stored.id)
         assert theirs.details().latest_version_id is None
         for verb in (lambda: theirs.details(status="draft"), lambda: theirs.update(description="x")):
-            with pytest.raises(Forbidden) as fault:
+            with pytest.raises(Forbidden) as raised:
                 verb()
-            assert (fault.value.status, fault.value.code) == (403, "forbidden")
+            assert (raised.value.status, raised.value.code) == (403, "forbidden")
 
     def test_an_unknown_key_is_unauthorized(self, connect: Clients, live_service: Service) -> None:
-        with pytest.raises(Unauthorized) as fault:
+        with pytest.raises(Unauthorized) as raised:
             connect(live_service.url, "ek_unknown").list_stored_agents()
-        assert (fault.value.status, fault.value.code) == (401, "unauthorized")
+        assert (raised.value.status, raised.value.code) == (401, "unauthorized")
 
     def test_what_json_cannot_express_is_not_even_sent(self, client: Any, new_id: str) -> None:
         for value in (float("nan"), {1, 2}, "\ud800"):

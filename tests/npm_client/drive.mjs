@@ -1068,7 +1068,7 @@ async function errors() {
     await refused(create({ ...whole, instructions: ' \n ' }), 400, { field: 'instructions' });
     await refused(() => agent.update({ name: null }), 400, { field: 'name' });
   });
-  await check('error: 400 names a fault inside by its dotted path', async () => {
+  await check('error: 400 names a problem inside by its dotted path', async () => {
     const instructions = [{ type: 'text', content: 'x' }, { type: 'prompt_block_ref' }];
     await refused(() => agent.update({ instructions }), 400, { field: 'instructions.1.id' });
     await refused(() => agent.update({ metadata: 'text' }), 400, { field: 'metadata' });

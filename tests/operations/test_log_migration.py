@@ -93,7 +93,7 @@ OF_WORKSPACES = [
 ]
 
 
-def test_every_entry_becomes_an_event_in_its_place(earlier_release: StateApps) -> None:
+def test_every_entry_becomes_an_event_in_its_place_and_an_entry_again(earlier_release: StateApps) -> None:
     workspace = earlier_release.get_model("versioning", "Workspace").objects.create(id="acme", name="Acme")
     identity = uuid.uuid4()
     agents, versions = (earlier_release.get_model("versioning", one) for one in ("Agent", "AgentVersion"))
@@ -141,4 +141,23 @@ def test_every_entry_becomes_an_event_in_its_place(earlier_release: StateApps) -
     assert events.position() == len(found) + 1
     with events.transaction():
         events.record("workspace.updated", by=APPLICATION, workspace_id="acme", fields=["name"])
-    assert events.entries(0)[-1].position == len(found) + 2
+        events.record("workspace.updated", by=APPLICATION, workspace_id="acme", fields=["policy"])
+    assert events.entries(0)[-1].position == len(found) + 3
+
+    former = migrate(BEFORE).get_model("versioning", "AuditEntry").objects
+    names = ("action", "target", "from_version", "to_version", "detail")
+    back = list(former.order_by("at", "pk").values(*names))
+    assert back[0] == joined
+    assert back[1:-1] == [one for made in given for one in told_one_by_one(made)]
+    assert (back[-1]["action"], back[-1]["target"]) == ("workspace_renamed", "workspace acme")
+    again = former.get(action="publish", from_version="")
+    assert (again.at, again.actor, again.key_prefix, again.workspace_id) == (START, "ada", "ek_1", "acme")
+
+
+def told_one_by_one(made: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return an audit entry as it comes back: of several versions that went together one tells of each."""
+    if made["action"] == "prune":
+        return [{**made, "detail": {"numbers": [number]}} for number in made["detail"]["numbers"]]
+    if made["action"] == "label":
+        return [{**made, "detail": {"released": False, **made["detail"]}}]
+    return [made]

@@ -183,6 +183,8 @@ def until_somebody_waits_for_a_lock(connection: psycopg.Connection[tuple[int]]) 
     waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
     deadline = time.monotonic() + STATEMENT_SECONDS
     while time.monotonic() < deadline:
+        # Within a transaction PostgreSQL shows no connection that is newer than the first look.
+        connection.execute("SELECT pg_stat_clear_snapshot()")
         row = connection.execute(waiting).fetchone()
         if row and row[0]:
             return

@@ -52,12 +52,12 @@ def test_nothing_selects_nothing(value: Any) -> None:
     ],
     ids=repr,
 )
-def test_a_selector_holds_exactly_one_key_and_a_fault_names_the_agent(selector: Any) -> None:
+def test_a_selector_holds_exactly_one_key_and_a_problem_names_the_agent(selector: Any) -> None:
     assert fields_of({"agents": {"writer": selector}}) == ["versions.agents.writer"]
     assert fields_of({"self": selector}) == ["versions.self"]
 
 
-def test_all_faults_are_named_at_once() -> None:
+def test_all_problems_are_named_at_once() -> None:
     value = {"agents": {"a": {}, "b": {"status": "no"}}, "defaultStatus": "all", "strict": "yes", "agent": {}}
     assert fields_of(value) == [
         "versions.agent",
@@ -85,7 +85,7 @@ def test_wrong_types_are_refused(value: Any, field: str) -> None:
     assert fields_of(value) == [field]
 
 
-def test_faults_are_named_below_the_callers_own_field() -> None:
+def test_problems_are_named_below_the_callers_own_field() -> None:
     assert fields_of({"self": 1}, field="requestContext.versions") == ["requestContext.versions.self"]
 
 

@@ -108,7 +108,7 @@ def use_everything(api: Api) -> list[Answer]:
     return answers
 
 
-def is_no_fault(answer: Answer) -> bool:
+def is_no_problem(answer: Answer) -> bool:
     """Say whether an answer is a success, a refusal, or the file that cannot be written; never a bug."""
     return answer.status < 500 or (answer.status == 503 and answer.code == "override_not_written")
 
@@ -287,7 +287,7 @@ def test_a_link_out_of_the_folder_is_neither_read_nor_written(
     if drafted:
         assert admin.post(AGENTS.path, {"id": "answers", "instructions": "draft"}).status == 201
     answers = use_everything(admin)
-    assert [answer for answer in answers if not is_no_fault(answer)] == []
+    assert [answer for answer in answers if not is_no_problem(answer)] == []
     assert answers[0].body["instructions"] == "code"
     assert [answer for answer in answers if SECRET in str(answer.body)] == []
     refused = [answer.code for answer in answers if answer.status == 400]
@@ -351,7 +351,7 @@ def test_what_is_no_file_is_not_served_and_nothing_waits_for_it(
     thing(repo.path())
     define(settings, repo.root)
     answers = use_everything(admin)
-    assert [answer for answer in answers if not is_no_fault(answer)] == []
+    assert [answer for answer in answers if not is_no_problem(answer)] == []
     assert answers[0].body["instructions"] == "code"
     # The history of a link is that of what it leads to.
     assert len(answers[3].body["versions"]) == (0 if thing is link_to_a_pipe else 3)

@@ -48,7 +48,7 @@ overrides = st.builds(
 )
 orders = st.randoms(use_true_random=False)
 valid_ids = st.sampled_from(ALLOWED) | st.text(st.characters(exclude_categories=["Cs", "Cc"])).filter(
-    lambda text: ids.fault(text) is None
+    lambda text: ids.problem(text) is None
 )
 
 
@@ -137,7 +137,7 @@ def test_a_valid_id_names_a_file_right_in_the_folder(resource_id: str) -> None:
 @example(".", "%2E")
 @unhurried
 def test_distinct_ids_have_distinct_files(one: str, other: str) -> None:
-    assume(one != other and ids.fault(one) is None)
+    assume(one != other and ids.problem(one) is None)
     files = OverrideFiles(Path("/nowhere"))
     assert files.path(one) != files.path(other)
 
@@ -184,7 +184,7 @@ def test_an_invalid_id_is_refused_for_reading_and_writing(tmp_path: Path, resour
 def test_any_text_names_a_file_in_the_folder_or_is_refused(resource_id: str) -> None:
     with TemporaryDirectory() as top:
         root = Path(top) / "root"
-        if ids.fault(resource_id) is None:
+        if ids.problem(resource_id) is None:
             OverrideFiles(root).write(resource_id, b"{}")
             assert [path.parent for path in Path(top).rglob("*.json")] == [root / FOLDER]
         else:

@@ -37,7 +37,7 @@ def test_the_id_is_made_of_the_name_when_none_is_given(cast: Cast, kind: Kind) -
 
 
 @pytest.mark.parametrize(
-    ("fields", "fault"),
+    ("fields", "problem"),
     [
         ({"name": " "}, "Name must not be blank"),
         ({"id": "a//b"}, "Id must"),
@@ -46,12 +46,12 @@ def test_the_id_is_made_of_the_name_when_none_is_given(cast: Cast, kind: Kind) -
     ],
     ids=["no name", "empty folder", "reserved id", "nothing to make an id of"],
 )
-def test_a_fault_stands_beside_its_field_and_what_was_typed_stays(
-    cast: Cast, kind: Kind, fields: dict[str, str], fault: str
+def test_an_error_stands_beside_its_field_and_what_was_typed_stays(
+    cast: Cast, kind: Kind, fields: dict[str, str], problem: str
 ) -> None:
     seen = make("edgar", kind, **fields)
     assert seen.status == 400
-    assert fault in seen.text and "Nothing was saved" in seen.text
+    assert problem in seen.text and "Nothing was saved" in seen.text
     for value in {**GOOD, **fields}.values():
         assert html.escape(value.strip()) in seen.markup
     assert cast.alice.get(kind.path, status="all").body["total"] == 0

@@ -11,6 +11,7 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.calls import make_history
 from tests.support.configurations import FOR_GOLD, FULL_AGENT, FULL_BLOCK
 from tests.support.forms import Person, controls
+from tests.support.window import KINDS
 
 FULL = {AGENTS: FULL_AGENT, PROMPT_BLOCKS: FULL_BLOCK}
 HOSTILE = "</textarea><script>alert('\"x\"')</script>{{ 7|add:7 }}"
@@ -82,18 +83,24 @@ def test_a_viewer_sees_what_is_live_and_can_save_nothing(cast: Cast, kind: Kind)
 def test_a_stranger_finds_no_page(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
     charlie = Person("charlie")
-    for page in ("change", "preview", "choices", "try"):
+    for page in ("change", "preview", "choices", *(["try"] if KINDS[kind].is_run else [])):
         assert charlie.get(kind, page).status_code == 404
 
 
-def test_faults_stand_beside_their_fields_and_what_was_typed_stays(
+def test_what_is_not_run_cannot_be_tried_out(cast: Cast) -> None:
+    PROMPT_BLOCKS.make(cast.alice)
+    for page in ("try/", "try/run/"):
+        assert Person("alice").client.get(f"/studio/versioning/promptblock/writer/{page}").status_code == 404
+
+
+def test_errors_stand_beside_their_fields_and_what_was_typed_stays(
     cast: Cast, kind: Kind, edgar: Person
 ) -> None:
     make_history(kind, cast.alice)
     answer = edgar.save(kind, name=" ", description="typed by edgar", requestContextSchema="{")
     page = answer.content.decode()
     assert answer.status_code == 400
-    assert 'id="fault-name"' in page and 'id="fault-requestContextSchema"' in page
+    assert 'id="error-name"' in page and 'id="error-requestContextSchema"' in page
     typed = controls(page, "edit-form")
     assert (typed["description"], typed["requestContextSchema"]) == ("typed by edgar", "{")
     assert len(versions(cast, kind)) == 4
@@ -104,7 +111,7 @@ def test_faults_stand_beside_their_fields_and_what_was_typed_stays(
 def test_metadata_must_be_an_object(cast: Cast, kind: Kind, edgar: Person, text: str) -> None:
     make_history(kind, cast.alice)
     answer = edgar.save(kind, metadata=text)
-    assert answer.status_code == 400 and b'id="fault-metadata"' in answer.content
+    assert answer.status_code == 400 and b'id="error-metadata"' in answer.content
 
 
 def test_metadata_is_changed_member_by_member_without_a_version(
@@ -226,7 +233,7 @@ def test_a_form_for_the_context_is_made_from_its_schema(cast: Cast, kind: Kind, 
     query = {"given.user.name": "Ada", "given.user.age": "36"}
     assert b"Ada is 36" in edgar.get(kind, "preview", **query).content
     refused = edgar.get(kind, "preview", **{"given.user.age": "many"})
-    assert b'id="fault-given.user.age"' in refused.content
+    assert b'id="error-given.user.age"' in refused.content
 
 
 def test_choices_are_what_the_caller_may_read(cast: Cast, edgar: Person) -> None:

@@ -146,14 +146,14 @@ def test_a_condition_compares_with_a_value_of_the_chosen_sort(
     ("sort", "typed"),
     [("number", "five"), ("number", "true"), ("boolean", "yes"), ("number", ""), ("json", "{"), ("json", "")],
 )
-def test_a_value_of_another_sort_is_a_fault_of_the_condition(sort: str, typed: str) -> None:
+def test_a_value_of_another_sort_is_an_error_of_the_condition(sort: str, typed: str) -> None:
     _, reading = edited(
         FULL_BLOCK, PROMPT_BLOCK, rules__conditions__0__type=sort, rules__conditions__0__value=typed
     )
     assert [issue.field for issue in reading.issues] == ["rules.conditions.0.value"]
 
 
-def test_two_tools_of_one_name_are_a_fault() -> None:
+def test_two_tools_of_one_name_are_an_error() -> None:
     _, reading = edited(FULL_AGENT, tools__offered__1__key="clock", tools__offered__0__key="clock")
     assert [(issue.field, issue.message) for issue in reading.issues] == [("tools", "is listed twice")]
 
@@ -165,7 +165,7 @@ def test_a_tool_needs_a_name_and_an_empty_row_is_none() -> None:
     assert changed == {} and empty.issues == []
 
 
-def test_faults_are_attached_to_the_nearest_control() -> None:
+def test_errors_are_attached_to_the_nearest_control() -> None:
     config = {"name": "Writer", "instructions": [{"type": "prompt_block", "content": "x", "rules": FOR_GOLD}]}
     controls = Input.of(posted(shown(config, AGENT.names)))
     reading = Reading()
@@ -179,13 +179,13 @@ def test_faults_are_attached_to_the_nearest_control() -> None:
         ]
     )
     condition = controls["instructions"]["blocks"]["0"]["rules"]["conditions"]["0"]
-    assert condition["operator"].faults == ["is unknown"]
-    assert condition["value"].faults == ["deep: is odd"]
-    assert controls["name"].faults == ["must not be blank"]
+    assert condition["operator"].errors == ["is unknown"]
+    assert condition["value"].errors == ["deep: is odd"]
+    assert controls["name"].errors == ["must not be blank"]
     assert [issue.field for issue in homeless] == ["body"]
 
 
-def test_groups_deeper_than_three_are_a_fault_and_not_a_crash() -> None:
+def test_groups_deeper_than_three_are_an_error_and_not_a_crash() -> None:
     group = "rules"
     typed = {"rules.operator": "AND"}
     for _ in range(9):

@@ -203,7 +203,7 @@ def test_why_a_label_cannot_be_released_is_said_beside_its_field(cast: Cast) -> 
     page = version_page(AGENTS, version, "labels")
     answer = paula.post(page, tag=tag, name="canary", released="true")
     assert answer.status_code == 400
-    assert "'rules' does not exist; the prompt block 'missing'" in answer.context["label_fault"]
+    assert "'rules' does not exist; the prompt block 'missing'" in answer.context["label_error"]
     assert (
         'name="released" value="true" aria-describedby="label-released-help" checked'
         in answer.content.decode()
@@ -214,7 +214,7 @@ def test_why_a_label_cannot_be_released_is_said_beside_its_field(cast: Cast) -> 
 def test_a_label_that_cannot_be_is_refused_beside_its_field(kind: Kind, history: History, name: str) -> None:
     answer = set_label(Visitor("paula"), kind, history.draft, name)
     assert answer.status_code == 400
-    assert answer.context["label_typed"] == name and answer.context["label_fault"]
+    assert answer.context["label_typed"] == name and answer.context["label_error"]
 
 
 def test_a_version_is_deleted_after_asking(cast: Cast, kind: Kind, history: History) -> None:

@@ -1,4 +1,4 @@
-"""Odd addresses, filters and forms at every page of the studio: no answer is a fault of the server."""
+"""Odd addresses, filters and forms at every page of the studio: no answer is an error of the server."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def test_what_the_admin_brings_beyond_the_studio_has_no_address(
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "OPTIONS"])
-def test_a_method_that_a_page_does_not_know_is_no_fault(real: dict[str, str], method: str) -> None:
+def test_a_method_that_a_page_does_not_know_is_no_error(real: dict[str, str], method: str) -> None:
     alice = Client(raise_request_exception=False)
     alice.force_login(User.objects.get(username="alice"))
     answers = {route: alice.generic(method, address(route, real)).status_code for route in ROUTES}

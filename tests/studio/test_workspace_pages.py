@@ -186,7 +186,7 @@ def test_a_key_holds_until_the_end_of_its_last_day(alice: Visitor) -> None:
         ({"name": "x" * 300, "role": "viewer"}, "name"),
     ],
 )
-def test_a_faulty_key_is_not_made(alice: Visitor, typed: dict[str, str], field: str) -> None:
+def test_a_wrong_key_is_not_made(alice: Visitor, typed: dict[str, str], field: str) -> None:
     keys = ApiKey.objects.count()
     answer = alice.post(workspace_page("keys"), **typed)
     assert (answer.status_code, set(answer.context["form"].errors)) == (400, {field})

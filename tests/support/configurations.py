@@ -20,7 +20,7 @@ unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow,
 ALWAYS = {"operator": "AND", "conditions": []}
 FOR_GOLD = {"operator": "AND", "conditions": [{"field": "tier", "operator": "equals", "value": "gold"}]}
 
-KEPT_FIELDS = (
+OPAQUE_FIELDS = (
     "integrationTools",
     "toolProviders",
     "mcpClients",
@@ -33,7 +33,7 @@ KEPT_FIELDS = (
     "browser",
 )
 USAGE_FIELDS = ("tools", "agents", "workflows", "scorers")
-CONDITIONAL_FIELDS = ("model", *USAGE_FIELDS, *KEPT_FIELDS)
+CONDITIONAL_FIELDS = ("model", *USAGE_FIELDS, *OPAQUE_FIELDS)
 
 SMALLEST_AGENT = {"name": "Writer", "instructions": "Write."}
 SMALLEST_BLOCK = {"name": "Tone", "content": "Be kind."}
@@ -52,7 +52,7 @@ FULL_AGENT: dict[str, Any] = {
     "agents": {"team/editor": {"description": "Corrects"}},
     "workflows": {"review": {"rules": FOR_GOLD}},
     "scorers": {"tone": {"description": "Kindness", "sampling": {"type": "ratio", "rate": 1}}},
-    **{field: {"of": field, "nested": [1, 1.5, None, True, {"ü": "ß"}]} for field in KEPT_FIELDS},
+    **{field: {"of": field, "nested": [1, 1.5, None, True, {"ü": "ß"}]} for field in OPAQUE_FIELDS},
     "requestContextSchema": {"type": "object", "properties": {"tier": {"type": "string"}}},
 }
 FULL_BLOCK: dict[str, Any] = {
@@ -64,7 +64,7 @@ FULL_BLOCK: dict[str, Any] = {
 }
 
 
-def faults_of(kind: str, **changes: Any) -> list[str]:
+def problems_of(kind: str, **changes: Any) -> list[str]:
     """Refuse an edit of the smallest agent or block and return the fields at fault, sorted."""
     schema, smallest = SMALLEST[kind]
     with pytest.raises(Invalid) as refusal:
@@ -126,7 +126,7 @@ _models = st.builds(
     json_objects,
     st.fixed_dictionaries({"provider": words, "name": words}),
 )
-_kept = json_objects | _variants(json_objects | st.lists(json_values, max_size=3))
+_opaque = json_objects | _variants(json_objects | st.lists(json_values, max_size=3))
 
 _blocks = st.one_of(
     st.fixed_dictionaries({"type": st.just("text"), "content": texts}),
@@ -149,7 +149,7 @@ agent_configs = st.fixed_dictionaries(
         "agents": _conditional(_sub_agents),
         "workflows": _conditional(_usages),
         "scorers": _conditional(_scorers),
-        **dict.fromkeys(KEPT_FIELDS, _kept),
+        **dict.fromkeys(OPAQUE_FIELDS, _opaque),
         "requestContextSchema": context_schemas,
     },
 )

@@ -1,4 +1,4 @@
-"""Where the documents have not kept up with the code: `make check` prints every fault, and fails.
+"""Where the documents have not kept up with the code: `make check` prints every problem, and fails.
 
 Settings, commands, routes, events, codes of errors and modules have to be explained; links have to lead
 somewhere; blocks of code have to run or to say why not. tests/test_pages.py runs them; no server is needed.
@@ -17,6 +17,7 @@ from pathlib import Path
 from tests.support.openapi import ROUTES
 from tests.support.pages import PAGES, RUN, Block, blocks, section
 from tests.support.service import ROOT
+from versioning.domain.kinds import KINDS
 
 PACKAGES = ("client/editor_client", "editor_project", "studio", "versioning")
 SPEAKING = (
@@ -27,6 +28,9 @@ SPEAKING = (
 NOT_SAID_BY_THE_API = {"error", "last_admin", "refused"}
 """Codes of a base class, of the studio and of a command."""
 NOT_RUN_AT_MOST = 1 / 4
+TEST = re.compile(r"\btests/[\w/]+\.py")
+STORED = re.compile("/stored/(" + "|".join(kind.path for kind in KINDS) + r")\b")
+"""The routes of all kinds are explained by those of agents."""
 
 
 def text(path: str) -> str:
@@ -40,7 +44,7 @@ def matches(pattern: str, written: str) -> bool:
 
 
 def name(page: Path) -> str:
-    """Return what a page is called in a fault."""
+    """Return what a page is called in a problem."""
     return str(page.relative_to(ROOT))
 
 
@@ -132,7 +136,7 @@ def unexplained() -> Iterator[str]:
         ("docs/settings.md", "setting", settings(), lambda one: f"| `{one}` |" in text("docs/settings.md")),
         ("README.md", "command", commands(), lambda one: matches(rf"^\| `{one}\b.*` \|", readme)),
         ("README.md, CONTRIBUTING.md", "target of make", targets(), lambda one: f"`make {one}" in readable),
-        ("docs/api.md", "route", ROUTES, lambda one: one.replace("prompt-blocks", "agents") in routes),
+        ("docs/api.md", "route", ROUTES, lambda one: STORED.sub("/stored/agents", one) in routes),
         ("docs/api.md", "event", events(), lambda one: f"\n| `{one}` |" in guide),
         ("docs/api.md", "code", codes(), lambda one: matches(rf"^\|.*`{one}`.*\|", guide)),
     ):
@@ -185,10 +189,15 @@ def wrong_blocks() -> Iterator[str]:
         notes = sum(len(block.shows) + (block.not_run is not None) for block in found)
         if len(re.findall(r"^ *<!-- (?:shows|not run):", written, re.MULTILINE)) != notes:
             yield f"{name(page)}: a note stands above no block of code"
-        yield from (f"{block.place}: {fault}" for block in found if (fault := wrong_block(block)))
+        yield from (f"{block.place}: {problem}" for block in found if (problem := wrong_block(block)))
     programs = [block for page in PAGES for block in blocks(page) if block.language in RUN]
-    if sum(block.not_run is not None for block in programs) > NOT_RUN_AT_MOST * len(programs):
+    if sum(is_never_run(block) for block in programs) > NOT_RUN_AT_MOST * len(programs):
         yield "Too many of the blocks of code are not run"
+
+
+def is_never_run(block: Block) -> bool:
+    """Say whether following the page does not run a block, and no test that the reason names does instead."""
+    return block.not_run is not None and not TEST.search(block.not_run)
 
 
 def wrong_block(block: Block) -> str | None:
@@ -199,6 +208,9 @@ def wrong_block(block: Block) -> str | None:
         return "only what could be run has notes"
     if block.not_run is not None and len(block.not_run.split()) <= 3:
         return "`not run` wants a reason"
+    for test in TEST.findall(block.not_run or ""):
+        if not (ROOT / test).is_file():
+            return f"there is no {test}"
     if block.language == "json":
         try:
             json.loads(block.text)
@@ -262,10 +274,10 @@ CHECKS: tuple[Callable[[], Iterator[str]], ...] = (
 
 
 def main() -> int:
-    """Print every fault; the exit code says whether there is one."""
-    found = [fault for check in CHECKS for fault in sorted(check())]
-    for fault in found:
-        print(fault)  # noqa: T201 - a program
+    """Print every problem; the exit code says whether there is one."""
+    found = [problem for check in CHECKS for problem in sorted(check())]
+    for problem in found:
+        print(problem)  # noqa: T201 - a program
     return 1 if found else 0
 
 

@@ -111,8 +111,8 @@ class Reader:
             text = text.replace(written, real)
         try:
             printed = getattr(self, f"_run_{block.language}")(block.place, text)
-        except AssertionError as fault:
-            raise AssertionError(f"{block.place}: {fault}") from None
+        except AssertionError as error:
+            raise AssertionError(f"{block.place}: {error}") from None
         for shown in block.shows:
             assert shown in printed, f"{block.place} does not show {shown!r}:\n{printed}"
         errors = set(re.findall(r'"error": ?".*?"code": ?"(\w+)"', printed))

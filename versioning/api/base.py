@@ -83,7 +83,7 @@ class EditorViewSet(ViewSet):
 
     def http_method_not_allowed(self, request: Any, *args: Any, **kwargs: Any) -> Response:
         """Refuse the method; an address whose id is impossible does not exist, and is a 404."""
-        if ids.fault(kwargs.get("id", "any")):
+        if ids.problem(kwargs.get("id", "any")):
             raise NotFound
         return super().http_method_not_allowed(request, *args, **kwargs)
 

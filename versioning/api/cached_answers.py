@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from functools import lru_cache
 from hashlib import blake2b
 from http import HTTPStatus
+from threading import Lock
 from typing import Any, Final, NamedTuple
 
 from django.conf import settings
@@ -50,15 +50,25 @@ _CACHED_STATUSES: Final = frozenset({200, 304})
 _OF_ONE_ANSWER: Final = frozenset({"ETag", "Content-Length"})
 
 
+MAX_USUAL_HEADERS: Final = 64
+_usual_headers: Final[list[Headers]] = []
+_numbering: Final = Lock()
+
+
 class CachedAnswer(NamedTuple):
     """A response as it was sent, but for the id of the request."""
 
     status: int
     path: str
-    usual: Headers
-    """The headers that many answers have in common."""
+    usual: int
+    """The number of the headers that many answers have in common."""
     own: Headers
     content: bytes
+
+    @property
+    def headers(self) -> list[tuple[str, str]]:
+        """All of its headers."""
+        return [*_usual_headers[self.usual], *self.own]
 
 
 class Question:
@@ -74,15 +84,12 @@ class Question:
         """Cache the answer, if a view has said what it depends on."""
         if response.status_code not in _CACHED_STATUSES or response.streaming:
             return
-        headers = [(name, value) for name, value in response.items() if name != _REQUEST_ID]
-        answer = CachedAnswer(
-            response.status_code,
-            path,
-            _one_of(tuple(header for header in headers if header[0] not in _OF_ONE_ANSWER)),
-            tuple(header for header in headers if header[0] in _OF_ONE_ANSWER),
-            response.content,
-        )
-        self.draft.finish(self.digest + self.asker, answer, len(response.content))
+        headers = [header for header in response.items() if header[0] != _REQUEST_ID]
+        usual = _number_of(tuple(header for header in headers if header[0] not in _OF_ONE_ANSWER))
+        own = tuple(header for header in headers if header[0] in _OF_ONE_ANSWER)
+        if usual is not None:
+            answer = (response.status_code, path, usual, own, response.content)
+            self.draft.finish(self.digest + self.asker, answer)
 
 
 def cached_answers(get_response: GetResponse) -> GetResponse:
@@ -124,7 +131,7 @@ def cached_answers_first(application: Application) -> Application:
             return application(environ, start_response)
         answer, request_id = found
         status = HTTPStatus(answer.status)
-        headers = [*answer.usual, *answer.own, (_REQUEST_ID, request_id)]
+        headers = [*answer.headers, (_REQUEST_ID, request_id)]
         start_response(f"{status.value} {status.phrase}", headers)
         return [answer.content]
 
@@ -183,22 +190,28 @@ def _found(digest: bytes, now: Moment, environ: Environ) -> tuple[CachedAnswer, 
     if key is None:
         return None
     cache = _cache()
-    answer: CachedAnswer | None = cache.get(digest + key.rights, now) or cache.get(digest + key.person, now)
-    if answer is None:
+    held = cache.get(digest + key.rights, now) or cache.get(digest + key.person, now)
+    if held is None:
         return None
+    answer = CachedAnswer._make(held)
     request_id = request_id_for(environ.get("HTTP_X_REQUEST_ID", ""))
     log_request("GET", answer.path, answer.status, started, request_id=request_id)
     return answer, request_id
 
 
-@lru_cache(maxsize=256)
-def _one_of(headers: Headers) -> Headers:
-    """Return the same object for the same headers: most answers have the same."""
-    return headers
+def _number_of(usual: Headers) -> int | None:
+    """Return the number of these headers, which are held once for all answers; None for too many."""
+    with _numbering:
+        if usual in _usual_headers:
+            return _usual_headers.index(usual)
+        if len(_usual_headers) == MAX_USUAL_HEADERS:
+            return None
+        _usual_headers.append(usual)
+        return len(_usual_headers) - 1
 
 
 def _response(answer: CachedAnswer, request_id: str) -> HttpResponse:
-    headers = dict([*answer.usual, *answer.own, (_REQUEST_ID, request_id)])
+    headers = dict([*answer.headers, (_REQUEST_ID, request_id)])
     response = HttpResponse(answer.content, status=answer.status, headers=headers)
     if "Content-Type" not in headers:
         del response["Content-Type"]  # which Django adds

@@ -17,7 +17,7 @@ from versioning.domain.errors import Invalid, Issue
 from versioning.domain.selectors import Status
 from versioning.editor.catalog import criteria
 from versioning.editor.catalog.criteria import Criterion, Unstored, Viewer
-from versioning.models import Agent, PromptBlock, VersionedResource, Visibility
+from versioning.models import VersionedResource, Visibility
 from versioning.models.metadata import members
 from versioning.models.search import MAX_LENGTH
 
@@ -74,7 +74,7 @@ YES_NO = {"true": True, "false": False}
 
 
 class ResourceFilter(django_filters.FilterSet):
-    """What both kinds can be narrowed by."""
+    """What the resources of every kind can be narrowed by; published or not when nobody says."""
 
     status = WordFilter(
         criteria.STATUS,
@@ -148,14 +148,6 @@ class ResourceFilter(django_filters.FilterSet):
             yield cast("TextFilter", self.filters[name]), value
 
 
-class PromptBlockFilter(ResourceFilter):
-    """Prompt blocks, published or not."""
-
-    class Meta:
-        model = PromptBlock
-        fields: list[str] = []
-
-
 class AgentFilter(ResourceFilter):
     """Agents; the published ones when nobody says."""
 
@@ -167,7 +159,3 @@ class AgentFilter(ResourceFilter):
     )
 
     default_status = "published"
-
-    class Meta:
-        model = Agent
-        fields: list[str] = []

@@ -51,7 +51,7 @@ class ResourceViewSet(EditorViewSet):
     """Everything that can be done with a resource; a subclass says with which kind."""
 
     kind: ClassVar[ResourceKind]
-    filters: ClassVar[type[ResourceFilter]]
+    filters: ClassVar[type[ResourceFilter]] = ResourceFilter
     created = frozenset({"create", "clone", "add_version", "restore"})
     guarded = frozenset(
         {

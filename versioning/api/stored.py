@@ -8,12 +8,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from versioning.api.base import tagged
-from versioning.api.filters import AgentFilter, PromptBlockFilter
+from versioning.api.filters import AgentFilter
 from versioning.api.resources import ResourceViewSet
 from versioning.api.schemas import common, prompt_blocks, records, stored_agents, versions
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, body_of
 from versioning.conf import get_editor
-from versioning.domain.config import raise_for_faults
+from versioning.domain.config import raise_for_issues
 from versioning.domain.kinds import AGENT, PROMPT_BLOCK
 from versioning.editor.records import RecordView
 from versioning.models import Agent, Favorited
@@ -107,7 +107,7 @@ class AgentViewSet(ResourceViewSet):
         # As for an export, what is no field of an agent is ignored.
         fields = body_of(request)
         about = {name: fields[name] for name in ("changeMessage", "inspectOnly") if name in fields}
-        raise_for_faults(stored_agents.ChangeRequest, about)
+        raise_for_issues(stored_agents.ChangeRequest, about)
         agents.request_change(id, fields, message=about.get("changeMessage"), by=self.caller)
 
     def _favorited(self, agent: Agent, favorited: Favorited) -> Response:
@@ -139,7 +139,6 @@ class PromptBlockViewSet(ResourceViewSet):
 
     subject = "prompt block"
     kind = PROMPT_BLOCK
-    filters = PromptBlockFilter
     requests = requests_of(
         create=prompt_blocks.PromptBlockCreate,
         update=prompt_blocks.PromptBlockUpdate,

@@ -1,4 +1,4 @@
-"""Who may do what: one table, asked by every query and every verb. Pure."""
+"""Who may do what: one table of roles and rights, used by every query and every verb. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from versioning.domain.errors import Forbidden
 
 
 class Role(StrEnum):
-    """What a member of a workspace is, from the least to the most."""
+    """The role of a member in a workspace, from the lowest to the highest."""
 
     VIEWER = "viewer"
     EDITOR = "editor"
@@ -20,16 +20,19 @@ class Role(StrEnum):
 
     @property
     def rank(self) -> int:
-        """The place in the order, 0 for a viewer."""
-        return list(Role).index(self)
+        """The position in the order of roles; 0 for a viewer."""
+        return _RANKS[self]
 
     def at_most(self, limit: Role | None) -> Role:
         """Return the lower of this role and the limit."""
         return self if limit is None or self.rank <= limit.rank else limit
 
 
+_RANKS: Mapping[Role, int] = {role: rank for rank, role in enumerate(Role)}
+
+
 class Right(Enum):
-    """What can be done in a workspace; the value says it in a refusal."""
+    """Something a caller may do in a workspace; the value names it in the error message."""
 
     READ = "read what is published"
     READ_DRAFTS = "read drafts and history"
@@ -48,7 +51,7 @@ LEAST_ROLE: Mapping[Right, Role] = {
 
 
 class Via(StrEnum):
-    """The way by which somebody acts, as the log tells it."""
+    """How a change came about, as the log records it."""
 
     STUDIO = "studio"
     API = "api"
@@ -56,19 +59,19 @@ class Via(StrEnum):
     SCHEDULE = "schedule"
     COMMAND = "command"
     FILE = "file"
-    """Somebody changed an override file by hand, or by Git."""
+    """Somebody changed an override file by hand or through Git."""
 
 
 Rights = tuple[Role | None, frozenset[tuple[str, Role]]]
-"""The role everywhere, and the roles by workspace."""
+"""The role in all workspaces, and the roles by workspace."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Caller:
-    """Whoever asks: a person, an API key acting for one, or the application itself.
+    """Who makes a request: a person, an API key acting for its owner, or the application itself.
 
-    `roles` maps workspace ids to roles, already cut down to what an API key allows; `everywhere`
-    is the role in every workspace (a superuser's, and the application's).
+    `roles` maps workspace ids to roles, already limited to what an API key allows. `everywhere` is a role
+    in every workspace: that of a superuser, or of the application.
     """
 
     username: str | None = None
@@ -82,7 +85,7 @@ class Caller:
 
     @property
     def rights(self) -> Rights:
-        """What the caller may do, without who it is: equal for all who may do the same."""
+        """What the caller may do, without who it is. Equal for all callers who may do the same."""
         return self.everywhere, frozenset(self.roles.items())
 
     def may(self, right: Right, workspace_id: str) -> bool:
@@ -104,7 +107,7 @@ class Caller:
 
 
 APPLICATION = Caller(everywhere=Role.ADMIN)
-"""The program that embeds the editor: trusted with everything, the author of nothing."""
+"""The program that embeds the editor. It may do everything, and is never named as an author."""
 
 COMMAND = Caller(everywhere=Role.ADMIN, via=Via.COMMAND)
-"""Whoever has the machine, and runs a command on it."""
+"""Somebody with access to the machine who runs a management command."""

@@ -1,4 +1,4 @@
-"""A memory of a bounded size for what is dear to make: the least recently used goes first. Pure."""
+"""A cache of bounded size, for values that are expensive to make. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ V = TypeVar("V")
 
 
 class BoundedCache(Generic[K, V]):
-    """Values by key, for all threads of a process; never more than `size` bytes, as `put` counts them."""
+    """A least-recently-used cache, shared by the threads of a process; holds at most `size` bytes."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -22,7 +22,7 @@ class BoundedCache(Generic[K, V]):
 
     @property
     def used(self) -> int:
-        """The bytes in use."""
+        """The number of bytes in use, as `put` was told."""
         return self._used
 
     def __len__(self) -> int:
@@ -38,7 +38,7 @@ class BoundedCache(Generic[K, V]):
             return held[0]
 
     def put(self, key: K, value: V, weight: int) -> None:
-        """Keep a value of so many bytes in place of the one before, unless it is larger than everything."""
+        """Store a value of `weight` bytes in place of the previous one, unless it exceeds the cache."""
         with self._lock:
             before = self._values.pop(key, None)
             self._used -= before[1] if before else 0
@@ -51,7 +51,7 @@ class BoundedCache(Generic[K, V]):
                 self._used -= freed
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove everything."""
         with self._lock:
             self._values.clear()
             self._used = 0

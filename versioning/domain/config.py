@@ -1,6 +1,6 @@
-"""What can be asked of a configuration: is it valid, what did an edit change, what does it refer to.
+"""Validate configurations, compare them, and find what they refer to.
 
-Pure. The fields themselves are declared in `versioning.domain.fields`.
+Pure. The fields are declared in `versioning.domain.fields`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from versioning.domain import fields
-from versioning.domain.context_schema import SCHEMA_FIELD, schema_fault
+from versioning.domain.context_schema import SCHEMA_FIELD, schema_problem
 from versioning.domain.errors import MAX_ISSUES, Invalid, Issue
 
 Config = dict[str, Any]
@@ -23,54 +23,50 @@ Config = dict[str, Any]
 
 @dataclass(frozen=True)
 class ConfigSchema:
-    """What the snapshots of one kind hold."""
+    """The fields of the snapshots of one kind."""
 
-    edit: type[fields.SharedFields]
-    """The shape of an edit, in which every field may be absent."""
-    whole: type[fields.SharedFields]
+    edit: type[fields.Shape]
+    """The shape of an edit, where every field may be absent."""
+    whole: type[fields.Shape]
 
     @property
     def names(self) -> list[str]:
-        """The wire names of the fields, in the order in which they are declared."""
+        """The JSON names of the fields, in the order of declaration."""
         return [str(field.alias) for field in self.edit.model_fields.values()]
 
     def edited(self, current: Config, changes: Mapping[str, Any]) -> Config:
-        """Return the configuration after an edit: absent = unchanged, null = cleared.
+        """Return the configuration after an edit: an absent field is unchanged, a null one is cleared.
 
-        Raises `Invalid` naming every fault of the result.
+        Raises `Invalid` with every problem of the result.
         """
         try:
             canonical.check(changes)
-        except ValueError as fault:
-            raise Invalid.field("body", str(fault)) from None
+        except ValueError as error:
+            raise Invalid.field("body", str(error)) from None
         config = self.merged(current, changes)
-        raise_for_faults(self.whole, config)
+        raise_for_issues(self.whole, config)
         schema = changes.get(SCHEMA_FIELD)
-        # One that was saved before there was this check keeps nobody from saving something else.
-        schema_issue = None if schema is None else schema_fault(schema)
+        # A schema saved before schemas were checked must not prevent edits of other fields.
+        schema_issue = None if schema is None else schema_problem(schema)
         if schema_issue is not None:
             raise Invalid([schema_issue])
         return config
 
     def read(self, value: Mapping[str, Any]) -> Config:
-        """Return a configuration that is kept somewhere already; raises `Invalid` for its shape."""
+        """Return a configuration that was read from storage; raises `Invalid` if its shape is wrong."""
         config = self.merged({}, value)
-        raise_for_faults(self.whole, config)
+        raise_for_issues(self.whole, config)
         return config
 
     def merged(self, current: Config, changes: Mapping[str, Any]) -> Config:
-        """Return the configuration with changes laid over it, without checking the result."""
+        """Return the configuration with the changes applied, without validating the result."""
         clearable = set(self.names) - self._required
         merged = {**current, **changes}
         return {key: value for key, value in merged.items() if value is not None or key not in clearable}
 
     def changed(self, before: Config, after: Config) -> list[str]:
         """Return the names of the fields in which two configurations differ."""
-        return [
-            name
-            for name in self.names
-            if (name in before) != (name in after) or not canonical.same(before.get(name), after.get(name))
-        ]
+        return [name for name in self.names if _differ(name, before, after)]
 
     @property
     def _required(self) -> set[str]:
@@ -82,16 +78,24 @@ AGENT_OVERRIDE = ConfigSchema(edit=fields.AgentFields, whole=fields.AgentFields)
 PROMPT_BLOCK = ConfigSchema(edit=fields.PromptBlockFields, whole=fields.PromptBlockConfig)
 
 
-def raise_for_faults(shape: type[BaseModel], value: Any) -> None:
-    """Raise `Invalid` with the faults of `value`, each under the caller's own name for the field.
+def _differ(name: str, before: Config, after: Config) -> bool:
+    """Say whether a field differs; an edit hands on most of them as the very same objects."""
+    if (name in before) != (name in after):
+        return True
+    old, new = before.get(name), after.get(name)
+    return old is not new and not canonical.same(old, new)
 
-    Of more than `MAX_ISSUES` the rest are counted.
+
+def raise_for_issues(shape: type[BaseModel], value: Any) -> None:
+    """Raise `Invalid` with the problems of `value`, each under the name that the caller used for the field.
+
+    Problems beyond `MAX_ISSUES` are only counted.
     """
     try:
         shape.model_validate(value)
-    except ValidationError as faults:
-        issues = [_issue(fault) for fault in islice(faults.errors(include_url=False), MAX_ISSUES)]
-        raise Invalid(issues, more=faults.error_count() - len(issues)) from None
+    except ValidationError as error:
+        issues = [_issue(problem) for problem in islice(error.errors(include_url=False), MAX_ISSUES)]
+        raise Invalid(issues, more=error.error_count() - len(issues)) from None
 
 
 def referenced_agents(config: Config) -> Iterator[tuple[str, str]]:
@@ -105,7 +109,7 @@ def referenced_tools(config: Config) -> Iterator[tuple[str, str]]:
 
 
 def searchable_text(resource_id: str, config: Config) -> str:
-    """Return the words by which people find a configuration, folded so that case does not matter."""
+    """Return the text in which a search looks, case-folded."""
     instructions = config.get("instructions", config.get("content", ""))
     if isinstance(instructions, list):
         instructions = "\n".join(block.get("content", block.get("id", "")) for block in instructions)
@@ -122,14 +126,15 @@ def _keys(config: Config, field: str) -> Iterator[tuple[str, str]]:
         yield from ((f"{field}.{position}.value.{key}", key) for key in variant["value"])
 
 
-def _issue(fault: ErrorDetails) -> Issue:
-    # A fault of a key itself ends in the key and a mark; a key of the caller may look like the mark.
-    about_key = len(fault["loc"]) > 1 and fault["loc"][-1] == "[key]" and fault["loc"][-2] == fault["input"]
-    parts = fault["loc"][:-1] if about_key else fault["loc"]
+def _issue(error: ErrorDetails) -> Issue:
+    # pydantic reports a problem of a key as the key followed by "[key]"; a caller's own key may look like
+    # that.
+    about_key = len(error["loc"]) > 1 and error["loc"][-1] == "[key]" and error["loc"][-2] == error["input"]
+    parts = error["loc"][:-1] if about_key else error["loc"]
     path = [str(part) for part in parts if not str(part).startswith("\0")]
-    if fault["type"] == "block_type" and isinstance(fault["input"], dict):
+    if error["type"] == "block_type" and isinstance(error["input"], dict):
         path.append("type")
-    return Issue(".".join(path) or "body", _MESSAGES.get(fault["type"], fault["msg"]))
+    return Issue(".".join(path) or "body", _MESSAGES.get(error["type"], error["msg"]))
 
 
 _MESSAGES = {

@@ -1,9 +1,9 @@
-"""`requestContextSchema`: which JSON Schemas can be saved, and what one of them refuses. Pure.
+"""Check `requestContextSchema`, and check request contexts against it. Pure.
 
-Schemas are written by members, contexts by whoever may call; neither may keep a thread busy. So nothing
-is fetched: a reference stays inside of its schema. A schema has a bounded size; its patterns have a
-bounded length, and a library matches them that can be stopped. Checking has a deadline, which is looked
-at for every keyword. What a deadline stops counts as refused.
+Members write the schemas and applications send the contexts; neither may keep a thread busy. So nothing is
+fetched: references have to stay inside the schema. Schemas and patterns have a maximum size, and patterns
+are matched by a library that can be interrupted. There is a deadline, checked at every keyword; whatever
+exceeds it is refused.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from versioning.domain.bounded_cache import BoundedCache
 from versioning.domain.errors import Issue
 
 MAX_SCHEMA: Final = 256 * 1024
-"""Bytes of the canonical text of a schema."""
+"""The maximum size of a schema, in bytes of its canonical text."""
 MAX_PATTERN: Final = 1000
-"""Characters of one pattern."""
+"""The maximum length of a pattern, in characters."""
 MAX_UNEVALUATED: Final = 1000
-"""Members or items that `unevaluated…` can be asked about: the library takes the square of them."""
+"""The maximum number of members or items for `unevaluated…`, which takes quadratic time."""
 MAX_ISSUES: Final = 20
 SECONDS: Final = 1.0
-"""For how long the processor may check, all that takes part in a request together."""
+"""The processor time that all checks of one request may take together."""
 SCHEMA_FIELD: Final = "requestContextSchema"
 CONTEXT_FIELD: Final = "requestContext"
 
@@ -60,28 +60,28 @@ _DIALECTS: Final[Mapping[str, Any]] = {
     )
 }
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
-_SHOWN: Final = 60  # characters of a value in a message
+_SHOWN: Final = 60  # characters of a value that a message shows
 _LONGEST_MESSAGE: Final = 300
 _VERSIONS: Final = "versions"
-_FAULTS_KEPT: Final = 2 * 1024 * 1024
-_WEIGHT_OF_A_FAULT: Final = 512  # bytes
-_VALIDATORS_KEPT: Final = 16 * 1024 * 1024
-_WEIGHT_OF_A_BYTE: Final = 20  # a text of JSON as the objects that it makes
+_PROBLEMS_CACHE_BYTES: Final = 2 * 1024 * 1024
+_PROBLEM_BYTES: Final = 512  # bytes per entry
+_VALIDATORS_CACHE_BYTES: Final = 16 * 1024 * 1024
+_WEIGHT_OF_A_BYTE: Final = 20  # the size of the parsed objects, relative to the JSON text
 
 
 class UnusableSchema(ValueError):
-    """A stored schema that no context can be checked against, saved before schemas were checked."""
+    """A stored schema that cannot be used, saved before schemas were checked."""
 
 
 class _TooSlow(Exception):
-    """The time to check is over."""
+    """The time for the check is over."""
 
 
-def schema_fault(schema: Any) -> Issue | None:
-    """Return why such a schema cannot be saved, or None when it can."""
+def schema_problem(schema: Any) -> Issue | None:
+    """Return why the schema cannot be saved, or None if it can."""
     try:
         with _time_for(SECONDS / 2):
-            return _fault(canonical.dump(schema))
+            return _problem(canonical.dump(schema))
     except _TooSlow:
         return Issue(SCHEMA_FIELD, "is too complicated")
 
@@ -89,10 +89,10 @@ def schema_fault(schema: Any) -> Issue | None:
 def refusals(
     schema: Mapping[str, Any], context: Mapping[str, Any], *, seconds_spent: float = 0
 ) -> list[Issue]:
-    """Return why a schema refuses a context, each under the member's own name; nothing when it does not.
+    """Return why a schema refuses a context, each reason with the member's name; empty if it does not.
 
-    The `versions` in a context are the caller's selectors, which a schema need not know. Of `SECONDS`
-    those are gone that the request has spent on other schemas. Raises `UnusableSchema`.
+    The member `versions` of a context holds selectors, which a schema need not declare. `seconds_spent` is
+    what other schemas of the same request have used of `SECONDS`. Raises `UnusableSchema`.
     """
     text = canonical.dump(schema)
     try:
@@ -105,15 +105,15 @@ def refusals(
         return [Issue(CONTEXT_FIELD, f"cannot be checked within {SECONDS:g} s of processor time")]
     except UnusableSchema:
         raise
-    except Exception as fault:  # noqa: BLE001  of a library, over whatever anybody may send
-        return [Issue(CONTEXT_FIELD, f"cannot be checked: {type(fault).__name__}")]
+    except Exception as exception:  # noqa: BLE001  of a library, over whatever anybody may send
+        return [Issue(CONTEXT_FIELD, f"cannot be checked: {type(exception).__name__}")]
     return [Issue(_path(CONTEXT_FIELD, error), error.message[:_LONGEST_MESSAGE]) for error in errors]
 
 
 _deadline: ContextVar[float] = ContextVar("deadline")
-# What was found out about schemas, by the digest of their text: finding it out takes longer than using it.
-_faults: BoundedCache[str, tuple[Issue | None]] = BoundedCache(_FAULTS_KEPT)
-_validators: BoundedCache[str, Any] = BoundedCache(_VALIDATORS_KEPT)
+# Results of checking schemas, by the digest of their text: a check takes longer than using the schema.
+_problems: BoundedCache[str, tuple[Issue | None]] = BoundedCache(_PROBLEMS_CACHE_BYTES)
+_validators: BoundedCache[str, Any] = BoundedCache(_VALIDATORS_CACHE_BYTES)
 
 
 @contextmanager
@@ -126,26 +126,26 @@ def _time_for(seconds: float) -> Iterator[None]:
 
 
 def _time_left() -> float:
-    """Return the seconds that are left; raises `_TooSlow` when there are none."""
+    """Return the seconds that are left; raises `_TooSlow` if there are none."""
     left = _deadline.get() - time.thread_time()
     if left <= 0:
         raise _TooSlow
     return left
 
 
-def _fault(text: str) -> Issue | None:
+def _problem(text: str) -> Issue | None:
     """Return what is wrong with the schema that has this text; raises `_TooSlow`."""
     if len(text.encode()) > MAX_SCHEMA:
         return Issue(SCHEMA_FIELD, f"must not be larger than {MAX_SCHEMA // 1024} KiB")
     digest = hashlib.sha256(text.encode()).hexdigest()
-    known = _faults.get(digest)
+    known = _problems.get(digest)
     if known is None:
-        known = (_found_fault(json.loads(text)),)
-        _faults.put(digest, known, _WEIGHT_OF_A_FAULT)
+        known = (_find_problem(json.loads(text)),)
+        _problems.put(digest, known, _PROBLEM_BYTES)
     return known[0]
 
 
-def _found_fault(schema: dict[str, Any]) -> Issue | None:
+def _find_problem(schema: dict[str, Any]) -> Issue | None:
     dialect = _dialect_of(schema)
     if dialect is None:
         return Issue(f"{SCHEMA_FIELD}.$schema", "must name one of the drafts 4 to 2020-12 of JSON Schema")
@@ -158,14 +158,14 @@ def _found_fault(schema: dict[str, Any]) -> Issue | None:
         raise
     except RecursionError:
         return Issue(SCHEMA_FIELD, "is too complicated")
-    except Exception as fault:  # noqa: BLE001  of a library, over whatever anybody may send
-        return Issue(SCHEMA_FIELD, f"is not a JSON Schema that can be used: {type(fault).__name__}")
+    except Exception as exception:  # noqa: BLE001  of a library, over whatever anybody may send
+        return Issue(SCHEMA_FIELD, f"is not a JSON Schema that can be used: {type(exception).__name__}")
 
 
 def _refuse_unusable(text: str) -> None:
-    fault = _fault(text)
-    if fault is not None:
-        raise UnusableSchema(f"{fault.field} {fault.message}")
+    problem = _problem(text)
+    if problem is not None:
+        raise UnusableSchema(f"{problem.field} {problem.message}")
 
 
 def _dialect_of(schema: Mapping[str, Any]) -> Any:
@@ -187,13 +187,13 @@ def _checking(dialect: Any, schema: Mapping[str, Any]) -> Any:
 
 
 def _undeclared(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema that does not name its dialect: the library would check it with its own validator."""
+    """Return a schema without `$schema`, which would make the library use its own, unlimited validator."""
     return {name: value for name, value in schema.items() if name != "$schema"}
 
 
 @cache
 def _metaschemas() -> Any:
-    """Return the schemas of schemas, which the library brings along, so that they are checked in time."""
+    """Return the meta-schemas that come with the library, so that they are checked under the deadline too."""
     contents = {uri: METASCHEMAS.contents(uri) for uri in METASCHEMAS}
     return Registry().with_resources(
         (uri, specification_with(schema["$schema"]).create_resource(_undeclared(schema)))
@@ -202,7 +202,7 @@ def _metaschemas() -> Any:
 
 
 def _unsafe(schema: Any, validator: Any) -> Issue | None:
-    """Return what in a schema leads out of it, or could not be stopped; None when nothing does."""
+    """Return what refers to another document or cannot be interrupted; None if nothing does."""
     pending: list[tuple[Any, str]] = [(schema, SCHEMA_FIELD)]
     keywords: set[str] = set()
     while pending:
@@ -227,14 +227,14 @@ def _unsafe_member(name: str, value: Any, validator: Any, *, is_root: bool) -> s
     if name == "$schema" and isinstance(value, str) and not is_root:
         return "may stand at the top only"
     if name in _REFERENCES and isinstance(value, str):
-        return _reference_fault(value, validator)
+        return _reference_problem(value, validator)
     patterns = [value] if name == "pattern" and isinstance(value, str) else []
     if name == "patternProperties" and isinstance(value, dict):
         patterns = list(value)
-    return next(filter(None, map(_pattern_fault, patterns)), None)
+    return next(filter(None, map(_pattern_problem, patterns)), None)
 
 
-def _reference_fault(reference: str, validator: Any) -> str | None:
+def _reference_problem(reference: str, validator: Any) -> str | None:
     if not reference.startswith("#"):
         return "must refer to something inside of this schema"
     try:
@@ -244,18 +244,18 @@ def _reference_fault(reference: str, validator: Any) -> str | None:
     return None
 
 
-def _pattern_fault(pattern: str) -> str | None:
+def _pattern_problem(pattern: str) -> str | None:
     if len(pattern) > MAX_PATTERN:
         return f"must not be longer than {MAX_PATTERN} characters"
     try:
         _expression(pattern)
-    except regex.error as fault:
-        return f"is not a regular expression: {fault}"
+    except regex.error as error:
+        return f"is not a regular expression: {error}"
     return None
 
 
-# The keywords that the library would match without a limit, that take the square of what they are
-# asked about, or that would not name the member that is at fault.
+# Keywords that the library would match without a limit or in quadratic time, or for which it would not name
+# the member that is wrong.
 
 
 @lru_cache(maxsize=1024)
@@ -316,7 +316,7 @@ def _unique_items(validator: Any, is_wanted: Any, instance: Any, schema: Any) ->
 
 
 def _few(check: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a keyword that is asked about few members or items only."""
+    """Return the keyword limited to objects and lists with few entries."""
 
     def check_few(validator: Any, inner: Any, instance: Any, schema: Any) -> Any:
         if isinstance(instance, dict | list) and len(instance) > MAX_UNEVALUATED:
@@ -337,7 +337,7 @@ _OWN: Final[Mapping[str, Callable[..., Any]]] = {
 
 @cache
 def _bounded(dialect: Any) -> Any:
-    """Return a validator of a dialect that looks at the clock for each keyword."""
+    """Return a validator of the dialect that checks the deadline at every keyword."""
     keywords = {**dialect.VALIDATORS, **_OWN}
     for name in ("unevaluatedItems", "unevaluatedProperties"):
         if name in keywords:
@@ -353,8 +353,8 @@ def _timed(check: Callable[..., Any]) -> Callable[..., Any]:
     return timed
 
 
-# Every message of the library shows the value that is at fault, and there can be thousands of them in
-# memory at once: so a value shows little of itself.
+# The library's messages show the whole wrong value, and thousands of them can be in memory at once; so a
+# value shows only its beginning.
 
 
 class _Text(str):
@@ -375,7 +375,7 @@ class _Object(dict[str, Any]):
 
 
 def _brief(value: Any) -> Any:
-    """Return an equal value that shows little of itself; what is no JSON stays as it is."""
+    """Return an equal value whose text form is short; anything that is not JSON is returned unchanged."""
     if isinstance(value, str):
         return _Text(value)
     if isinstance(value, Mapping):

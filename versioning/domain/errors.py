@@ -1,8 +1,8 @@
-"""What can go wrong, in the words of the domain.
+"""The errors of the domain.
 
-Every error carries a sentence for people and a stable `code` for programs. None of them knows
-HTTP: the one place that maps them to a status is `versioning.api.errors`. The root of the tree and
-`Invalid` are the rules' own, which the client evaluates too; the rest only the service raises.
+Each has a sentence for people and a stable `code` for programs. They know nothing of HTTP:
+`versioning.api.errors` alone maps them to a status. The base class and `Invalid` come from the package that
+is shared with the client; the others are raised by the service only.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
 
 
 class NotFound(VersioningError):
-    """Missing, or not readable by this caller: deliberately the same answer for both."""
+    """The resource does not exist, or this caller may not read it: deliberately the same error for both."""
 
     code = "not_found"
 
@@ -40,7 +40,7 @@ class NotFound(VersioningError):
 
 
 class NoInstructions(NotFound):
-    """An agent that leaves its instructions to the editor has none, because none are published."""
+    """An agent leaves its instructions to the editor, and none are published."""
 
     code = "no_instructions"
 
@@ -52,25 +52,25 @@ class NoInstructions(NotFound):
 
 
 class Unauthorized(VersioningError):
-    """Nobody is signed in, or the credentials do not hold."""
+    """No credentials were given, or they are not valid."""
 
     code = "unauthorized"
 
 
 class Forbidden(VersioningError):
-    """Readable for this caller, but the action needs a right that the caller lacks."""
+    """The caller may read the resource but lacks the right for this action."""
 
     code = "forbidden"
 
 
 class IdTaken(VersioningError):
-    """A resource with this id exists already."""
+    """A resource with this id already exists."""
 
     code = "id_taken"
 
 
 class InUse(VersioningError):
-    """A published agent refers to what should be deleted."""
+    """The resource cannot be deleted because a published agent refers to it."""
 
     code = "in_use"
 
@@ -85,7 +85,7 @@ class InUse(VersioningError):
 
 
 class CursorExpired(VersioningError):
-    """Entries of the log after this position are no longer there: whoever follows has missed something."""
+    """Entries of the log after this position have been pruned, so a follower has missed some."""
 
     code = "cursor_expired"
 
@@ -94,12 +94,12 @@ class CursorExpired(VersioningError):
         self.oldest = oldest
 
     def details(self) -> dict[str, Any]:
-        """Return the oldest position after which everything is still there."""
+        """Return the oldest position after which the log is complete."""
         return {"oldest": self.oldest}
 
 
 class EditConflict(VersioningError):
-    """`If-Match` does not hold: somebody changed the resource since the caller read it."""
+    """`If-Match` does not match: somebody has changed the resource since the caller read it."""
 
     code = "edit_conflict"
 
@@ -108,5 +108,5 @@ class EditConflict(VersioningError):
         self.current = dict(current)
 
     def details(self) -> dict[str, Any]:
-        """Return what the resource looks like now, and who saved last."""
+        """Return the current state of the resource, and who saved it last."""
         return {"current": self.current}

@@ -1,11 +1,12 @@
 """The types of events in the log, and who sees them. Pure.
 
-A capability that writes events of its own declares their types with `register`; the API, the studio
-and the filters know them from then on.
+An application of Django that writes events of its own declares their types in `AppConfig.ready()`; the
+API, the studio and their filters know them from then on. `versioning.models.events` writes and reads them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
@@ -18,67 +19,79 @@ if TYPE_CHECKING:
     from uuid import UUID
 
 ALL_OF: Final = ".*"
-"""What follows a subject to mean every type about it, such as `agent.*`."""
+"""The suffix that stands for all types of a subject, as in `agent.*`."""
 
 
 class Audience(StrEnum):
-    """Who sees an event, as long as nothing else about it says otherwise."""
+    """Who sees an event, unless the event itself narrows it further."""
 
     READERS = "readers"
-    """It is about what is published: whoever may read the resource, or could until the event."""
+    """About something published: everybody who may read the resource, or could until the event."""
     EDITORS = "editors"
-    """It is about drafts: whoever may read the drafts of the workspace."""
+    """About drafts: everybody who may read the drafts of the workspace."""
     ADMINS = "admins"
-    """It is about the workspace: whoever administers it."""
+    """About the workspace: its admins."""
 
 
 class Reach(IntEnum):
-    """Who could read what is published of a resource at some moment."""
+    """Who could read the published version of a resource at the time of the event."""
 
     EDITORS = 0
-    """Nothing of it was published: whoever may read drafts."""
+    """Nothing was published: whoever may read drafts."""
     MEMBERS = 1
     """The members of its workspace."""
     EVERYBODY = 2
-    """Everybody who has signed in."""
+    """Everybody who is signed in."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """The resource that an event is about, as it is before the change."""
+    """The resource that an event is about, as it was before the change."""
 
     kind: str
-    """`agent` or `promptBlock`, as everywhere in the API."""
+    """The word of its kind, such as `agent`, as everywhere in the API."""
     id: str
     identity: UUID
-    """What a namesake that is made after a deletion does not share."""
+    """Distinguishes it from a later resource with the same id."""
     workspace_id: str
     reach: Reach
-    """Who could read it until the event, and is told of it for that reason."""
+    """Who could read it until the event, and is therefore told of the event."""
 
 
+MAX_LENGTH: Final = 64
+"""How many characters a type has at most."""
+_TYPE: Final = re.compile(r"[a-zA-Z]+\.[a-zA-Z]+")
 _AUDIENCES: dict[str, Audience] = {}
 
 
 def register(subject: str, audience: Audience, *names: str) -> None:
-    """Declare the types of events about a subject: `register("agent", Audience.READERS, "published")`."""
-    _AUDIENCES.update({f"{subject}.{name}": audience for name in names})
+    """Declare the types of events about a subject: `register("agent", Audience.READERS, "published")`.
+
+    Raises `ValueError` for a type that is declared with another audience, and for what is no type: a
+    subject and a name, each of ASCII letters.
+    """
+    for name in names:
+        event_type = f"{subject}.{name}"
+        if not _TYPE.fullmatch(event_type) or len(event_type) > MAX_LENGTH:
+            raise ValueError(f"{event_type!r} is no type of event")
+        if _AUDIENCES.setdefault(event_type, audience) != audience:
+            raise ValueError(f"{event_type!r} is declared with another audience")
 
 
 def types() -> Mapping[str, Audience]:
-    """Return who sees the events of each type that is declared, in the order of the declarations."""
+    """Return the audience of each declared type, in the order of declaration."""
     return _AUDIENCES
 
 
 def audience_of(event_type: str) -> Audience:
-    """Return who sees events of a type; raises `KeyError` for one that is not declared."""
+    """Return the audience of a type; raises `KeyError` if the type is not declared."""
     return _AUDIENCES[event_type]
 
 
 def matching(patterns: Iterable[str]) -> set[str]:
-    """Return the types that patterns name, each a type or `<subject>.*`.
+    """Return the types that match the patterns; a pattern is a type or `<subject>.*`.
 
-    Raises `Invalid` for a pattern that names none.
+    Raises `Invalid` for a pattern that matches nothing.
     """
     found: set[str] = set()
     for pattern in patterns:
@@ -96,7 +109,7 @@ def _is_about(event_type: str, pattern: str) -> bool:
 for _word in (kind.word for kind in KINDS):
     register(_word, Audience.EDITORS, "created", "versionCreated")
     register(_word, Audience.READERS, "published", "unpublished")
-    # Moves of released labels are for readers: whoever records one says so.
+    # Moving a released label concerns readers: the caller of `record` says so.
     register(_word, Audience.EDITORS, "labelMoved", "labelRemoved", "versionDeleted")
     register(_word, Audience.READERS, "updated", "deleted")
 register("workspace", Audience.ADMINS, "created", "updated", "deleted")

@@ -1,7 +1,7 @@
 """The fields of a snapshot and their shapes, for both kinds. A new field is one line here.
 
-Storage, API, OpenAPI document, comparison and export follow from these classes. Pure pydantic:
-it checks, and the caller's own value is kept untouched.
+Storage, API, OpenAPI document, comparison and export follow from these classes. Pure pydantic, used to
+validate only: the caller's value is stored unchanged.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, PydanticCustomError
 from typing_extensions import TypeAliasType
 
-# Names that pydantic puts into the path of a fault to tell the branches of a union apart. They
-# are not the caller's, so they are taken out again; with the NUL no key of a caller can be alike.
+# Tags of union branches, which pydantic adds to the path of a problem; they are removed again. No key of a
+# caller can equal them because of the NUL.
 _VALUE, _VARIANTS, _TEXT, _BLOCKS = "\0value", "\0variants", "\0text", "\0blocks"
 _RULE, _GROUP, _OBJECT, _LIST = "\0rule", "\0group", "\0object", "\0list"
 _BLOCK_TYPES = ("text", "prompt_block", "prompt_block_ref")
 
 
 class Shape(BaseModel):
-    """A JSON object with exactly these members, in camelCase, nothing coerced."""
+    """A JSON object with exactly these members, in camelCase, without coercion."""
 
     model_config = ConfigDict(strict=True, extra="forbid", alias_generator=to_camel)
 
@@ -49,14 +49,14 @@ def _not_blank(value: Any) -> Any:
 
 
 def _resource_id(value: str) -> str:
-    fault = ids.fault(value)
-    if fault is not None:
-        raise PydanticCustomError("id", "{reason}", {"reason": fault})
+    problem = ids.problem(value)
+    if problem is not None:
+        raise PydanticCustomError("id", "{reason}", {"reason": problem})
     return value
 
 
 NOT_BLANK: Any = Field(json_schema_extra={"minLength": 1, "pattern": r"[^\s\u001c-\u001f\u0085]"})
-"""Says of a text that it is not blank; `NotBlank` checks it too."""
+"""Documents that a text is not blank; `NotBlank` also checks it."""
 
 NotBlank = Annotated[str, AfterValidator(_not_blank), NOT_BLANK]
 ResourceId = Annotated[
@@ -73,7 +73,7 @@ Junction = TypeAliasType("Junction", Literal["AND", "OR"])
 
 
 class Rule(Shape):
-    """A condition on one value of the context."""
+    """A condition on one value of the request context."""
 
     field: Annotated[str, Field(min_length=1)]
     operator: Operator
@@ -87,7 +87,7 @@ def _rule_or_group(value: Any) -> str | None:
 
 
 class RuleGroup3(Shape):
-    """The third level of rules, which holds no further group."""
+    """The third level of rules, which cannot hold further groups."""
 
     operator: Junction
     conditions: list[Rule]
@@ -105,7 +105,7 @@ class RuleGroup2(Shape):
 
 
 class RuleGroup(Shape):
-    """Conditions joined by AND or OR; no conditions hold always; three levels at most."""
+    """Conditions joined by AND or OR, at most three levels deep; an empty list always holds."""
 
     operator: Junction
     conditions: list[
@@ -116,14 +116,14 @@ class RuleGroup(Shape):
 
 
 class TextBlock(Shape):
-    """A piece of instructions that is always shown."""
+    """A piece of instructions that is always included."""
 
     type: Literal["text"]
     content: str
 
 
 class InlinePromptBlock(Shape):
-    """A piece of instructions that is shown when its rules hold."""
+    """A piece of instructions that is included when its rules hold."""
 
     type: Literal["prompt_block"]
     content: str
@@ -131,7 +131,7 @@ class InlinePromptBlock(Shape):
 
 
 class PromptBlockRef(Shape):
-    """A stored prompt block, by id."""
+    """A reference to a stored prompt block, by id."""
 
     type: Literal["prompt_block_ref"]
     id: ResourceId
@@ -161,7 +161,7 @@ def _list_or(single: str, several: str) -> Discriminator:
     return Discriminator(lambda value: several if isinstance(value, list) else single)
 
 
-# Not required in an edit, yet never null; the default only marks the absence.
+# Optional in an edit but never null; the default only marks that it is absent.
 UNCHANGED: Any = Field(default="")
 
 
@@ -178,11 +178,11 @@ Instructions = TypeAliasType(
 
 
 class MayVary:
-    """Marks a field that is either the value itself or a list of variants of it.
+    """Marks a field that holds either a plain value or a list of variants.
 
-    A variant is `{"value", "rules"?}` and counts when its rules hold; `variant` is the type of its
-    value where that is not the type of the field. After the `name` the shapes are called that the
-    OpenAPI document has of it: `<name>OrVariants` and `<name>Variant`.
+    A variant is `{"value", "rules"?}` and counts when its rules hold. `variant` is the type of its value,
+    if that differs from the type of the field. `name` gives the names in the OpenAPI document:
+    `<name>OrVariants` and `<name>Variant`.
     """
 
     def __init__(self, name: str, variant: Any = None) -> None:
@@ -190,7 +190,7 @@ class MayVary:
         self.variant = variant
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Return the schema of a value or of a list of variants, told apart by being a list."""
+        """Return a schema for a plain value or a list of variants; whether it is a list tells them apart."""
         return handler.generate_schema(_value_or_variants(self.name, source, self.variant or source))
 
 
@@ -205,7 +205,7 @@ def _value_or_variants(name: str, value: Any, varied: Any) -> TypeAliasType:
 
 
 class Model(Shape):
-    """A model, by provider and name; further members are the provider's own."""
+    """A model, by provider and name; other members are passed to the provider."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -214,7 +214,7 @@ class Model(Shape):
 
 
 class Usage(Shape):
-    """How a tool, a sub-agent or a workflow is offered: a description override, and when."""
+    """When a tool, a sub-agent or a workflow is offered, and with which description."""
 
     description: str | None = None
     rules: RuleGroup | None = None
@@ -231,19 +231,19 @@ Usages = TypeAliasType("Usages", dict[_Key, Usage])
 Scorers = TypeAliasType("Scorers", dict[_Key, Scorer])
 SubAgents = TypeAliasType("SubAgents", dict[ResourceId, Usage])
 
-# An object that the service keeps as given, for the runtime that reads it. Its variants may hold
-# lists too: those of the matching variants are concatenated.
+# A JSON object stored as given, for whichever runtime reads it. Its variants may also hold lists; the lists
+# of matching variants are concatenated.
 ObjectOrList = TypeAliasType(
     "ObjectOrList",
     Annotated[
         Annotated[JsonObject, Tag(_OBJECT)] | Annotated[list[Any], Tag(_LIST)], _list_or(_OBJECT, _LIST)
     ],
 )
-Kept = Annotated[JsonObject, MayVary("Object", ObjectOrList)]
+OpaqueJson = Annotated[JsonObject, MayVary("Object", ObjectOrList)]
 
 
 class SharedFields(Shape):
-    """The fields that the snapshots of both kinds have; as an edit, all of them may be absent."""
+    """The fields that both kinds share; in an edit, each of them may be absent."""
 
     name: NotBlank = UNCHANGED
     description: str | None = None
@@ -251,7 +251,7 @@ class SharedFields(Shape):
 
 
 class AgentFields(SharedFields):
-    """The fields of an agent's snapshot as an edit names them: absent means unchanged."""
+    """The fields of an agent in an edit; an absent field is unchanged."""
 
     instructions: Instructions = UNCHANGED
     model: Annotated[Model, MayVary("Model")] | None = None
@@ -259,34 +259,34 @@ class AgentFields(SharedFields):
     agents: Annotated[SubAgents, MayVary("SubAgents")] | None = None
     workflows: Annotated[Usages, MayVary("Usages")] | None = None
     scorers: Annotated[Scorers, MayVary("Scorers")] | None = None
-    integration_tools: Kept | None = None
-    tool_providers: Kept | None = None
-    mcp_clients: Kept | None = None
-    default_options: Kept | None = None
-    input_processors: Kept | None = None
-    output_processors: Kept | None = None
-    memory: Kept | None = None
-    skills: Kept | None = None
-    workspace: Kept | None = None
-    browser: Kept | None = None
+    integration_tools: OpaqueJson | None = None
+    tool_providers: OpaqueJson | None = None
+    mcp_clients: OpaqueJson | None = None
+    default_options: OpaqueJson | None = None
+    input_processors: OpaqueJson | None = None
+    output_processors: OpaqueJson | None = None
+    memory: OpaqueJson | None = None
+    skills: OpaqueJson | None = None
+    workspace: OpaqueJson | None = None
+    browser: OpaqueJson | None = None
 
 
 class AgentConfig(AgentFields):
-    """The whole configuration of a stored agent."""
+    """The complete configuration of a stored agent."""
 
     name: NotBlank
     instructions: Instructions
 
 
 class PromptBlockFields(SharedFields):
-    """The fields of a prompt block's snapshot as an edit names them: absent means unchanged."""
+    """The fields of a prompt block in an edit; an absent field is unchanged."""
 
     content: str = UNCHANGED
     rules: RuleGroup | None = None
 
 
 class PromptBlockConfig(PromptBlockFields):
-    """The whole configuration of a prompt block."""
+    """The complete configuration of a prompt block."""
 
     name: NotBlank
     content: str

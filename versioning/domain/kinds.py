@@ -37,6 +37,8 @@ class ResourceKind:
     """Whether a save in Python, and a creation anywhere, is published when nobody says."""
     has_visibility: bool = False
     """Whether a resource can be public: readable beyond its workspace."""
+    is_run: bool = False
+    """Whether applications run resources of this kind, which people can then try out in a chat."""
     has_favorites: bool = False
     """Whether people can mark a resource for themselves."""
     is_shown: bool = False
@@ -46,6 +48,11 @@ class ResourceKind:
     def in_code(self) -> bool:
         """Whether code can define resources of this kind, which stored ones then override."""
         return self.override_schema is not None
+
+    @property
+    def has_preview(self) -> bool:
+        """Whether there is text to preview: the instructions of an agent, or what agents show of a block."""
+        return self.is_run or self.is_shown
 
     @property
     def has_context_schema(self) -> bool:
@@ -65,6 +72,7 @@ AGENT: Final = ResourceKind(
     override_schema=config.AGENT_OVERRIDE,
     publishes_at_once=True,
     has_visibility=True,
+    is_run=True,
     has_favorites=True,
 )
 PROMPT_BLOCK: Final = ResourceKind(

@@ -1,7 +1,7 @@
-"""Overrides of code-defined agents: what they may hold, and how they lie over the code. Pure.
+"""Overrides of code-defined agents: what they may contain, and how they apply to the code. Pure.
 
-An override changes what an agent says and which tools it has; its name, description and model
-stay the code's. How much of that may be changed is the code's decision too: its `editor` ownership.
+An override changes the instructions and tools of an agent; name, description and model stay as in the code.
+The code also decides how much of that may be changed, by the ownership in `Agent(editor=…)`.
 """
 
 from __future__ import annotations
@@ -17,30 +17,29 @@ from versioning.domain.config import Config
 from versioning.domain.errors import Issue
 
 APPLIED_FIELDS = ("instructions", "tools", "integrationTools", "mcpClients", "requestContextSchema")
-"""The fields that an override can change; others are kept with the version and never applied."""
+"""The fields that an override changes; other fields are saved with the version but never applied."""
 
 
 IN_CODE: Final = UUID(int=0)
-"""The identity of whatever code defines under an id; stored resources have identities of their own."""
+"""The identity of code-defined agents in the log; stored resources have one of their own."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ownership:
-    """What the code lets an override change."""
+    """What the code allows an override to change."""
 
     instructions: bool
     tools: bool
-    """Whether tools can be added, and described anew."""
+    """Whether tools can be added and descriptions changed."""
     tool_descriptions: bool
-    """Whether the tools that the code has can be described anew."""
+    """Whether the descriptions of the code's own tools can be changed."""
 
     @classmethod
     def of(cls, editor: Any) -> Ownership:
-        """Return the ownership that `Agent(editor=…)` spells.
+        """Return the ownership for the value of `Agent(editor=…)`.
 
-        None = instructions and tools may be overridden; False = nothing;
-        `{"instructions": bool, "tools": bool | {"description": bool}}` = just these.
-        Raises `ValueError` for anything else.
+        None: instructions and tools may be overridden. False: nothing. `{"instructions": bool, "tools":
+        bool | {"description": bool}}`: just these. Raises `ValueError` for anything else.
         """
         if editor is None:
             return cls(instructions=True, tools=True, tool_descriptions=True)
@@ -57,11 +56,11 @@ class Ownership:
 
 
 class CodeAgent(Protocol):
-    """An agent as its code defines it; `versioning.runtime.Agent` is one."""
+    """An agent as defined in code; `versioning.runtime.Agent` implements it."""
 
     @property
     def id(self) -> str:
-        """The id that its overrides share."""
+        """Its id, which its override shares."""
 
     @property
     def name(self) -> str:
@@ -73,7 +72,7 @@ class CodeAgent(Protocol):
 
     @property
     def instructions(self) -> str | list[dict[str, Any]] | None:
-        """Text, or blocks; None where the code leaves them to the editor."""
+        """A text, or blocks; None if the code leaves the instructions to the editor."""
 
     @property
     def model(self) -> Mapping[str, Any] | None:
@@ -81,7 +80,7 @@ class CodeAgent(Protocol):
 
     @property
     def tool_descriptions(self) -> Mapping[str, str]:
-        """Its tools, by name."""
+        """The descriptions of its tools, by name."""
 
     @property
     def sub_agent_ids(self) -> tuple[str, ...]:
@@ -101,11 +100,11 @@ class CodeAgent(Protocol):
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """Whatever the application keeps with it."""
+        """Free metadata of the application."""
 
 
 def code_config(agent: CodeAgent) -> Config:
-    """Return a code-defined agent in the form of a snapshot's configuration."""
+    """Return a code-defined agent as the configuration of a snapshot."""
     config: Config = {
         "name": agent.name,
         "description": agent.description or None,
@@ -119,14 +118,14 @@ def code_config(agent: CodeAgent) -> Config:
 
 
 def applied(agent: CodeAgent, override: Config) -> Config:
-    """Return the fields of an override that count, cut down to what the code lets it change."""
+    """Return the fields of an override that apply, limited to what the code allows."""
     named = (field for field in APPLIED_FIELDS if field in override)
     allowed = {field: _allowed(agent, field, override[field]) for field in named}
     return {field: value for field, value in allowed.items() if value is not None}
 
 
 def laid_over(agent: CodeAgent, override: Config) -> Config:
-    """Return the whole configuration with the override applied; stored tools lie over the code's."""
+    """Return the complete configuration with the override applied; stored tools replace the code's."""
     base = code_config(agent)
     counted = applied(agent, override)
     if "tools" in counted:
@@ -135,10 +134,10 @@ def laid_over(agent: CodeAgent, override: Config) -> Config:
 
 
 def changeable(agent: CodeAgent) -> list[str]:
-    """Return the fields that an override of this agent can change, wholly or in part."""
+    """Return the fields that an override of this agent can change, completely or in part."""
     ownership = agent.ownership
     is_open = {
-        # The schema describes what the templates in the instructions ask for.
+        # Templates in the instructions use the members that the schema describes.
         **dict.fromkeys(("instructions", "requestContextSchema"), ownership.instructions),
         "tools": ownership.tools or ownership.tool_descriptions,
         **dict.fromkeys(("integrationTools", "mcpClients"), ownership.tools),
@@ -147,12 +146,12 @@ def changeable(agent: CodeAgent) -> list[str]:
 
 
 def not_applied(override: Config) -> list[str]:
-    """Return the fields that are kept with the version and never applied."""
+    """Return the fields that are saved with the version but never applied."""
     return [field for field in override if field not in APPLIED_FIELDS]
 
 
 def withheld(agent: CodeAgent, override: Config) -> list[str]:
-    """Return the fields that an override file of this agent may not hold."""
+    """Return the fields that an override file of this agent must not contain."""
     return [
         field
         for field, value in override.items()
@@ -161,9 +160,9 @@ def withheld(agent: CodeAgent, override: Config) -> list[str]:
 
 
 def refused(agent: CodeAgent, changes: Mapping[str, Any]) -> list[Issue]:
-    """Return a fault for every changed field that the code's ownership withholds.
+    """Return an issue for each changed field that the code does not allow to change.
 
-    A field that says just what the code says, or that is cleared, is no change.
+    Clearing a field, or setting it to the code's own value, is not a change.
     """
     base = code_config(agent)
     return [
@@ -177,7 +176,7 @@ def refused(agent: CodeAgent, changes: Mapping[str, Any]) -> list[Issue]:
 
 
 def _allowed(agent: CodeAgent, field: str, value: Any) -> Any:
-    """Return what the code lets an override say in this field; None when nothing."""
+    """Return the part of the field that the code allows an override to set; None if there is none."""
     if field not in changeable(agent):
         return None
     if field != "tools" or agent.ownership.tools:
@@ -188,7 +187,7 @@ def _allowed(agent: CodeAgent, field: str, value: Any) -> Any:
 
 
 def _descriptions(agent: CodeAgent, tools: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the descriptions of tools that the code has, without anything else."""
+    """Return only the descriptions of tools that the code has."""
     return {
         name: {"description": usage["description"]}
         for name, usage in tools.items()
@@ -197,7 +196,7 @@ def _descriptions(agent: CodeAgent, tools: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tools_over(base: Mapping[str, Any], tools: Any) -> Any:
-    """Return the stored tools over the code's, as variants when the stored ones are variants."""
+    """Return the code's tools with the stored ones applied, as variants if the stored ones are variants."""
     if isinstance(tools, list):
         stored = ({**variant, "value": _described(base, variant["value"])} for variant in tools)
         return [{"value": dict(base)}, *stored]
@@ -205,7 +204,7 @@ def _tools_over(base: Mapping[str, Any], tools: Any) -> Any:
 
 
 def _described(base: Mapping[str, Any], tools: Mapping[str, Any]) -> dict[str, Any]:
-    """Return stored tools, each with the code's description where it has none of its own."""
+    """Return the stored tools; those without a description get the code's."""
     return {name: {**base.get(name, {}), **_without_nulls(usage)} for name, usage in tools.items()}
 
 

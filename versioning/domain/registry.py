@@ -11,16 +11,16 @@ from versioning.domain.overrides import CodeAgent
 
 @dataclass
 class Registry:
-    """Filled by the framework when the application starts; empty where nothing is defined in code."""
+    """Filled by the framework when the application starts; empty if code defines nothing."""
 
     workspace_id: str
-    """The workspace that code-defined agents belong to."""
+    """The workspace of code-defined agents."""
     agents: Mapping[str, CodeAgent] = field(default_factory=dict)
     tools: frozenset[str] = frozenset()
-    """The tools that any agent can use by name."""
+    """The tools that every agent can use by name."""
 
     def register(self, agents: Sequence[CodeAgent], tools: Collection[str]) -> None:
-        """Take note of what the framework defines, in place of what was there."""
+        """Replace what is registered by what the framework defines."""
         self.agents = {agent.id: agent for agent in agents}
         self.tools = frozenset(tools)
 
@@ -29,10 +29,10 @@ class Registry:
         return self.agents.get(agent_id)
 
     def overridden_by(self, resource_id: str, workspace_id: str) -> CodeAgent | None:
-        """Return the agent whose override a record of this id in this workspace is.
+        """Return the agent that a record with this id in this workspace overrides.
 
-        None for every other record: what was stored elsewhere before the code took its id is no
-        override, and stays what it was.
+        None if it overrides nothing: a record in another workspace was stored before the code took its id,
+        and stays an ordinary resource.
         """
         return self.get(resource_id) if workspace_id == self.workspace_id else None
 

@@ -1,4 +1,4 @@
-"""What is served: an agent with everything resolved, and what its caller should know. Pure."""
+"""An agent as it is served, with everything resolved, and notices for its caller. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from editor_client.shared.instructions import BlockReport
 from versioning.domain.selectors import Selector, Status
 
 CONTEXT_INVALID: Final = "request_context_invalid"
-"""The code of the notices, and of the error, about a context that `requestContextSchema` refuses."""
+"""The code of the notice, and of the error, for a context that `requestContextSchema` refuses."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class ResolvedAgent:
 
     id: str
     uuid: UUID
-    """Which agent it is: another one that takes the same id later has another."""
+    """The identity; a later agent with the same id has a different one."""
     name: str
     description: str | None
     instructions: str
@@ -39,17 +39,17 @@ class ResolvedAgent:
     model: Mapping[str, Any] | None
     default_options: Mapping[str, Any]
     source: str
-    """`code` when the agent is defined in code, overridden or not; else `stored`."""
+    """`code` if the agent is defined in code, overridden or not; otherwise `stored`."""
     status: Status
     metadata: Mapping[str, Any]
     resolved_version_id: str | None
-    """None when no stored version takes part: the agent is as its code says."""
+    """None if no stored version is involved: the agent is as defined in code."""
     active_version_id: str | None
     is_live: bool
-    """Whether it is what published requests get: the active version, one that was asked for by a
-    released label, or the agent as its code says."""
+    """Whether this is what published requests get: the active version, the version of a released label
+    that was asked for, or the agent as defined in code."""
     selector: Selector
     fallback: Notice | None = None
     warnings: tuple[Notice, ...] = ()
     blocks: tuple[BlockReport, ...] = ()
-    """What became of each block of the instructions, inline ones included; none for a plain text."""
+    """The result for each block of the instructions, inline ones included; empty for a plain text."""

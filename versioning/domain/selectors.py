@@ -14,14 +14,14 @@ _Value = TypeVar("_Value")
 
 
 class Status(StrEnum):
-    """The two statuses that can be asked for; a snapshot itself stores none."""
+    """The statuses that a request can ask for; a snapshot itself has none."""
 
     PUBLISHED = "published"
     DRAFT = "draft"
 
 
 class State(StrEnum):
-    """What a version is at the moment, derived from the two pointers of its resource."""
+    """The current state of a version, derived from the two pointers of its resource."""
 
     PUBLISHED = "published"
     DRAFT = "draft"
@@ -30,7 +30,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Selector:
-    """Exactly one of a status, a version id, a label; the default is what is published."""
+    """Exactly one of a status, a version id or a label; the default is the published version."""
 
     status: Status | None = None
     version_id: str | None = None
@@ -40,9 +40,10 @@ class Selector:
 
     @classmethod
     def parse(cls, given: Mapping[str, str]) -> Selector:
-        """Return the selector that the wire names `status`, `versionId`, `label` describe.
+        """Return the selector for the members `status`, `versionId` and `label`.
 
-        None of them means published. Raises `Invalid` for two at once and for an unknown status.
+        Without any of them it is the published version. Raises `Invalid` for more than one, and for an
+        unknown status.
         """
         named = {key: given[key] for key in cls.KEYS if key in given}
         if len(named) > 1:
@@ -57,11 +58,11 @@ class Selector:
 
     @property
     def asks_for_draft(self) -> bool:
-        """Whether it names the latest version, whichever that is."""
+        """Whether it asks for the latest version, whichever that is."""
         return self.status is Status.DRAFT or self.label == "latest"
 
     def as_dict(self) -> dict[str, str]:
-        """Return the wire form, an object with one key."""
+        """Return the selector as JSON: an object with one member."""
         if self.version_id is not None:
             return {"versionId": self.version_id}
         if self.label is not None:
@@ -75,25 +76,25 @@ DRAFT = Selector(status=Status.DRAFT)
 
 @dataclass(frozen=True, kw_only=True)
 class VersionsMap:
-    """Which versions a request asks for, of the called agent and of those that it delegates to."""
+    """The versions that a request asks for, of the called agent and of its sub-agents."""
 
     agents: Mapping[str, Selector] = field(default_factory=lambda: MappingProxyType({}))
     self_: Selector | None = None
     """The version of the called agent; never passed down."""
     default_status: Status | None = None
-    """What the sub-agents run that no entry names; None stands for published."""
+    """The status for sub-agents without an entry; None means published."""
     strict: bool | None = None
-    """Whether a version that cannot be resolved is an error instead of a warning."""
+    """Whether a version that cannot be resolved is an error rather than a warning."""
 
     MEMBERS = ("agents", "self", "defaultStatus", "strict")
 
     @classmethod
     def parse(cls, value: Any, field: str = "versions") -> VersionsMap:
-        """Return the map that the wire describes; None stands for an empty one.
+        """Return the map for a JSON object; None gives an empty map.
 
-        `{"agents": {<id>: selector}, "self"?: selector, "defaultStatus"?, "strict"?}`, where a
-        selector is an object with exactly one of status, versionId and label. Raises `Invalid`
-        with every fault at once; each names its place below `field`, such as `versions.agents.<id>`.
+        `{"agents": {<id>: selector}, "self"?: selector, "defaultStatus"?, "strict"?}`, where a selector is
+        an object with exactly one of status, versionId and label. Raises `Invalid` with every problem at
+        once; each is named below `field`, such as `versions.agents.<id>`.
         """
         if value is None:
             return NO_VERSIONS
@@ -113,7 +114,7 @@ class VersionsMap:
 
     @classmethod
     def merged(cls, *weakest_first: VersionsMap) -> VersionsMap:
-        """Return one map of several: the last one that has an entry wins, agent by agent."""
+        """Return one map made from several; the last one with an entry wins, agent by agent."""
         return cls(
             agents=MappingProxyType(
                 {agent_id: one for versions in weakest_first for agent_id, one in versions.agents.items()}
@@ -161,15 +162,15 @@ def _read_strict(value: Mapping[str, Any], place: str, issues: list[Issue]) -> b
 
 
 def _read_selector(value: Any, place: str, issues: list[Issue]) -> Selector:
-    """Return the selector, or the default after noting what is wrong with it."""
-    fault = _selector_fault(value)
-    if fault is None:
+    """Return the selector; if it is invalid, add an issue and return the default."""
+    problem = _selector_problem(value)
+    if problem is None:
         return Selector.parse(value)
-    issues.append(Issue(place, fault))
+    issues.append(Issue(place, problem))
     return PUBLISHED
 
 
-def _selector_fault(value: Any) -> str | None:
+def _selector_problem(value: Any) -> str | None:
     if not isinstance(value, Mapping) or len(value) != 1 or not value.keys() <= set(Selector.KEYS):
         return "must be an object with exactly one of status, versionId and label"
     ((key, named),) = value.items()

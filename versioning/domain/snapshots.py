@@ -1,4 +1,4 @@
-"""What every saved configuration looks like, wherever it is stored."""
+"""A saved configuration as the rest of the editor sees it, wherever it is stored."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _IN_FILE: Final = "file-"
 class Snapshot(Protocol):
     """One saved configuration; immutable, and without a status.
 
-    Resolution, comparison, export and the studio see versions through these members only and
-    never ask where one came from.
+    Resolution, comparison, export and the studio use these members only, and never ask where a version is
+    stored.
     """
 
     @property
@@ -26,15 +26,15 @@ class Snapshot(Protocol):
 
     @property
     def number(self) -> int:
-        """The position in the history of its resource, from 1."""
+        """Its number in the history of the resource, from 1."""
 
     @property
     def config(self) -> dict[str, Any]:
-        """The saved fields, under their wire names; not to be changed."""
+        """The saved fields by their JSON names; must not be changed."""
 
     @property
     def digest(self) -> str:
-        """What configurations share that are equal (`canonical.digest`)."""
+        """A digest that is the same for equal configurations (`canonical.digest`)."""
 
     @property
     def changed_fields(self) -> list[str]:
@@ -46,7 +46,7 @@ class Snapshot(Protocol):
 
     @property
     def author_name(self) -> str | None:
-        """Who saved it; None for the application itself."""
+        """Who saved it; None for the application."""
 
     @property
     def created_at(self) -> datetime.datetime:
@@ -58,40 +58,40 @@ class Snapshot(Protocol):
 
     @property
     def commit(self) -> str | None:
-        """The commit that holds it, where one does."""
+        """The commit that contains it, if there is one."""
 
     @property
     def read_only(self) -> bool:
-        """Whether it can be neither deleted nor labelled here."""
+        """Whether it cannot be deleted or labelled."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class VersionPointers:
-    """The two pointers of a resource, where a file and not its row says what they point at."""
+    """The two pointers of a resource for which a file, not its row, decides what is published."""
 
     active: Snapshot | None
-    """What is published."""
+    """The published version."""
     latest: Snapshot
     base: Snapshot
-    """What the next edit starts from: the latest, or a richer version of the same configuration."""
+    """The version that the next edit starts from: the latest, or one of equal effect with more fields."""
     from_git: Sequence[Snapshot] = ()
-    """The versions that commits hold, newest first."""
+    """The versions in commits, newest first."""
     file: Snapshot | None = None
-    """What the file itself holds, whatever version that is."""
+    """The content of the file, whichever version that is."""
     gone: bool = False
-    """Whether nothing but the history in Git is left: neither a file nor a row."""
+    """Whether only the history in Git is left, without a file or a row."""
 
     def find(self, version_id: str) -> Snapshot | None:
-        """Return the version with this id, of those that no row holds."""
+        """Return the version with this id, if it is one that no row stores."""
         if self.file is not None and self.file.version_id == version_id:
             return self.active
         return next((one for one in self.from_git if one.version_id == version_id), None)
 
 
 def title_of(version: Snapshot) -> str:
-    """Return what people are shown as the name of a version: `Version 3`, `Git 2f7341a` or `File`.
+    """Return the name of a version for people: `Version 3`, `Git 2f7341a` or `File`.
 
-    A commit is never called by its number: the database counts its versions from 1, too.
+    A commit is never named by a number, because the versions in the database are numbered from 1 as well.
     """
     if version.source == "database":
         return f"Version {version.number}"
@@ -99,21 +99,21 @@ def title_of(version: Snapshot) -> str:
 
 
 def reference_to(version: Snapshot) -> str:
-    """Return how a sentence calls a version: `version 3`, `Git 2f7341a` or `the override file`."""
+    """Return the name of a version within a sentence: `version 3`, `Git 2f7341a` or `the override file`."""
     if version.source == "database":
         return f"version {version.number}"
     return reference_to_id(version.version_id)
 
 
 def reference_to_id(version_id: str) -> str:
-    """Return how a sentence calls a version of which no more than the id is known."""
+    """Return the name of a version within a sentence when only its id is known."""
     if version_id.startswith(_IN_FILE):
         return "the override file"
     return _title_of_unstored(version_id) if version_id.startswith(_IN_GIT) else version_id[:SHORT_ID]
 
 
 def subject_of(message: str) -> str:
-    """Return the first paragraph of a message as one line, which is what Git calls its subject."""
+    """Return the first paragraph of a message as one line, which Git calls the subject."""
     first = message.strip().partition("\n\n")[0]
     return " ".join(first.split("\n"))
 

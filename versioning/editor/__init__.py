@@ -42,13 +42,13 @@ __all__ = ["Agents", "Collection", "Editor", "Invitations", "Prompts", "UsedBloc
 
 
 class Editor:
-    """Two collections, one for each kind, that know the agents which the framework defines in code.
+    """The public Python interface: one collection of verbs for each kind of resource.
 
-    Beside them `workspace`, which administers who may do what with them, and `invitation`, by which people
-    become members.
+    `agent` and `prompt` hold the verbs of the two kinds, `workspace` administers workspaces, members and
+    keys, and `invitation` lets people become members.
 
-    `source` says where overrides of code-defined agents live: in the `database`, or with the `code`
-    as files; the default is the setting `EDITOR_SOURCE`.
+    `source` says where overrides of code-defined agents live: in the `database`, or as files under Git with
+    `code`. The default is the setting `EDITOR_SOURCE`.
     """
 
     def __init__(self, *, source: str | None = None) -> None:
@@ -72,10 +72,10 @@ class Editor:
         found: Collection[Any] = getattr(self, kind.namespace)
         return found
 
-    # What the runtime asks of an editor: `versioning.runtime.store.AgentStore`
+    # The interface that the runtime needs: `versioning.runtime.store.AgentStore`
 
     def register(self, agents: Sequence[CodeAgent], tools: AnyCollection[str]) -> None:
-        """Take note of the agents and tools that code defines."""
+        """Register the agents and tools that code defines."""
         self.code.register(agents, tools)
         self.cache.clear()
 
@@ -101,16 +101,16 @@ class Editor:
 
     def is_cached(self, selector: Selector, context: Mapping[str, Any]) -> bool:
         """Say whether a resolved agent depends on nothing but what is stored and what its caller may do."""
-        return bool(settings.EDITOR_CACHE_BYTES) and not context and not choice.is_open()
+        return bool(settings.EDITOR_CACHE_BYTES) and not context and not choice.has_choosers()
 
     def granted_sub_agents(self, parent: ResolvedAgent) -> Mapping[str, UUID]:
-        """Return which sub-agents run as part of a published agent; see `versioning.serving.grants`."""
+        """Return the sub-agents that run as part of a published agent; see `versioning.serving.grants`."""
         return grants.granted_sub_agents(parent, self.code)
 
     def close_thread(self) -> None:
-        """Close the connections of this thread.
+        """Close the database connections of this thread.
 
-        Django does so at the end of a request, which a thread of an event loop's executor never sees; there
-        a connection would be missing from the pool for ever.
+        Django does this at the end of a request, but never for the threads of an event loop's executor,
+        whose connections would be missing from the pool for ever.
         """
         connections.close_all()

@@ -1,4 +1,4 @@
-"""Prompt blocks in use: what a list of blocks amounts to before it is saved, and which an agent uses."""
+"""Preview instruction blocks before they are saved, and list the prompt blocks that an agent uses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from versioning.serving.assembly import context_notices as notices_of
 from versioning.serving.blocks import find_blocks
 from versioning.serving.candidates import Blocks
 
-# To say where a block stands takes the numbers of its versions, and none of their text.
+# Only the numbers of the versions are needed, not their texts.
 _TEXTS: Final = [
     f"{version}__{column}"
     for version in ("active_version", "latest_version")
@@ -30,14 +30,14 @@ _TEXTS: Final = [
 
 @dataclass(frozen=True, kw_only=True)
 class UsedBlock:
-    """A prompt block that an agent refers to: what is live of it, and what waits to be published."""
+    """A prompt block that an agent refers to, with its published version and its draft."""
 
     id: str
     name: str
     live: int | None
-    """The number of the published version; None while none is published."""
+    """The number of the published version; None if there is none."""
     draft: int | None
-    """The number of a newer version that is not published; None without one that the caller may read."""
+    """The number of a newer, unpublished version; None if there is none that the caller may read."""
 
 
 def preview(
@@ -49,13 +49,13 @@ def preview(
     by: Who = APPLICATION,
     field: str = "blocks",
 ) -> tuple[str, list[BlockReport]]:
-    """Return the text that instruction blocks make in the context, and what became of each.
+    """Return the text that instruction blocks give in the context, and the result for each block.
 
-    A referenced block is its draft, the published one for who may read no more, and missing
-    for strangers. Without `drafts` it is the published one for everybody who may read it: the
-    text that an agent would get that is published with these blocks now. Raises `Invalid` for
-    a text that would be too long, or would take too much to evaluate; `field` is what the caller
-    calls the blocks.
+    A referenced block is shown as its draft, as its published version to callers who may not read drafts,
+    and as missing to callers who may read neither. Without `drafts` it is the published version for
+    everybody: the text that an agent would have if it were published with these blocks now. Raises
+    `Invalid` if the text is too long or takes too much to evaluate; `field` is the caller's name for the
+    blocks.
     """
     evaluation = Evaluation(context or {})
     evaluation.field = field
@@ -70,7 +70,7 @@ def context_notices(
     reports: Sequence[BlockReport],
     context: Mapping[str, Any] | None = None,
 ) -> list[Notice]:
-    """Return what the schemas of the blocks that a preview shows have against its context."""
+    """Return the notices of the previewed blocks whose schemas refuse the context."""
     shown = [report.version_id for report in reports if report.shown and report.version_id]
     if not shown:
         return []
@@ -85,9 +85,9 @@ def context_notices(
 
 
 def used_in(resources: Resources[PromptBlock], config: Config, *, by: Who = APPLICATION) -> list[UsedBlock]:
-    """Return the prompt blocks that instructions refer to, in their order, each once.
+    """Return the prompt blocks that the instructions refer to, in order, each once.
 
-    Those that the caller may not read are left out; one query.
+    Blocks that the caller may not read are left out. Takes one query.
     """
     by = caller_of(by)
     wanted = list(dict.fromkeys(target for _, target in referenced_blocks(config)))

@@ -1,4 +1,4 @@
-"""All verbs of one kind of resource: a table of contents. Each is a function in the module that it names."""
+"""All verbs of one kind of resource, as a table of contents: each is a function in the module named here."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from versioning.editor import (
     deleting,
     dependencies,
     favorites,
-    judging,
+    impact,
     labelling,
     proposing,
     publishing,
@@ -32,9 +32,9 @@ R = TypeVar("R", bound=VersionedResource)
 class Collection(Resources[R]):
     """The agents, or the prompt blocks: `editor.agent.publish("writer", version_id, by=user)`.
 
-    `by` is who does it, with their rights; the default is the application itself. `expect` is what
-    `If-Match` says: the tags of which one must be the resource's; `EditConflict` otherwise. A caller
-    gets nothing to read that is not theirs, and every change is in the audit log.
+    `by` is who acts, with their rights; the default is the application. `expect` is the value of
+    `If-Match`, a list of tags: if none of them is the resource's, the verb raises `EditConflict`. Callers
+    only get what they may read, and every change is logged.
     """
 
     list = reading.list_readable
@@ -47,8 +47,8 @@ class Collection(Resources[R]):
     export = reading.export
     schema_of = reading.schema_of
     favorites_about = reading.favorites_about
-    rehearse = judging.rehearse
-    dependents = judging.dependents
+    check_publish = impact.check_publish
+    dependents = impact.dependents
 
     create = creating.create
     clone = creating.clone
@@ -70,7 +70,7 @@ class Collection(Resources[R]):
 
 
 class Agents(Collection[Agent]):
-    """The agents, stored or defined in code, and what else can be done with them."""
+    """The verbs of agents, stored or defined in code."""
 
     serve = serving.serve
     serve_all = serving.serve_all
@@ -83,7 +83,7 @@ class Agents(Collection[Agent]):
 
 
 class Prompts(Collection[PromptBlock]):
-    """The prompt blocks, and what else can be done with them."""
+    """The verbs of prompt blocks."""
 
     preview = blocks.preview
     context_notices = blocks.context_notices
@@ -91,11 +91,11 @@ class Prompts(Collection[PromptBlock]):
 
 
 def agents_of(code: Registry, files: OverrideSource | None = None) -> Agents:
-    """Return the agents, whose overrides are files of this source; without one they are rows."""
+    """Return the verbs of agents; with a `source` their overrides are files, otherwise rows."""
     backend: Backend[Agent] = Rows(Agent, code) if files is None else OverrideFiles(code, files)
     return Agents(model=Agent, code=code, backend=backend, agents=backend)
 
 
 def prompts_of(code: Registry, agents: Agents) -> Prompts:
-    """Return the prompt blocks, to which these agents refer."""
+    """Return the verbs of prompt blocks, to which these agents refer."""
     return Prompts(model=PromptBlock, code=code, backend=Rows(PromptBlock, code), agents=agents.backend)

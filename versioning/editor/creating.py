@@ -128,7 +128,7 @@ def _workspace_for(by: Caller, asked: str | None) -> str:
     by.require(Right.SAVE, asked)
     # An impossible id is refused before a database that cannot hold it gets to see it.
     if by.everywhere is not None and (
-        ids.fault(asked) is not None or not Workspace.objects.filter(pk=asked).exists()
+        ids.problem(asked) is not None or not Workspace.objects.filter(pk=asked).exists()
     ):
         raise Forbidden(f"You may not {Right.SAVE.value} in the workspace {asked!r}.")
     return asked

@@ -1,4 +1,4 @@
-"""Deleting: a resource, a version, or the versions that nobody needs any more."""
+"""Delete a resource, a version, or old versions that nobody needs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TypeVar
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import InUse, Invalid
 from versioning.domain.selectors import State, Status
-from versioning.editor.judging import dependents
+from versioning.editor.impact import dependents
 from versioning.editor.labelling import version_of_row
 from versioning.editor.locking import changing, drop_old_versions, retried
 from versioning.editor.recording import record
@@ -29,7 +29,7 @@ def delete(
 ) -> None:
     """Delete a resource with its versions and labels; its id can be used again.
 
-    With `if_unused`, raises `InUse` when a published agent refers to it.
+    With `if_unused`, raises `InUse` if a published agent refers to it.
     """
     by = caller_of(by)
     with changing(resources, resource_id, Right.PUBLISH, by, expect, for_deletion=True) as resource:
@@ -49,9 +49,9 @@ def delete_version(
     by: Who = APPLICATION,
     expect: Collection[str] | None = None,
 ) -> R:
-    """Delete a version: a draft needs the right to save, a historical one the right to publish.
+    """Delete a version: a draft with the right to save, a historical one with the right to publish.
 
-    Raises `Invalid` for one that is published, labelled or the only one.
+    Raises `Invalid` for a version that is published, labelled or the only one.
     """
     by = caller_of(by)
     with changing(resources, resource_id, Right.SAVE, by, expect) as resource:
@@ -67,9 +67,9 @@ def delete_version(
 
 
 def prune(resources: Resources[R], resource_id: str, keep: int, *, by: Who = APPLICATION) -> int:
-    """Delete all but the newest `keep` versions and return how many went.
+    """Delete all but the newest `keep` versions and return how many were deleted.
 
-    Never removes an active, latest or labelled version.
+    The active, the latest and labelled versions are never deleted.
     """
     by = caller_of(by)
     with changing(resources, resource_id, Right.PUBLISH, by) as resource:

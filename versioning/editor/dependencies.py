@@ -1,4 +1,4 @@
-"""What answers depend on beside the log: override files, which change without a word in it."""
+"""Fingerprints for what cached answers depend on besides the log: override files."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from versioning.serving.followed_log import Dependency
 
 
 def fingerprint(agents: Resources[Agent], dependency: Dependency) -> Hashable | None:
-    """Return under what an answer with this dependency may be cached: right as long as it is the same.
+    """Return a fingerprint: a cached answer with this dependency is valid as long as it stays the same.
 
-    It is `()` where the log tells of every change, and None where nothing can be said.
+    It is `()` if the log records every change, and None if that cannot be told.
     """
     kind, agent_id = dependency
     if kind != AGENT.word:

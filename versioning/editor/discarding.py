@@ -1,4 +1,4 @@
-"""Discarding a draft: deleting what was saved since the live version was published."""
+"""Discard a draft: delete what was saved since the live version was published."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from versioning.models import VersionedResource, events
 
 
 def discardable(resource: VersionedResource) -> list[Snapshot]:
-    """Return the versions that discarding the draft deletes, newest first; of what never was live, one.
+    """Return the versions that discarding the draft would delete, newest first.
 
-    Raises `NotFound` when there are none.
+    If nothing was ever live, that is the latest version alone. Raises `NotFound` if there are none.
     """
     if not resource.has_draft:
         raise NotFound("There is no draft: what was saved last is live.")
@@ -25,7 +25,7 @@ def discardable(resource: VersionedResource) -> list[Snapshot]:
     rows = resource.versions.select_related("author").defer("config_json", "search_text")
     newer: list[Snapshot] = list(rows.filter(created_at__gt=resource.published_at))
     if not newer:
-        # An older version was published again: what came after it is history, not a draft of it.
+        # An older version was published again, so what came after it is history, not a draft.
         raise NotFound(
             f"Nothing was saved since {reference_to(resource.active)} was published. "
             "Versions that are newer than it can be deleted in the history."
@@ -41,9 +41,9 @@ def discard_draft(
     expect: AnyCollection[str],
     by: Who = APPLICATION,
 ) -> None:
-    """Delete the versions that `discardable` named, all or none; raises what `delete_version` raises."""
+    """Delete the versions that `discardable` returned, all or none; raises as `delete_version` does."""
     with events.transaction():
-        # The newest first, so that each is the draft when its turn comes.
+        # The newest first, so that each version is the draft when it is deleted.
         for version in versions:
             collection.delete_version(resource_id, version.version_id, by=by, expect=set(expect))
             expect = {"*"}

@@ -1,4 +1,4 @@
-"""Reading the log: what changed since a position, for whoever follows."""
+"""Read the log: what has changed since a position."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from versioning.models import Event, events
 from versioning.serving.event_visibility import visible_to
 
 MAX_EVENTS: Final = 1000
-"""How many events a page may be asked to hold."""
+"""The largest page of events that can be requested."""
 
 Now = Literal["now"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class EventPage:
-    """A part of the log."""
+    """A page of the log."""
 
     events: list[Event]
     next: int
-    """Where the next page begins: what to give as `after`, or as `before` on the way back."""
+    """The start of the next page: the value for `after`, or for `before` when going back."""
     has_more: bool
-    """Whether there is more that the caller may read."""
+    """Whether there are further events that the caller may read."""
 
 
 class EventLog:
@@ -49,12 +49,12 @@ class EventLog:
         by: Who = APPLICATION,
         **named: str | None,
     ) -> EventPage:
-        """Return the events after a position (the oldest there are, without one), in order.
+        """Return the events after a position, oldest first; without one, from the oldest on.
 
-        With `before` those before a position, the newest first. `types` and `named` (`resource_kind`,
-        `resource_id`, `actor`) narrow them. What shares a position is never parted, for which a page may be
-        longer than `limit`. Raises `CursorExpired` when entries after the position were pruned, and `Invalid`
-        for both positions at once.
+        With `before`, returns the events before that position, newest first. `types` and `named`
+        (`resource_kind`, `resource_id`, `actor`) filter them. Entries at the same position stay together,
+        so a page may be longer than `limit`. Raises `CursorExpired` if entries after the position were
+        pruned, and `Invalid` if both positions are given.
         """
         if before is not None and after is not None:
             raise Invalid.field("before", "cannot be combined with after")
@@ -79,13 +79,13 @@ class EventLog:
             return _page(rows.order_by("-position", "ordinal"), limit, end=extent.oldest)
         if start >= extent.newest:
             return EventPage(events=[], next=extent.newest, has_more=False)
-        # What is committed meanwhile is not in this page, but after its `next`.
+        # What is committed meanwhile is not on this page, but after its `next`.
         rows = rows.filter(position__gt=start, position__lte=extent.newest)
         return _page(rows.order_by("position", "ordinal"), limit, end=extent.newest)
 
 
 def _page(rows: QuerySet[Any], limit: int, *, end: int) -> EventPage:
-    """Return the first of the rows; `end` is where the next page begins when there are no more."""
+    """Return a page of the rows; `end` is its `next` if there are no more."""
     found = list(rows[: limit + 1])
     if len(found) <= limit:
         return EventPage(events=found, next=end, has_more=False)

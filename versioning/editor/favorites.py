@@ -1,4 +1,4 @@
-"""Favorites: what a person marks, for that person alone. They are no part of what is versioned."""
+"""Favorites: the agents that a person has marked. They are personal, and no part of any version."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from versioning.models import Agent, Favorite, Favorited
 
 
 def favorite(resources: Resources[Agent], agent_id: str, *, by: Who) -> tuple[Agent, Favorited]:
-    """Mark an agent as a favorite of the person that acts, or for whom a key acts.
+    """Mark an agent as a favorite of the caller; a key marks it for its owner.
 
-    Raises `NotFound` for an agent that the caller cannot read without a selector, and `Forbidden`
-    for the application, which is no person.
+    Raises `NotFound` if the caller cannot read the agent without a selector, and `Forbidden` for the
+    application, which is no person.
     """
     return _mark(resources, agent_id, caller_of(by), wanted=True)
 
 
 def unfavorite(resources: Resources[Agent], agent_id: str, *, by: Who) -> tuple[Agent, Favorited]:
-    """Take the mark away, if there is one; raises as `favorite` does."""
+    """Remove the mark, if there is one; raises as `favorite` does."""
     return _mark(resources, agent_id, caller_of(by), wanted=False)
 
 
 def _mark(resources: Resources[Agent], agent_id: str, by: Caller, *, wanted: bool) -> tuple[Agent, Favorited]:
-    # Locked, so that no mark is left behind for a namesake while the agent is being deleted.
+    # The lock prevents a mark from outliving an agent that is being deleted.
     with resources.backend.locked(agent_id, by) as agent:
         if agent.gone:
             raise NotFound

@@ -1,11 +1,12 @@
-"""The gate: what must hold before a version can be read without the right to drafts.
+"""The gate: checks that must pass before a version becomes readable without the right to drafts.
 
-Every door leads through here, in the transaction that moves the pointer or releases the label: activate,
-`autoPublish`, publishing in Python and in the studio, a released label, an override that is published into
-its file, and `import_overrides`. `tests/test_gate.py` drives each of them, and finds code that goes past.
+Every way to publish goes through here, in the transaction that moves the pointer or releases the label:
+activate, `autoPublish`, publishing in Python and in the studio, releasing a label, publishing an override
+to its file, and `import_overrides`. `tests/test_gate.py` tries each of them and finds code that bypasses
+the gate.
 
-An application of Django registers a check in `AppConfig.ready()`. A check raises an error of
-`versioning.domain.errors` to refuse; then nothing is changed.
+An application of Django registers a check in `AppConfig.ready()`. To refuse, a check raises an error of
+`versioning.domain.errors`, which the API and the studio answer with, and nothing is changed.
 """
 
 from __future__ import annotations
@@ -23,36 +24,37 @@ from versioning.serving.grants import grant, keep_targets
 
 @dataclass(frozen=True, kw_only=True)
 class Passage:
-    """A version on its way through the gate."""
+    """A version that is about to go live."""
 
     resource: VersionedResource
-    """Locked for this transaction, and as it was before."""
+    """The resource, locked for this transaction, in its state before the change."""
     version: Snapshot
     caller: Caller
     label: str | None = None
-    """The label by whose name it is released; None when it becomes the active version."""
+    """The label that releases it; None if it becomes the active version."""
 
 
 Check = Callable[[Passage], None]
+"""Returns where the version may pass, and raises where it may not."""
 
 _checks: list[Check] = []
 
 
 def register(check: Check) -> None:
-    """Ask this check too, after those that are registered already."""
+    """Add a check, after those already registered."""
     _checks.append(check)
 
 
 def unregister(check: Check) -> None:
-    """Ask it no more."""
+    """Stop asking this check; raises `ValueError` for one that is not registered."""
     _checks.remove(check)
 
 
 def let_through(passage: Passage, code: Registry) -> None:
-    """Raise unless the version may go live; settle what it may run and show from then on.
+    """Raise unless the version may go live; record what it may then run and show.
 
-    Asks for the right to publish, then whether every prompt block that the version refers to is
-    published, then the registered checks in their order. Raises `Forbidden`, `Invalid` with the code
+    First checks the right to publish, then whether every prompt block that the version refers to is
+    published, then the registered checks in order. Raises `Forbidden`, `Invalid` with the code
     `unpublished_blocks`, and whatever a check raises.
     """
     resource, version, caller = passage.resource, passage.version, passage.caller
@@ -65,9 +67,9 @@ def let_through(passage: Passage, code: Registry) -> None:
 
 
 def grant_more(resource: VersionedResource, version: Snapshot, caller: Caller, code: Registry) -> bool:
-    """Let a version that is live run and show what it was not granted and the caller may read; say if any.
+    """Extend the grants of a live version by what the caller may read; return whether there was anything new.
 
-    It passed the gate when it went live, and nobody gets to read it who could not before.
+    The version passed the gate when it went live, and it becomes readable to nobody else.
     """
     keep_targets(type(resource), version.config)
     return grant(version, caller, code, anew=False)

@@ -1,10 +1,10 @@
-"""Invitations: how somebody becomes a member of a workspace whose admins do not control the account.
+"""Invitations, by which a person becomes a member of a workspace.
 
-Nobody becomes a member before the person has said yes. Two things are needed for that: the secret of
-the link, which only the inviter was shown, and the account of the invited name. Where there is no such
-account yet, the holder of the link makes it, with a password of their own, and it joins this one workspace
-only. Where there is one, its owner has to be signed in. So neither an account that somebody made in
-advance nor a link that went astray is enough for a membership.
+Nobody becomes a member without having agreed. That takes two things: the secret of the link, which was
+shown only to the inviter, and the account with the invited name. If there is no such account yet, whoever
+has the link creates it with a password of their own, and it joins this one workspace only. If there is one,
+its owner has to sign in. So neither an account that somebody created in advance nor a link that got into
+the wrong hands is enough for a membership.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ class PendingInvitation:
 
     invitation: Invitation
     has_account: bool
-    """Whether there is an account of that name, which then has to sign in to accept."""
+    """Whether there is an account with that name, whose owner then has to sign in to accept."""
     is_acceptable: bool
     """Whether the link still works: it has not expired, and the inviter is still an admin."""
 
 
 class Invitations:
-    """Inviting people, and accepting."""
+    """Inviting people, and accepting invitations."""
 
     def __init__(self, workspaces: Workspaces) -> None:
         self._workspaces = workspaces
 
     def pending(self, workspace_id: str, *, by: Who = APPLICATION) -> list[PendingInvitation]:
-        """Return the invitations to a workspace that nobody has accepted, by user name."""
+        """Return the invitations to a workspace that nobody has accepted yet, by user name."""
         workspace = self._workspaces.find(workspace_id, by=by)
         found = list(workspace.invitations.pending().select_related("invited_by").order_by("username"))
         acceptable = set(workspace.invitations.acceptable().values_list("pk", flat=True))
@@ -71,10 +71,10 @@ class Invitations:
     def invite(
         self, workspace_id: str, username: str, role: Role, *, by: Who = APPLICATION
     ) -> tuple[Invitation, str]:
-        """Offer somebody a role; return the invitation and the secret of its link, which is kept nowhere.
+        """Invite somebody; return the invitation and the secret of its link, which is not stored.
 
-        Raises `Invalid` for a name that no account can have or that could be taken for another one, for a
-        member, for an account that is switched off, and where an invitation is pending.
+        Raises `Invalid` for a name that no account can have or that resembles an existing one, for a
+        member, for a deactivated account, and if an invitation is already pending.
         """
         by = caller_of(by)
         with self._workspaces.administering(workspace_id, by) as workspace:
@@ -92,9 +92,9 @@ class Invitations:
             return invitation, invitation.issue(by)
 
     def renew(self, workspace_id: str, username: str, *, by: Who = APPLICATION) -> tuple[Invitation, str]:
-        """Return a pending invitation with a new secret; the caller is the inviter now.
+        """Return a pending invitation with a new secret; the caller becomes the inviter.
 
-        The link before is void. Raises `NotFound` without a pending invitation of that name.
+        The previous link no longer works. Raises `NotFound` if no invitation for that name is pending.
         """
         by = caller_of(by)
         with self._workspaces.administering(workspace_id, by) as workspace:
@@ -102,7 +102,7 @@ class Invitations:
             return invitation, invitation.issue(by)
 
     def withdraw(self, workspace_id: str, username: str, *, by: Who = APPLICATION) -> None:
-        """Take a pending invitation back; raises `NotFound` where there is none."""
+        """Withdraw a pending invitation; raises `NotFound` if there is none."""
         by = caller_of(by)
         with self._workspaces.administering(workspace_id, by) as workspace:
             withdraw(self._pending(workspace, username), by)
@@ -110,7 +110,7 @@ class Invitations:
     # What the invited person does
 
     def find(self, digest: str) -> Invitation:
-        """Return the invitation whose secret has this digest; raises `NotFound` unless it can be accepted."""
+        """Return the invitation whose secret has this digest; raises `NotFound` if it cannot be accepted."""
         found = Invitation.objects.acceptable().filter(digest=digest)
         invitation = found.select_related("workspace", "invited_by").first()
         if invitation is None:
@@ -118,10 +118,10 @@ class Invitations:
         return invitation
 
     def accept(self, digest: str, *, by: User, via: Via = Via.PYTHON) -> Invitation:
-        """Let an account that exists join the workspace; `by` is who is signed in at this moment.
+        """Let an existing account join the workspace; `by` is whoever is signed in.
 
-        The role of somebody who has become a member otherwise stays as it is. Raises `Forbidden` for any
-        other account than the invited one, and `NotFound` for an invitation that cannot be accepted.
+        Somebody who has become a member in the meantime keeps that role. Raises `Forbidden` for an account
+        other than the invited one, and `NotFound` for an invitation that cannot be accepted.
         """
         with self._accepting(digest) as invitation:
             if by.get_username() != invitation.username or not by.is_active:
@@ -130,11 +130,10 @@ class Invitations:
             return invitation
 
     def accept_with_new_account(self, digest: str, password: str, *, via: Via = Via.PYTHON) -> User:
-        """Make the account of the invited name, with this password, and let it join the workspace.
+        """Create the account with the invited name and this password, and let it join the workspace.
 
-        Raises `IdTaken` when there is such an account by now: its owner has to sign in and accept. Raises
-        `Invalid` when there is one by now that this name could be taken for, and `NotFound` for an
-        invitation that cannot be accepted.
+        Raises `IdTaken` if the account now exists: its owner has to sign in and accept. Raises `Invalid` if
+        an account with a similar name now exists, and `NotFound` for an invitation that cannot be accepted.
         """
         with self._accepting(digest) as invitation:
             name = invitation.username
@@ -144,23 +143,23 @@ class Invitations:
             try:
                 with transaction.atomic():
                     user = new_account(checked_new_name(name), password)
-            except IntegrityError:  # somebody else was faster, by an invitation to another workspace
+            except IntegrityError:  # somebody else was faster, through an invitation to another workspace
                 raise taken from None
             self._join(invitation, user, via)
             return user
 
     @contextmanager
     def _accepting(self, digest: str) -> Iterator[Invitation]:
-        """Give out an invitation with its row locked, and that of its workspace, as admins lock it.
+        """Lock the invitation, and its workspace as admins do, and yield the invitation.
 
-        Those of other workspaces for the same name, in whatever case, are locked with it: else two
-        accounts that differ in case only could be made at the same moment. Raises `NotFound`.
+        Invitations of other workspaces for the same name, in any case, are locked too; otherwise two
+        accounts that differ only in case could be created at the same time. Raises `NotFound`.
         """
         with events.transaction():
             opened = self.find(digest)
             Workspace.objects.select_for_update().get(pk=opened.workspace_id)
             alike = Invitation.objects.pending().filter(username__iexact=opened.username).order_by("pk")
-            list(alike.select_for_update())  # in one order, so that nobody waits in a circle
+            list(alike.select_for_update())  # always in the same order, to prevent deadlocks
             invitation = Invitation.objects.acceptable().filter(digest=digest).first()
             if invitation is None:
                 raise NotFound

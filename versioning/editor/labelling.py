@@ -1,4 +1,4 @@
-"""Labels: names for versions, of which a released one serves its version as published."""
+"""Labels: names for versions. A released label serves its version like a published one."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ R = TypeVar("R", bound=VersionedResource)
 
 @dataclass(frozen=True, kw_only=True)
 class Label:
-    """A name for a version: `latest` and `production` are computed, the others set by people."""
+    """A name for a version: `latest` and `production` are computed, people set the others."""
 
     name: str
     version_id: str
     version_number: int
     computed: bool
     released: bool
-    """Whether whoever may read what is published may read and run the version by this name."""
+    """Whether everybody who may read what is published may read and run the version by this name."""
     updated_at: datetime.datetime
     updated_by: str | None
 
 
 def labels(resources: Resources[R], resource_id: str, *, by: Who = APPLICATION) -> list[Label]:
-    """Return the labels of the versions that the caller may read, the computed ones first."""
+    """Return the labels of the versions that the caller may read, computed ones first."""
     by = caller_of(by)
     resource = find(resources, resource_id, by=by)
     drafts = by.may(Right.READ_DRAFTS, resource.workspace_id)
@@ -68,14 +68,14 @@ def label(
 ) -> tuple[R, Label]:
     """Set a label on a version, or move it there.
 
-    A released label serves its version, under its name, to whoever may read what is published;
-    None leaves that as it is. For such a label raises what the gate raises.
+    A released label serves its version, by its name, to everybody who may read what is published. With
+    `released=None` that stays as it is. Setting a released label raises what the gate raises.
     """
     by = caller_of(by)
-    fault = ids.label_fault(name)
+    problem = ids.label_problem(name)
     with changing(resources, resource_id, Right.PUBLISH, by, expect) as resource:
-        if fault is not None:
-            raise Invalid.field("name", fault)
+        if problem is not None:
+            raise Invalid.field("name", problem)
         version = version_of_row(resource, version_id)
         row = resource.labels.select_related("updated_by", "version").filter(name=name).first()
         before, was_released = (row.version, row.released) if row else (None, False)
@@ -101,7 +101,7 @@ def unlabel(
     by: Who = APPLICATION,
     expect: Collection[str] | None = None,
 ) -> R:
-    """Remove a label; raises `NotFound` when there is none of this name."""
+    """Remove a label; raises `NotFound` if there is none with this name."""
     by = caller_of(by)
     with changing(resources, resource_id, Right.PUBLISH, by, expect) as resource:
         if name in ids.RESERVED_LABELS:
@@ -117,7 +117,7 @@ def unlabel(
 
 
 def version_of_row(resource: VersionedResource, version_id: str) -> Version:
-    """Return a version that a row holds; raises `Invalid` for one that cannot be changed here."""
+    """Return a version stored in a row; raises `Invalid` for one that cannot be changed here."""
     version = find_version(resource, version_id)
     if version.read_only:
         raise Invalid.field("versionId", "is kept outside of the database", code="read_only")
@@ -131,7 +131,7 @@ def _move(row: Any, version: Version, by: Caller) -> None:
 
 
 def _custom(row: Any, version: Snapshot) -> Label:
-    """Return the label that a row holds."""
+    """Return a label that people have set."""
     return Label(
         name=row.name,
         version_id=version.version_id,

@@ -1,4 +1,4 @@
-"""In which workspaces somebody may do what."""
+"""Find the workspaces in which somebody has a right."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def workspaces_with(right: Right, *, by: Who = APPLICATION) -> QuerySet[Workspac
 
 
 def with_member_counts(workspaces: QuerySet[Workspace]) -> QuerySet[Any]:
-    """Add to each workspace how many members it has, as `member_count`."""
+    """Annotate each workspace with the number of its members, as `member_count`."""
     return workspaces.annotate(member_count=Count("memberships"))
 
 
 def memberships_beyond(right: Right, *, by: Who = APPLICATION) -> list[Membership]:
-    """Return the caller's memberships in workspaces where the role does not give the right."""
+    """Return the caller's memberships whose role does not include the right."""
     by = caller_of(by)
     own = Membership.objects.filter(user_id=by.user_id).select_related("workspace")
     return [membership for membership in own if not by.may(right, membership.workspace_id)]

@@ -1,4 +1,4 @@
-"""The override that a selector names of an agent that code defines, and whether there is one at all."""
+"""Find the override of a code-defined agent that a selector names, or tell that there is none."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ R = TypeVar("R", bound=VersionedResource)
 
 @dataclass(frozen=True, kw_only=True)
 class SelectedOverride(Generic[R]):
-    """What lies over the code of an agent."""
+    """The part of an override that applies to a request."""
 
     row: R | None
-    """The record of the override, whichever version of it counts."""
+    """The record of the override, whichever version is selected."""
     override: Resolved[R] | None
-    """The version that was selected; None when the code itself serves."""
+    """The selected version; None if the code itself is served."""
 
 
 def selected_override(
@@ -38,8 +38,8 @@ def selected_override(
 ) -> SelectedOverride[R]:
     """Return the version of an override that the selector names.
 
-    `context` is that of the request which is served, so that a choice can be made for it. Raises
-    `NotFound` for a version or a label that is not there, and as `require_drafts` does.
+    `context` is the request context, which a chooser may need. Raises `NotFound` for a version or a label
+    that does not exist, and what `require_drafts` raises.
     """
     row = resources.backend.override(agent)
     if selector.asks_for_draft:
@@ -55,7 +55,7 @@ def selected_override(
 
 
 def is_as_code_says(resources: Resources[R], resource_id: str, by: Caller) -> bool:
-    """Say whether the caller may read an agent of the code, and there is no override of it."""
+    """Say whether the caller may read the code-defined agent and nothing overrides it."""
     agent = resources.ownership.readable_by(by).get(resource_id)
     if agent is None:
         return False

@@ -1,10 +1,10 @@
-"""What code owns of the resources that it defines: a policy that the verbs ask.
+"""Code ownership: what code decides about the resources that it defines. The verbs ask this policy.
 
-An agent that code defines is there without any row. A row of the same id in the workspace of the code
-is its override: it holds what the code lets it change, and lies over the code when it is served. A row
-elsewhere was stored before the code took its id; it is no override, and stays what it was.
+A code-defined agent exists without a row. A row with its id in the workspace of the code is its override:
+it holds what the code allows to change, and is applied when the agent is served. A row in another workspace
+was stored before the code took its id; it is not an override, and stays as it was.
 
-Of a kind that code cannot define nothing is owned by code, and every answer is the ordinary one.
+Code owns nothing of a kind that it cannot define; every method then returns the ordinary answer.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from versioning.models import Agent, VersionedResource
 
 @dataclass(frozen=True)
 class CodeOwnership:
-    """The agents that code defines, and what it decides about their overrides."""
+    """The code-defined agents, and what code decides about their overrides."""
 
     kind: ResourceKind
     code: Registry
@@ -39,34 +39,34 @@ class CodeOwnership:
         return self.code.get(resource_id) if self.kind.in_code else None
 
     def readable_by(self, by: Caller) -> Mapping[str, CodeAgent]:
-        """Return what code defines and the caller may read, by id."""
+        """Return the code-defined resources that the caller may read, by id."""
         return self.code.readable_by(by) if self.kind.in_code else {}
 
     def hides(self, resource_id: str, by: Caller) -> bool:
-        """Say whether code defines an agent of which the caller may not know."""
+        """Say whether code defines an agent with this id that the caller may not know about."""
         return self.defines(resource_id) is not None and resource_id not in self.readable_by(by)
 
     def overridden_by(self, resource: VersionedResource) -> CodeAgent | None:
-        """Return the agent whose override a resource is; None for every other resource."""
+        """Return the agent that a resource overrides; None if it is not an override."""
         return self.defines(resource.pk) if resource.workspace_id == self.workspace_id else None
 
     def overridden_by_id(self, resource_id: str) -> CodeAgent | None:
-        """Return the agent that a row of this id overrides, or would; None for a row that is elsewhere."""
+        """Return the agent that a row with this id overrides, or would override; None for a row elsewhere."""
         agent = self.defines(resource_id)
         if agent is None:
             return None
         elsewhere = Agent.objects.filter(pk=resource_id).exclude(workspace_id=self.workspace_id)
         return None if elsewhere.exists() else agent
 
-    # What it decides
+    # What code decides
 
     def schema_of(self, resource_id: str) -> ConfigSchema:
-        """Return what the snapshots of this resource hold: an override requires nothing."""
+        """Return the schema of the snapshots of this resource; an override has no required fields."""
         override = self.kind.override_schema
         return self.kind.schema if override is None or not self.overridden_by_id(resource_id) else override
 
     def home_of(self, resource_id: str, asked: str | None) -> str | None:
-        """Return the workspace to make a resource in: of an override the code's, else the one asked for."""
+        """Return the workspace for a new resource: an override belongs to the code's."""
         if self.defines(resource_id) is None:
             return asked
         if asked not in {None, self.workspace_id}:
@@ -77,27 +77,27 @@ class CodeOwnership:
         return self.workspace_id
 
     def refuse_changes(self, resource_id: str, changes: Mapping[str, Any]) -> None:
-        """Raise `Invalid` for fields that the code keeps to itself."""
+        """Raise `Invalid` for fields that the code does not allow to change."""
         agent = self.overridden_by_id(resource_id)
         issues = refused(agent, changes) if agent else []
         if issues:
             raise Invalid(issues, code="owned_by_code")
 
     def refuse_visibility(self, agent: CodeAgent, asked: str | None) -> None:
-        """Raise `Invalid` for a visibility that is not the code's."""
+        """Raise `Invalid` for a visibility other than the code's."""
         if asked not in {None, agent.visibility}:
             raise Invalid.field("visibility", "belongs to the code of this agent", code="owned_by_code")
 
     def live_config(self, resource: VersionedResource) -> Config | None:
-        """Return the configuration that published requests get; None when there is none.
+        """Return the configuration that published requests get; None if there is none.
 
-        Where no override is published the code is live, which is what an empty one amounts to.
+        Without a published override the code is live, which equals an empty override.
         """
         if resource.active is not None:
             return resource.active.config
         return {} if self.overridden_by(resource) else None
 
     def whole_config(self, resource: VersionedResource, config: Config) -> Config:
-        """Return a configuration such as a resource of its own could have it."""
+        """Return the complete configuration, as a resource that is not an override would have it."""
         agent = self.overridden_by(resource)
         return laid_over(agent, config) if agent else config

@@ -1,4 +1,4 @@
-"""Proposing an override to the repository that holds it, instead of publishing it here."""
+"""Propose an override to the repository that holds it, instead of publishing it here."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def request_change(
 ) -> NoReturn:
     """Propose an override to the repository that holds it, instead of publishing it here.
 
-    Raises as `require_saving` does, `Invalid` for faults of the fields or the message, and else
-    `Invalid` with the code `no_source_control`: nothing can be configured yet to propose it to.
+    Raises what `require_saving` raises, `Invalid` for problems of the fields or the message, and otherwise
+    `Invalid` with the code `no_source_control`: no repository can be configured yet.
     """
     require_saving(resources, resource_id, by=by)
     known_fields(resources, fields or {})

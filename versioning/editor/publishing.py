@@ -1,4 +1,4 @@
-"""Publishing: the verbs that move the pointer which serves."""
+"""Publish and unpublish: the verbs that move the active pointer."""
 
 from __future__ import annotations
 
@@ -28,16 +28,14 @@ def publish(
 ) -> Resolved[R]:
     """Serve exactly this version from the next read on.
 
-    Raises what the gate raises, such as `Invalid` naming every prompt block that the version refers to
-    and that is not published.
+    Raises what the gate raises, such as `Invalid` naming every unpublished prompt block that the version
+    refers to.
     """
     by = caller_of(by)
     with changing(resources, resource_id, Right.PUBLISH, by, expect, even_gone=True) as resource:
         version = find_version(resource, version_id)
         activate(resources, resource, version, by)
-        return Resolved(
-            resource=resource, version=version, warnings=resources.warnings(resource, version, by)
-        )
+    return Resolved(resource=resource, version=version, warnings=resources.warnings(resource, version, by))
 
 
 @retried
@@ -48,7 +46,7 @@ def unpublish(
     by: Who = APPLICATION,
     expect: Collection[str] | None = None,
 ) -> Resolved[R]:
-    """Serve no version; nothing is deleted."""
+    """Stop serving any version; nothing is deleted."""
     by = caller_of(by)
     with changing(resources, resource_id, Right.PUBLISH, by, expect) as resource:
         if resource.active_id is not None:
@@ -58,10 +56,10 @@ def unpublish(
 
 
 def activate(resources: Resources[R], resource: R, version: Snapshot, by: Caller) -> None:
-    """Serve this version of a locked resource from now on, once the gate has let it through.
+    """Make this version of a locked resource the active one, after the gate has passed it.
 
-    A version that is published already is published anew where the caller may read something that it
-    was not granted before, such as a sub-agent that was made only after it.
+    Publishing the active version again has an effect if the caller may read something that it was not
+    granted before, such as a sub-agent that was created later.
     """
     if version.version_id != resource.active_id:
         gate.let_through(gate.Passage(resource=resource, version=version, caller=by), resources.code)

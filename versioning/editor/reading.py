@@ -1,4 +1,4 @@
-"""Looking things up: resources, their versions, comparisons and exports, as far as the caller may read."""
+"""Find resources and versions, compare and export them, as far as the caller may read them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 from django.db.models import QuerySet
 
 from versioning.domain.access import APPLICATION, Right
-from versioning.domain.config import Config, ConfigSchema, raise_for_faults
+from versioning.domain.config import Config, ConfigSchema, raise_for_issues
 from versioning.domain.errors import NotFound
 from versioning.domain.overrides import CodeAgent, applied
 from versioning.domain.selectors import PUBLISHED, Selector
@@ -25,7 +25,7 @@ R = TypeVar("R", bound=VersionedResource)
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """A field in which two versions differ; a missing side is None."""
+    """A field that differs between two versions; a missing side is None."""
 
     field: str
     previous: Any
@@ -34,32 +34,32 @@ class Difference:
 
 @dataclass(frozen=True, kw_only=True)
 class History(Generic[R]):
-    """A resource and its versions; there is no resource while an agent is only defined in code."""
+    """A resource and its versions; without a resource if the agent is only defined in code."""
 
     resource: R | None
     versions: QuerySet[Any]
-    """Those that rows hold."""
+    """The versions in rows."""
     commits: Sequence[Snapshot] = ()
-    """Those that Git holds, newest first."""
+    """The versions in Git, newest first."""
 
 
 def list_readable(resources: Resources[R], *, by: Who = APPLICATION) -> VersionedQuerySet[R]:
-    """Return the resources that the caller may read with the versions they point at, newest first.
+    """Return the readable resources with their two versions, most recently changed first.
 
-    A resource and its versions come from one statement: read one after the other, a version
-    could be gone before it is read. Those that only files decide of are in `unstored`.
+    A resource and its versions come from one statement; otherwise a version could be deleted before it is
+    read. Resources that are only in files are in `unstored`.
     """
     readable = resources.backend.readable(caller_of(by))
     return readable.select_related("active_version", "latest_version")
 
 
 def unstored(resources: Resources[R], *, by: Who = APPLICATION) -> Sequence[R]:
-    """Return the resources that the caller may read and that `list` cannot: no row decides of them."""
+    """Return the readable resources that `list` leaves out, because no row describes them."""
     return resources.backend.unstored(caller_of(by))
 
 
 def find(resources: Resources[R], resource_id: str, *, by: Who = APPLICATION) -> R:
-    """Return a resource; raises `NotFound` when it is missing or not the caller's to read."""
+    """Return a resource; raises `NotFound` if it is missing or the caller may not read it."""
     resource = resources.backend.find(resource_id, caller_of(by))
     if resource.gone:
         raise NotFound
@@ -69,7 +69,7 @@ def find(resources: Resources[R], resource_id: str, *, by: Who = APPLICATION) ->
 def get(
     resources: Resources[R], resource_id: str, selector: Selector = PUBLISHED, *, by: Who = APPLICATION
 ) -> Resolved[R]:
-    """Return a resource with the version that the selector names; raises as `select` does."""
+    """Return a resource with the version that the selector names; raises what `select` raises."""
     by = caller_of(by)
     return select(resources.backend.find(resource_id, by, label=selector.label), selector, by)
 
@@ -77,7 +77,7 @@ def get(
 def versions(resources: Resources[R], resource_id: str, *, by: Who = APPLICATION) -> History[R]:
     """Return a resource with its versions; raises `Forbidden` without the right to drafts.
 
-    What code defines and nobody has overridden has none.
+    A code-defined agent without an override has none.
     """
     by = caller_of(by)
     try:
@@ -95,7 +95,7 @@ def versions(resources: Resources[R], resource_id: str, *, by: Who = APPLICATION
 def version(
     resources: Resources[R], resource_id: str, version_id: str, *, by: Who = APPLICATION
 ) -> Resolved[R]:
-    """Return one version; raises `NotFound` for a version of another resource."""
+    """Return one version; raises `NotFound` if the resource does not have it."""
     return get(resources, resource_id, Selector(version_id=version_id), by=by)
 
 
@@ -121,10 +121,9 @@ def export(
     *,
     by: Who = APPLICATION,
 ) -> Config:
-    """Return the configuration to write into a file: the given fields, or a stored version.
+    """Return the configuration for an exported file, from the given fields or from a stored version.
 
-    Of `fields` only what a snapshot of this kind holds is taken; of an override only what counts over
-    its code. Nothing is stored.
+    Of `fields`, only those of this kind are used; of an override, only those that apply. Nothing is saved.
     """
     by = caller_of(by)
     agent = resources.ownership.overridden_by_id(resource_id)
@@ -156,22 +155,22 @@ def _exported_override(
 
 
 def known_fields(resources: Resources[R], fields: Mapping[str, Any]) -> Config:
-    """Return the fields that a snapshot of this kind holds; raises `Invalid` for their faults."""
+    """Return the fields that belong to this kind; raises `Invalid` for their problems."""
     schema = resources.kind.schema
     known = {name: fields[name] for name in schema.names if fields.get(name) is not None}
-    raise_for_faults(schema.edit, known)
+    raise_for_issues(schema.edit, known)
     return known
 
 
 def schema_of(resources: Resources[R], resource_id: str) -> ConfigSchema:
-    """Return what the snapshots of this resource hold."""
+    """Return the schema of the snapshots of this resource."""
     return resources.ownership.schema_of(resource_id)
 
 
 def favorites_about(
     resources: Resources[R], resource_ids: Collection[str], *, by: Who = APPLICATION
 ) -> Mapping[str, Favorited]:
-    """Return, by id, who has marked these resources as favorites; nothing where nobody can."""
+    """Return who has marked these resources as favorites, by id; empty for a kind without favorites."""
     if not resources.kind.has_favorites:
         return {}
     return Favorite.objects.about(resource_ids, caller_of(by).user_id)

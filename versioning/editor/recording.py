@@ -1,4 +1,4 @@
-"""What the log is told about a resource: which one, who could read it before, and what was done to it."""
+"""Write changes of resources to the log."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def record(
     previous: object = None,
     **more: Any,
 ) -> None:
-    """Tell the log what is done to a resource; `target` is what it was before, unless it still is."""
+    """Log a change of a resource; `target` is the resource before the change, if the change affects that."""
     target = target or target_before(resources, resource, what)
     seen_in: Sequence[Target] = ()
     if what in CHANGES_WHAT_IS_LIVE and previous != (version and version.version_id):
@@ -48,14 +48,14 @@ def record(
 
 
 def target_before(resources: Resources[R], resource: R, what: str) -> Target:
-    """Return what the log calls a resource, with whoever could read it until now, by a released label too."""
+    """Return the log's reference to a resource, with everybody who could read it until now."""
     by_label = what in ENDS_READING and resource.active_id is None
     released = by_label and resource.is_stored and resource.labels.filter(released=True).exists()
     return target_of(resource, resources.code, released=released)
 
 
 def _shown_in(resources: Resources[R], resource: R) -> list[Target]:
-    """Return the live agents that show the text of a resource to people who cannot read it."""
+    """Return the live agents that show the text of a resource to people who cannot read the resource."""
     if not resources.kind.is_shown:
         return []
     agents = agents_that_show(resource, resources.code, resources.agents.unstored(APPLICATION))

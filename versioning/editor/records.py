@@ -1,4 +1,4 @@
-"""Resources and versions as one caller sees them: what the records of the API say."""
+"""Resources and versions as one caller sees them: the content of the API's records."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _WITHOUT_DRAFTS = "-published"
 
 @dataclass(kw_only=True, slots=True)
 class RecordView:
-    """A resource as one caller sees it, with one of its versions."""
+    """A resource with one of its versions, as one caller sees it."""
 
     resource: VersionedResource
     version: Snapshot
     caller: Caller
     code: Registry
-    """The agents that code defines, which say who may read an override of theirs."""
+    """The code-defined agents, which decide who may read their overrides."""
     favorited: Favorited | None
-    """None for a kind that nobody can mark as a favorite."""
+    """None for a kind without favorites."""
     warnings: Sequence[Notice] | None = None
-    """What the caller should know about a save; None of a record that is only read."""
+    """Notices about a save; None if the record is only read."""
     reads_drafts: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -42,37 +42,40 @@ class RecordView:
 
     @property
     def status(self) -> str:
-        """Whether anything of it is published."""
+        """Whether a version is published."""
         return (Status.PUBLISHED if self.resource.active_id else Status.DRAFT).value
 
     @property
     def latest_version_id(self) -> str | None:
-        """The version that was saved last; None for a caller who may not read drafts."""
+        """The version saved last; None if the caller may not read drafts."""
         return self.resource.latest_id if self.reads_drafts else None
 
     @property
     def has_draft(self) -> bool | None:
-        """Whether a newer version than the published one exists; None for who may not read drafts."""
+        """Whether there is a newer version than the published one; None if the caller may not read drafts."""
         return self.resource.has_draft if self.reads_drafts else None
 
     @property
     def author_id(self) -> str | None:
-        """The name of the user who made the resource; None for the application."""
+        """The name of the user who created the resource; None for the application."""
+        if self.resource.author_id is not None and self.resource.author_id == self.caller.user_id:
+            return self.caller.username
         return self.resource.author.get_username() if self.resource.author else None
 
     @property
     def visibility(self) -> str | None:
-        """Who beyond the workspace may read it; None for a kind that cannot be public."""
+        """Who may read it beyond the workspace; None for a kind that cannot be public."""
         return self.resource.visibility_by(self.code)
 
     @property
     def tag(self) -> str:
-        """The entity tag of the record, one for all selectors.
+        """The entity tag of the record, the same for all selectors.
 
-        Who may not read drafts sees less of the same record, hence another tag: a reader who becomes
-        an editor must not be told that nothing changed. Of an override the code says the visibility,
-        and its next release may say another. Being marked as a favorite changes the record too. All
-        this is appended after the first `-`, and ignored in `If-Match`: it is no change of the resource.
+        A caller who may not read drafts sees less of the record and therefore gets another tag: a reader
+        who becomes an editor must not be told that nothing changed. The visibility of an override comes
+        from the code and can change with its next release, and marking a favorite changes the record too.
+        All this follows the first `-` of the tag and is ignored in `If-Match`, because it is no change of
+        the resource.
         """
         tag = self.resource.tag
         ownership = CodeOwnership(self.resource.kind, self.code)
@@ -88,7 +91,7 @@ class RecordView:
 
 @dataclass(kw_only=True, slots=True)
 class VersionView:
-    """A version of a resource, with the labels that it carries."""
+    """A version of a resource, with its labels."""
 
     resource: VersionedResource
     version: Snapshot
@@ -96,23 +99,23 @@ class VersionView:
 
     @property
     def author_id(self) -> str | None:
-        """The name of the user who saved it; None for the application, and for a commit."""
+        """The name of the user who saved it; None for the application and for a commit."""
         return self.version.author_name if self.version.commit is None else None
 
     @property
     def author_name(self) -> str | None:
-        """The author of a commit; None of a version that was saved here."""
+        """The author of a commit; None for a version that was saved here."""
         return None if self.version.commit is None else self.version.author_name
 
     @property
     def state(self) -> str:
-        """What it is at the moment: published, draft or historical."""
+        """The current state: published, draft or historical."""
         return self.resource.state_of(self.version).value
 
 
 @dataclass(kw_only=True, frozen=True)
 class ConfigFile:
-    """A configuration as the file that would hold it."""
+    """A configuration as the content of its file."""
 
     resource_id: str
     folder: str
@@ -125,12 +128,12 @@ class ConfigFile:
 
     @property
     def content(self) -> str:
-        """The text of the file: the same for equal configurations."""
+        """The text of the file; equal configurations give equal texts."""
         return canonical.file_text(self.config)
 
 
 def record_of(collection: Collection[Any], found: Resolved[Any], by: Caller) -> RecordView:
-    """Return the record of a resource with the version that was selected; one query for favorites."""
+    """Return the record of a resource with the selected version; one query for favorites."""
     resource = found.resource
     return RecordView(
         resource=resource,
@@ -144,7 +147,7 @@ def record_of(collection: Collection[Any], found: Resolved[Any], by: Caller) -> 
 def records_of(
     collection: Collection[Any], resources: Sequence[VersionedResource], by: Caller
 ) -> list[RecordView]:
-    """Return the records of resources, each with its published version, else the latest; one query."""
+    """Return the records of resources, each with its published version or else the latest, in one query."""
     favorites = collection.favorites_about([resource.pk for resource in resources], by=by)
     return [
         RecordView(

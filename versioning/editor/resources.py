@@ -1,4 +1,4 @@
-"""What every verb is handed: the kind of resource, where it lives, and what code has a say in."""
+"""What every verb is given: the kind of resource, where it is stored, and what code owns of it."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from versioning.serving.dependents import warnings_for
 R = TypeVar("R", bound=VersionedResource)
 
 Who = Caller | AbstractBaseUser
-"""Whoever acts: a caller with rights of its own, or a user with the roles of this moment."""
+"""Who acts: a caller with given rights, or a user, whose current roles count."""
 
 
 def caller_of(who: Who) -> Caller:
-    """Return the caller that acts."""
+    """Return the caller for whoever acts."""
     return who if isinstance(who, Caller) else caller_for(cast("Any", who))
 
 
 @dataclass(frozen=True)
 class Resources(Generic[R]):
-    """The resources of one kind, before any verb."""
+    """The resources of one kind, for the verbs to work on."""
 
     model: type[R]
     code: Registry
     """The agents and tools that code defines."""
     backend: Backend[R]
     agents: Backend[Agent]
-    """Where the agents live, which alone refer to other resources."""
+    """Where agents are stored; they alone refer to other resources."""
 
     @property
     def kind(self) -> ResourceKind:
-        """What kind of resource they are."""
+        """The kind of these resources."""
         return self.model.kind
 
     @property
@@ -56,7 +56,7 @@ class Resources(Generic[R]):
         return cast("VersionedQuerySet[R]", self.model._default_manager.all())
 
     def warnings(self, resource: R, version: Snapshot, by: Caller) -> tuple[Notice, ...]:
-        """Return what a version refers to in vain; nothing of a kind whose versions refer to nothing."""
+        """Return warnings about references that lead nowhere; none for a kind without references."""
         if not self.model.version_model.reference_models:
             return ()
         return warnings_for(resource.pk, version.config, by, self.code)

@@ -95,8 +95,8 @@ def edit(
             version = append(resources, resource, config, changed, message=message, by=by)
         if publish:
             activate(resources, resource, version, by)
-        warnings = resources.warnings(resource, version, by)
-        return Resolved(resource=resource, version=version, selector=DRAFT, warnings=warnings)
+    warnings = resources.warnings(resource, version, by)
+    return Resolved(resource=resource, version=version, selector=DRAFT, warnings=warnings)
 
 
 @retried
@@ -133,8 +133,8 @@ def edit_live(
             activate(resources, resource, version, by)
         if own and draft is not None:
             append_draft(resources, resource, draft, own, after=version, by=by)
-        warnings = resources.warnings(resource, version, by)
-        return Resolved(resource=resource, version=version, warnings=warnings)
+    warnings = resources.warnings(resource, version, by)
+    return Resolved(resource=resource, version=version, warnings=warnings)
 
 
 def restore(
@@ -187,7 +187,7 @@ def _first_override(
 
 
 def _edited(resources: Resources[R], resource_id: str, before: Config, changes: Fields) -> Config:
-    """Return the configuration after an edit; raises `Invalid` for its faults, and for what code owns."""
+    """Return the configuration after an edit; raises `Invalid` for its problems, and for what code owns."""
     config = resources.ownership.schema_of(resource_id).edited(before, changes)
     resources.ownership.refuse_changes(resource_id, changes)
     return config

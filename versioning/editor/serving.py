@@ -1,4 +1,4 @@
-"""Serving agents: with everything resolved in a context, as applications and runs get them."""
+"""Serve agents with everything resolved in a context, for applications and runs."""
 
 from __future__ import annotations
 
@@ -33,14 +33,13 @@ def serve(
     by: Who = APPLICATION,
     identity: UUID | None = None,
 ) -> ResolvedAgent:
-    """Return an agent with everything resolved in the context, whether stored or defined in code.
+    """Return an agent, stored or defined in code, with everything resolved in the context.
 
-    With an `identity` a published agent runs it as a part of itself, whoever calls: nobody asks
-    whether the caller may read what is published of it, but it has to be the very agent that was
-    granted (`versioning.serving.grants`). Nothing of a namesake is looked at: even what it takes to
-    evaluate it would tell that it is there.
-    Raises `NotFound` and `Forbidden` as `select` does, `Invalid` for what is too long or takes
-    too much to evaluate; several agents share one budget by sharing an `Evaluation`.
+    With an `identity`, a published agent runs it as a part of itself for every caller: the caller need not
+    be able to read it, but it has to be the very agent that was granted (`versioning.serving.grants`). A
+    later agent with the same id is not looked at, since even the cost of evaluating it would reveal that it
+    exists. Raises `NotFound` and `Forbidden` as `select` does, and `Invalid` for what is too long or takes
+    too much to evaluate; several agents share a budget by sharing an `Evaluation`.
     """
     by, evaluation = caller_of(by), Evaluation.of(context or {})
     candidate = _candidate(resources, agent_id, selector, by, evaluation.context, identity=identity)
@@ -56,11 +55,11 @@ def preview(
     drafts_of_blocks: bool = False,
     by: Who = APPLICATION,
 ) -> ResolvedAgent:
-    """Return what a version of an agent would be served as if it were published now.
+    """Return the agent as it would be served if this version were published now.
 
-    Referenced prompt blocks are the published ones; those that the caller may not read, or that
-    are not published, are left out and reported. With `drafts_of_blocks` they are the latest
-    ones that the caller may read. Raises `NotFound` and `Forbidden` as `serve` does.
+    Referenced prompt blocks are the published ones; those that are not published or not readable for the
+    caller are left out and reported. With `drafts_of_blocks` they are the latest versions that the caller
+    may read. Raises `NotFound` and `Forbidden` as `serve` does.
     """
     by, evaluation = caller_of(by), Evaluation(context or {})
     candidate = _candidate(resources, agent_id, selector, by, evaluation.context)
@@ -74,10 +73,10 @@ def preview(
 def serve_all(
     resources: Resources[Agent], *, context: Mapping[str, Any] | None = None, by: Who = APPLICATION
 ) -> tuple[ResolvedAgent, ...]:
-    """Return the published resolution of every agent that the caller may read, by id.
+    """Return every agent that the caller may read, in its published version and resolved, by id.
 
-    The number of queries does not depend on the number of agents. Raises `Invalid` when that
-    is too much to evaluate; a public agent of another workspace is left out instead.
+    The number of queries does not depend on the number of agents. Raises `Invalid` if this is too much to
+    evaluate; a public agent of another workspace is left out instead.
     """
     by, evaluation = caller_of(by), Evaluation(context or {})
     code = resources.code
@@ -85,7 +84,7 @@ def serve_all(
     chosen = choice.chosen(rows, evaluation.context)
     resolved = {row.pk: select(row, PUBLISHED, by, chosen=chosen.get(row.pk)) for row in rows}
     candidates = [Candidate.stored(found) for agent_id, found in resolved.items() if not code.get(agent_id)]
-    # What was stored elsewhere before the code took its id is no override.
+    # A row stored elsewhere before the code took its id is not an override.
     overrides = {row.pk: row for row in rows if row.workspace_id == code.workspace_id}
     for agent_id, agent in code.readable_by(by).items():
         row = overrides.get(agent_id)
@@ -93,7 +92,7 @@ def serve_all(
         candidates.append(
             Candidate.code(agent, PUBLISHED, workspace_id=code.workspace_id, row=row, override=override)
         )
-    # One whose code leaves its instructions to the editor is none before some are published.
+    # An agent whose code leaves the instructions to the editor is served only once some are published.
     candidates = [candidate for candidate in candidates if "instructions" in candidate.config]
     candidates.sort(key=lambda candidate: candidate.id)
     return tuple(all_assembled(candidates, evaluation, by))
@@ -108,7 +107,7 @@ def _candidate(
     *,
     identity: UUID | None = None,
 ) -> Candidate:
-    """Return the configuration that the selector names for a request with this context."""
+    """Return the configuration that the selector names, for a request with this context."""
     if resources.code.get(agent_id) is not None:
         return _code_candidate(resources, agent_id, selector, by, context, identity=identity)
     if identity is None:

@@ -1,4 +1,4 @@
-"""What the log calls a resource, and who could read it before a change."""
+"""The log's reference to a resource, including who could read it before a change."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from versioning.models import VersionedResource, Visibility
 
 
 def target_of(resource: VersionedResource, code: Registry, *, released: bool = False) -> Target:
-    """Return a resource as the log refers to it; to be asked before the change.
+    """Return the log's reference to a resource; call it before the change.
 
-    `released` says that a released label, which the change is about, was readable until then. The identity
-    of an override is that of the code's agent, which stays when the override goes.
+    `released` says that the change is about a released label, which was readable until now. An override has
+    the identity of the code-defined agent, which remains when the override is deleted.
     """
     in_code = resource.kind.in_code and code.overridden_by(resource.pk, resource.workspace_id) is not None
     is_live = in_code or resource.active_id is not None or released
@@ -31,5 +31,5 @@ def target_of(resource: VersionedResource, code: Registry, *, released: bool = F
 
 
 def change_of(before: Any, after: Any) -> dict[str, Any]:
-    """Return the detail of an entry that says from what to what something changed."""
+    """Return the detail of a log entry about a value that changed."""
     return {"from": before, "to": after}

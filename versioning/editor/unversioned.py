@@ -1,4 +1,4 @@
-"""What a record has beside its versions: metadata, and who beyond the workspace may read it."""
+"""The parts of a record that have no versions: metadata and visibility."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from editor_client.shared import canonical
 
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Invalid
-from versioning.editor.inputs import Fields, merged_metadata
+from versioning.editor.inputs import NOTHING, Fields, merged_metadata
 from versioning.editor.recording import record, target_before
 from versioning.editor.resources import Resources
 from versioning.editor.targets import change_of
@@ -20,14 +20,14 @@ R = TypeVar("R", bound=VersionedResource)
 def edit_record(
     resources: Resources[R], resource: R, metadata: Fields | None, visibility: str | None, by: Caller
 ) -> None:
-    """Change the metadata and the visibility of a locked resource; None of a visibility changes nothing."""
+    """Change the metadata and the visibility of a locked resource; with None the visibility stays."""
     target = None if visibility is None else target_before(resources, resource, "updated")
     before = resource.visibility_by(resources.code)
     fields, change = [], {}
     if visibility is not None and _set_visibility(resources, resource, visibility, by):
         fields, change = ["visibility"], change_of(before, visibility)
-    merged = merged_metadata(resource.metadata, metadata)
-    if not canonical.same(merged, resource.metadata):
+    merged = resource.metadata if metadata == NOTHING else merged_metadata(resource.metadata, metadata)
+    if merged is not resource.metadata and not canonical.same(merged, resource.metadata):
         resource.metadata = merged
         resource.touch()
         fields.insert(0, "metadata")
@@ -36,9 +36,9 @@ def edit_record(
 
 
 def _set_visibility(resources: Resources[R], resource: R, visibility: str, by: Caller) -> bool:
-    """Change who beyond the workspace may read a resource, and say whether that is a change.
+    """Set who may read a resource beyond its workspace; return whether that is a change.
 
-    Of an override the code says it.
+    The visibility of an override is decided by code.
     """
     agent = resources.ownership.overridden_by(resource)
     if agent is not None:
@@ -58,7 +58,7 @@ def _set_visibility(resources: Resources[R], resource: R, visibility: str, by: C
 def visibility_of_new(
     resources: Resources[R], resource_id: str, asked: str | None, workspace_id: str, by: Caller
 ) -> dict[str, Any]:
-    """Return what a new record says about its visibility; nothing where it has none of its own."""
+    """Return the visibility of a new record; empty for a kind without visibility."""
     agent = resources.ownership.defines(resource_id)
     if agent is not None:
         resources.ownership.refuse_visibility(agent, asked)

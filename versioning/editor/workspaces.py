@@ -1,7 +1,7 @@
-"""Administration: workspaces, their members, the API keys that reach them, and the audit log.
+"""Administration: workspaces, their members and API keys, and the audit log.
 
-Every verb asks for the right to administer the workspace. Whoever has it is an admin there, and admin
-is the highest role; so nobody can raise the own role, nor make a key that may do more than they may.
+Every verb requires the right to administer the workspace. Only admins have it, and admin is the highest
+role, so nobody can raise their own role or make a key that may do more than they may.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Workspaces:
         return found if scope is None else found.filter(pk__in=scope)
 
     def find(self, workspace_id: str, *, by: Who = APPLICATION) -> Workspace:
-        """Return a workspace; raises `NotFound` to strangers and `Forbidden` to its other members."""
+        """Return a workspace; raises `NotFound` for strangers and `Forbidden` for its other members."""
         by = caller_of(by)
         found = Workspace.objects.filter(pk=workspace_id).first() if _is_member(by, workspace_id) else None
         if found is None:
@@ -46,16 +46,16 @@ class Workspaces:
         return found
 
     def create(self, workspace_id: str, name: str, *, by: Who = APPLICATION) -> Workspace:
-        """Make a workspace, of which the caller becomes the first admin; only superusers may.
+        """Create a workspace with the caller as its first admin; only superusers may.
 
-        Raises `Invalid`, and `IdTaken` when there is one with this id.
+        Raises `Invalid`, and `IdTaken` if the id is taken.
         """
         by = caller_of(by)
         if by.everywhere is not Role.ADMIN:
             raise Forbidden("Only superusers make workspaces.")
-        fault = ids.fault(workspace_id) if workspace_id else "is required"
-        if fault is not None:
-            raise Invalid.field("id", fault)
+        problem = ids.problem(workspace_id) if workspace_id else "is required"
+        if problem is not None:
+            raise Invalid.field("id", problem)
         with events.transaction():
             workspace, is_new = Workspace.objects.make(workspace_id, _checked_name(name), by=by)
             if not is_new:
@@ -65,7 +65,7 @@ class Workspaces:
         return workspace
 
     def rename(self, workspace_id: str, name: str, *, by: Who = APPLICATION) -> Workspace:
-        """Give a workspace another name; its id stays."""
+        """Rename a workspace; its id stays."""
         by = caller_of(by)
         with self.administering(workspace_id, by) as workspace:
             Workspace.objects.rename(workspace, _checked_name(name), by=by)
@@ -74,14 +74,14 @@ class Workspaces:
     # Members
 
     def members(self, workspace_id: str, *, by: Who = APPLICATION) -> QuerySet[Membership]:
-        """Return who is a member, with the accounts, by name."""
+        """Return the members with their accounts, by name."""
         workspace = self.find(workspace_id, by=by)
         return workspace.memberships.select_related("user").order_by(name_of("user"))
 
     def change_role(
         self, workspace_id: str, username: str, role: Role, *, by: Who = APPLICATION
     ) -> Membership:
-        """Give a member another role; raises `NotFound` for others, `Invalid` for the last admin."""
+        """Change the role of a member; raises `NotFound` if there is none, `Invalid` for the last admin."""
         by = caller_of(by)
         with self.administering(workspace_id, by) as workspace:
             member = self._member(workspace, username)
@@ -89,10 +89,10 @@ class Workspaces:
             return self._member(workspace, username)
 
     def remove(self, workspace_id: str, username: str, *, by: Who = APPLICATION) -> None:
-        """End a membership, and what is left of an invitation that could begin it again.
+        """End a membership, and withdraw an invitation that could renew it.
 
-        Keys of that person reach no further. Raises `NotFound` for who is no member, and `Invalid` for the
-        last admin.
+        Keys of that person no longer reach the workspace. Raises `NotFound` if the person is not a member,
+        and `Invalid` for the last admin.
         """
         by = caller_of(by)
         with self.administering(workspace_id, by) as workspace:
@@ -101,10 +101,10 @@ class Workspaces:
     def set_role(
         self, workspace_id: str, username: str, role: Role | None, *, by: Who = APPLICATION
     ) -> Role | None:
-        """Give an account a role, member or not, without asking the person; None ends the membership.
+        """Set the role of an account, member or not, without an invitation; None ends the membership.
 
-        Returns the role before. Raises `NotFound` for an unknown workspace or account, and `Invalid` for the
-        last admin. Only for superusers and the application: admins of a workspace invite.
+        Returns the previous role. Raises `NotFound` for an unknown workspace or account, and `Invalid` for
+        the last admin. Only superusers and the application may; admins of a workspace have to invite.
         """
         by = caller_of(by)
         if by.everywhere is not Role.ADMIN:
@@ -116,7 +116,7 @@ class Workspaces:
             return self._set_role(workspace, user, role, by)
 
     def _set_role(self, workspace: Workspace, user: User, role: Role | None, by: Caller) -> Role | None:
-        """Do it in a workspace that is locked, and return the role before."""
+        """Set the role in a locked workspace and return the previous one."""
         member = workspace.memberships.filter(user=user).first()
         if role is not Role.ADMIN and member is not None:
             _refuse_last_admin(workspace, member)
@@ -132,7 +132,7 @@ class Workspaces:
     # API keys
 
     def keys(self, workspace_id: str, *, by: Who = APPLICATION) -> QuerySet[ApiKey]:
-        """Return the keys that reach a workspace: its own, and those that reach all of a member's."""
+        """Return the keys that reach a workspace: its own, and unlimited ones of its members."""
         workspace = self.find(workspace_id, by=by)
         everywhere = Q(workspace=None, owner__in=workspace.memberships.values("user"))
         return (
@@ -150,9 +150,10 @@ class Workspaces:
         expires_at: datetime.datetime | None = None,
         by: Who = APPLICATION,
     ) -> tuple[ApiKey, str]:
-        """Make a key of the caller's for this workspace alone and return it with its secret text.
+        """Create a key of the caller for this workspace only; return it with its secret.
 
-        Raises `Invalid` without a name or with a past end, `Forbidden` to whoever is no person.
+        Raises `Invalid` without a name or if it would have expired already, and `Forbidden` if the caller
+        is no person.
         """
         by = caller_of(by)
         with self.administering(workspace_id, by) as workspace:
@@ -166,7 +167,7 @@ class Workspaces:
             )
 
     def revoke_key(self, workspace_id: str, prefix: str, *, by: Who = APPLICATION) -> ApiKey:
-        """Make a key useless; one that reaches further than this workspace is its owner's to revoke."""
+        """Revoke a key; only its owner can revoke one that reaches beyond this workspace."""
         by = caller_of(by)
         with self.administering(workspace_id, by):
             key = next((key for key in self.keys(workspace_id, by=by) if key.prefix == prefix), None)
@@ -182,7 +183,7 @@ class Workspaces:
     def audit(self, *, by: Who = APPLICATION) -> QuerySet[Event]:
         """Return what happened in the workspaces that the caller administers, newest first.
 
-        That somebody changed a block, which agents elsewhere show, is told where the block is.
+        A change of a block that agents of other workspaces show appears only in the block's own workspace.
         """
         scope = caller_of(by).scope(Right.ADMINISTER)
         entries = Event.objects.filter(ordinal=0).order_by("-position")
@@ -190,7 +191,7 @@ class Workspaces:
 
     @contextmanager
     def administering(self, workspace_id: str, by: Caller) -> Iterator[Workspace]:
-        """Give out a workspace with its row locked, so that two admins cannot remove each other."""
+        """Lock the workspace, so that two admins cannot remove each other, and yield it."""
         with events.transaction():
             self.find(workspace_id, by=by)
             yield Workspace.objects.select_for_update().get(pk=workspace_id)
@@ -203,33 +204,33 @@ class Workspaces:
 
 
 def withdraw(invitation: Invitation, by: Caller) -> None:
-    """Take an invitation back: its link is void, and the log says so."""
+    """Withdraw an invitation: its link no longer works, and the log records it."""
     invitation.record("withdrawn", by)
     invitation.delete()
 
 
 def may_revoke(key: ApiKey, by: Caller) -> bool:
-    """Say whether a key is the caller's to revoke, wherever it reaches."""
+    """Say whether the caller may revoke a key, wherever it reaches."""
     if key.workspace_id is not None:
         return by.may(Right.ADMINISTER, key.workspace_id)
     return by.everywhere is Role.ADMIN or key.owner_id == by.user_id
 
 
 def _is_member(by: Caller, workspace_id: str) -> bool:
-    # An impossible id is refused here, before a database that cannot hold it gets to see it.
-    return ids.fault(workspace_id) is None and by.may(Right.READ, workspace_id)
+    # An impossible id is refused here, before it reaches a database that cannot represent it.
+    return ids.problem(workspace_id) is None and by.may(Right.READ, workspace_id)
 
 
 def _checked_name(name: str) -> str:
     name = name.strip()
     if not name or not name.isprintable() or len(name) > MAX_NAME:
-        fault = "is required" if not name else f"must be a line of at most {MAX_NAME} visible characters"
-        raise Invalid.field("name", fault)
+        problem = "is required" if not name else f"must be a line of at most {MAX_NAME} visible characters"
+        raise Invalid.field("name", problem)
     return name
 
 
 def _refuse_last_admin(workspace: Workspace, member: Membership) -> None:
-    """Raise `Invalid` when nobody else who can sign in would administer the workspace."""
+    """Raise `Invalid` if the workspace would be left without an admin who can sign in."""
     others = workspace.memberships.filter(role=Role.ADMIN, user__is_active=True).exclude(pk=member.pk)
     if member.role == Role.ADMIN and not others.exists():
         raise Invalid.field(

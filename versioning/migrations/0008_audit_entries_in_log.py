@@ -1,4 +1,4 @@
-"""Take the entries of the audit log over into the log, in their order, and drop their table."""
+"""Take the entries of the audit log over into the log, in their order, and drop their table; and back."""
 
 import datetime
 import uuid
@@ -208,10 +208,88 @@ ABOUT_WORKSPACES = {
 }
 
 
+def give_back(apps, schema_editor):
+    """Write the audit entries of before, in their order, and of what the earlier release would have recorded.
+
+    The rest of the log (saves, metadata) has no place there and goes: docs/administration.md says so.
+    """
+    entry_model = apps.get_model("versioning", "AuditEntry")
+    events = apps.get_model("versioning", "Event")._default_manager.filter(ordinal=0).order_by("position")
+    batch = []
+    for event in events.iterator():
+        if told := entry_of(event):
+            common = {"at": event.created_at, "actor": event.actor, "key_prefix": event.key_prefix}
+            batch.append(entry_model(**common, workspace_id=event.workspace_id, **told))
+        if len(batch) >= BATCH:
+            entry_model._default_manager.bulk_create(batch)
+            batch = []
+    entry_model._default_manager.bulk_create(batch)
+
+
+def entry_of(event):
+    """Return the fields of the audit entry that tells of an event, None when there was none for such."""
+    subject, _, what = event.type.partition(".")
+    if subject not in WORDS:
+        is_policy = event.type == "workspace.updated" and "name" not in event.detail.get("fields", [])
+        action = None if is_policy else ACTIONS_ON_WORKSPACES.get(event.type)
+        return action and {"action": action, **about_workspace(event, subject)}
+    detail, action = event.detail, ACTIONS.get(what)
+    versions = {"from_version": event.previous_version_id, "to_version": event.version_id}
+    if what in {"labelMoved", "labelRemoved"}:
+        detail = {"label": event.label, "released": bool(detail.get("released"))}
+    elif what == "versionCreated" and "restoredFrom" in detail:
+        action, detail = "restore", {}
+        versions["from_version"] = event.detail["restoredFrom"]
+    elif what == "versionDeleted":
+        is_pruned = detail.get("pruned", False)
+        action = "prune" if is_pruned else "delete_version"
+        detail = {"numbers": [event.version_number]} if is_pruned else {"number": event.version_number}
+        versions = {} if is_pruned else {"from_version": event.version_id}
+    elif what == "updated" and "visibility" in detail.get("fields", []):
+        action, detail = "visibility", {"before": detail.get("from"), "after": detail.get("to")}
+    elif what in {"published", "unpublished", "deleted"}:
+        detail = {}
+    target = f"{WORDS[subject]} {event.resource_id}"
+    return action and {"action": action, "target": target, "detail": detail, **versions}
+
+
+def about_workspace(event, subject):
+    """Return target and detail of an audit entry about a workspace, its members or keys."""
+    detail = dict(event.detail)
+    if subject == "workspace":
+        detail.pop("fields", None)
+        return {"target": f"workspace {event.workspace_id}", "detail": detail}
+    if subject == "key":
+        target = f"API key {detail.pop('prefix', '')} of {detail.pop('owner', '')}"
+        return {"target": target, "detail": detail}
+    return {"target": detail.pop("username", ""), "detail": detail}
+
+
+WORDS = {kind: word for word, (kind, _) in KINDS.items()}
+ACTIONS = {
+    "published": "publish",
+    "unpublished": "unpublish",
+    "deleted": "delete",
+    "labelMoved": "label",
+    "labelRemoved": "label",
+}
+ACTIONS_ON_WORKSPACES = {
+    "member.added": "role",
+    "member.roleChanged": "role",
+    "member.removed": "role",
+    "key.created": "key_issued",
+    "key.revoked": "key_revoked",
+    "invitation.created": "invitation_made",
+    "invitation.withdrawn": "invitation_withdrawn",
+    "workspace.created": "workspace_created",
+    "workspace.updated": "workspace_renamed",
+}
+
+
 class Migration(migrations.Migration):
     dependencies = [("versioning", "0007_log")]
 
     operations = [
-        migrations.RunPython(take_over, migrations.RunPython.noop),
+        migrations.RunPython(take_over, give_back),
         migrations.DeleteModel("AuditEntry"),
     ]

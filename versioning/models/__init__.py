@@ -1,4 +1,4 @@
-"""What is stored. A model imports from those above it in this list only."""
+"""The models. Each module imports only from those above it in this list."""
 
 from versioning.models.agents import (
     Agent,

@@ -1,7 +1,7 @@
-"""Accounts: the people who sign in, found and made by user name.
+"""Accounts: the people who sign in, found and created by user name.
 
-A project may have a user model of its own. What is asked of it: a unique `USERNAME_FIELD`, `is_active`, and
-Django's `PermissionsMixin`, whose `is_superuser` counts.
+A project may have its own user model. It needs a unique `USERNAME_FIELD`, `is_active`, and Django's
+`PermissionsMixin`, whose `is_superuser` counts.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ _CONFUSABLE_ALPHABETS = frozenset({"LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "CH
 
 
 def accounts() -> QuerySet[User]:
-    """Return all accounts, of whatever model the project has for them."""
+    """Return all accounts, whichever user model the project has."""
     return get_user_model()._default_manager.all()
 
 
 def name_of(relation: str) -> str:
-    """Return the lookup of a user's name through a relation, such as `author__username`."""
+    """Return the lookup for a user's name through a relation, such as `author__username`."""
     return f"{relation}__{get_user_model().USERNAME_FIELD}"
 
 
 def account(username: str) -> User | None:
-    """Return the account of this name; None where there is none, or can be none."""
+    """Return the account with this name; None if there is none or the name is not possible."""
     name = normalized(username)
     return None if name is None else accounts().filter(**{get_user_model().USERNAME_FIELD: name}).first()
 
@@ -45,23 +45,23 @@ def names_with_accounts(usernames: set[str]) -> set[str]:
 
 
 def normalized(username: str) -> str | None:
-    """Return a user name as accounts have it; None for one that no account can have.
+    """Return a user name in the form that accounts store; None if no account can have it.
 
-    Asked before a database that cannot hold such a name gets to see it.
+    Call it before a query: a database may not be able to represent the name.
     """
-    return get_user_model().normalize_username(username) if _fault_of(username) is None else None
+    return get_user_model().normalize_username(username) if _problem_of(username) is None else None
 
 
 def new_account(username: str, password: str | None = None) -> User:
-    """Make an account, without a password unless one is given.
+    """Create an account, without a password unless one is given.
 
-    Raises `Invalid` for a name that it cannot have, and `IntegrityError` for one that is taken. Nothing
-    but name and password is set: a user model whose manager asks for more than these still has the rest
-    at its defaults.
+    Raises `Invalid` for a name that is not allowed, and `IntegrityError` for one that is taken. Only name
+    and password are set; other fields of the user model keep their defaults, even if its manager asks for
+    more.
     """
-    fault = _fault_of(username)
-    if fault is not None:
-        raise Invalid.field("username", fault)
+    problem = _problem_of(username)
+    if problem is not None:
+        raise Invalid.field("username", problem)
     made = unsaved_account(username)
     made.set_password(password)
     made.save()
@@ -69,41 +69,41 @@ def new_account(username: str, password: str | None = None) -> User:
 
 
 def unsaved_account(username: str) -> User:
-    """Return an account of this name that is not stored: of use to forms that ask for a password."""
+    """Return an unsaved account with this name, for forms that validate a password."""
     model = get_user_model()
     return model(**{model.USERNAME_FIELD: model.normalize_username(username)})
 
 
 def checked_new_name(username: str) -> str:
-    """Return the normalized name for an account that does not exist yet.
+    """Return the normalized name for a new account.
 
-    Raises `Invalid` for a name that no account can have, and for one that people would take for another
-    account: one that differs from an existing name in upper and lower case only, or that mixes alphabets
-    whose letters look alike.
+    Raises `Invalid` for a name that no account can have, and for one that people could take for another
+    account: one that differs from an existing name only in case, or that mixes alphabets whose letters look
+    alike.
     """
     model = get_user_model()
     name = model.normalize_username(username)
-    fault = _fault_of(name)
-    if fault is None and len(_alphabets(name) & _CONFUSABLE_ALPHABETS) > 1:
-        fault = "mixes letters of alphabets that look alike"
-    if fault is None:
+    problem = _problem_of(name)
+    if problem is None and len(_alphabets(name) & _CONFUSABLE_ALPHABETS) > 1:
+        problem = "mixes letters of alphabets that look alike"
+    if problem is None:
         field = model.USERNAME_FIELD
         alike = accounts().filter(**{f"{field}__iexact": name})
         similar = alike.exclude(**{field: name}).first()
         if similar is not None:
-            fault = f"differs from the account {similar.get_username()} in upper and lower case only"
-    if fault is not None:
-        raise Invalid.field("username", fault)
+            problem = f"differs from the account {similar.get_username()} in upper and lower case only"
+    if problem is not None:
+        raise Invalid.field("username", problem)
     return name
 
 
-def _fault_of(username: str) -> str | None:
+def _problem_of(username: str) -> str | None:
     model = get_user_model()
     field: Any = model._meta.get_field(model.USERNAME_FIELD)
     try:
         field.clean(model.normalize_username(username), None)
-    except ValidationError as fault:
-        return " ".join(fault.messages)
+    except ValidationError as error:
+        return " ".join(error.messages)
     return None
 
 

@@ -21,14 +21,14 @@ from versioning.models.versions import Version
 
 
 class Visibility(models.TextChoices):
-    """Who beyond the workspace may read and run the published version."""
+    """Who may read and run the published version beyond the workspace."""
 
     PRIVATE = "private"
     PUBLIC = "public"
 
 
 def is_visible(visibility: str, code: Registry) -> Q:
-    """Return the condition that an agent has this visibility: by its row, or of an override by the code."""
+    """Return the condition that an agent has this visibility: by its row, or for an override by the code."""
     if not code.agents:
         return Q(visibility=visibility)
     alike = [agent.id for agent in code.agents.values() if agent.visibility == visibility]
@@ -50,7 +50,7 @@ class AgentVersion(Version):
 
 
 class SubAgentReference(Reference):
-    """An agent's version has another agent as a sub-agent."""
+    """A version of an agent refers to another agent as a sub-agent."""
 
     version = models.ForeignKey(AgentVersion, on_delete=models.CASCADE, related_name="sub_agents")
 
@@ -64,7 +64,7 @@ class SubAgentReference(Reference):
 
 
 class BlockReference(Reference):
-    """An agent's version has a stored prompt block in its instructions."""
+    """A version of an agent refers to a stored prompt block in its instructions."""
 
     version = models.ForeignKey(AgentVersion, on_delete=models.CASCADE, related_name="blocks")
 
@@ -82,14 +82,14 @@ AgentVersion.reference_models = (SubAgentReference, BlockReference)
 
 
 class AgentQuerySet(VersionedQuerySet["Agent"]):
-    """Agents can be public, which prompt blocks cannot.
+    """Queries for agents, which can be public, unlike prompt blocks.
 
-    Of an override the code says whether it is: whatever its row holds was right for the code of
-    another day. So whoever asks brings the agents that code defines at this moment.
+    The visibility of an override is decided by code; its row may hold that of an earlier release. So the
+    methods take the agents that code defines at present.
     """
 
     def readable_by(self, caller: Caller, code: Registry, *, label: str | None = None) -> Self:
-        """Keep what the caller may read."""
+        """Filter by what the caller may read."""
         return self.readable_where(caller, is_visible(Visibility.PUBLIC, code), label=label)
 
 
@@ -97,7 +97,7 @@ class Agent(VersionedResource):
     """A stored agent."""
 
     visibility = models.CharField(max_length=8, choices=Visibility.choices, default=Visibility.PRIVATE)
-    # Plain foreign keys would allow a version of another agent: the constraints below replace them.
+    # Plain foreign keys would accept a version of another agent; the constraints below do not.
     active_version = models.ForeignKey(
         AgentVersion,
         null=True,
@@ -129,7 +129,7 @@ class Agent(VersionedResource):
         ]
 
     def visibility_by(self, code: Registry) -> str:
-        """Return who beyond the workspace may read it; of an override the code says so, and not the row."""
+        """Return who may read it beyond the workspace; for an override the code decides, not the row."""
         agent = code.overridden_by(self.pk, self.workspace_id)
         return agent.visibility if agent is not None else self.visibility
 

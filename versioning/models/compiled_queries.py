@@ -10,7 +10,6 @@ from typing import Any, Final, Generic, TypeVar
 
 from django.core.exceptions import EmptyResultSet
 from django.db import connections, models
-from django.db.models.query import get_related_populators
 
 M = TypeVar("M", bound=models.Model)
 
@@ -35,12 +34,7 @@ class OneByKey(Generic[M]):
             return
         self._params: Final[tuple[Any, ...]] = tuple(params)
         columns = compiler.select[: compiler.col_count]
-        own = compiler.klass_info["select_fields"]
-        self._own = slice(own[0], own[-1] + 1)
-        self._names = [column[0].target.attname for column in columns[self._own]]
-        # The stubs describe Django 6, which takes one argument more.
-        populators: Any = get_related_populators
-        self._related = populators(compiler.klass_info, columns, rows.db)
+        self._object = _Object(compiler.klass_info, columns)
         converters = compiler.get_converters([column[0] for column in columns])
         self._converters = [(place, *found) for place, found in converters.items()]
 
@@ -58,7 +52,32 @@ class OneByKey(Generic[M]):
         for place, converters, expression in self._converters:
             for convert in converters:
                 values[place] = convert(values[place], expression, database)
-        found: M = self._model.from_db(self._alias, self._names, values[self._own])
-        for related in self._related:
-            related.populate(values, found)
+        found: M = self._object.of(self._alias, values)
+        return found
+
+
+class _Object:
+    """How an object, and those that were selected with it, are made of the values of a row."""
+
+    def __init__(self, info: Any, columns: Any) -> None:
+        self._model = info["model"]
+        places = info["select_fields"]
+        self._values = slice(places[0], places[-1] + 1)
+        self._names = [column[0].target.attname for column in columns[self._values]]
+        self._key = self._values.start + self._names.index(self._model._meta.pk.attname)
+        self._related = [
+            (one["local_setter"], one["remote_setter"], _Object(one, columns))
+            for one in info.get("related_klass_infos", ())
+        ]
+
+    def of(self, alias: str, values: list[Any]) -> Any:
+        """Return the object; None where an outer join has found no row."""
+        if values[self._key] is None:
+            return None
+        found = self._model.from_db(alias, self._names, values[self._values])
+        for set_related, set_back, related in self._related:
+            other = related.of(alias, values)
+            set_related(found, other)
+            if other is not None:
+                set_back(other, found)
         return found

@@ -1,4 +1,4 @@
-"""A constraint that Django has no word for: a pointer to one's own version."""
+"""A constraint that Django does not have: a pointer to one of the row's own versions."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class OwnVersion(BaseConstraint):
     """A composite foreign key: `(owner, pointer)` must be `(resource_id, id)` of a version.
 
-    A plain foreign key would let an agent point at the version of another one. The check is
-    deferred to the end of the transaction, so that a resource and its first version can be
-    inserted in either order; deleting the version that a pointer names fails there.
+    A plain foreign key would let an agent point at a version of another agent. The check is deferred to the
+    end of the transaction, so that a resource and its first version can be inserted in either order;
+    deleting a version to which a pointer leads fails then.
     """
 
     def __init__(self, *, name: str, owner: str, pointer: str) -> None:
@@ -40,7 +40,7 @@ class OwnVersion(BaseConstraint):
             "DEFERRABLE INITIALLY DEFERRED"
         )
 
-    # Django takes and makes statements here; its stubs say str.
+    # Django passes and expects `Statement` objects here; its stubs say str.
     def create_sql(  # type: ignore[override]
         self, model: Any, schema_editor: Any
     ) -> Statement:
@@ -68,14 +68,14 @@ class OwnVersion(BaseConstraint):
         exclude: Iterable[str] | None = None,
         using: str = DEFAULT_DB_ALIAS,
     ) -> None:
-        """Raise `ValidationError` when the pointer names a version of another resource."""
+        """Raise `ValidationError` if the pointer leads to a version of another resource."""
         version = getattr(instance, self.pointer)
         owner = _field(model, self.owner).attname
         if version is not None and version.resource_id != getattr(instance, owner):
             raise ValidationError(self.get_violation_error_message())
 
     def deconstruct(self) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
-        """Return what a migration needs to make the constraint again."""
+        """Return what a migration needs to create the constraint."""
         path, args, kwargs = super().deconstruct()
         return path, tuple(args), {**kwargs, "owner": self.owner, "pointer": self.pointer}
 

@@ -1,10 +1,10 @@
-"""Changes that are made by Django's ORM and not by our verbs: the log moves for them all the same.
+"""Changes made through Django's ORM instead of the editor's verbs; they move the log as well.
 
-A shell, an admin page or a command of the application changes accounts, members and records, and the
-next answer of every process has to be right. `QuerySet.update()` and bulk operations send no signals,
-and the account model may have any manager, so what is listened to are the statements that the ORM
-makes: a change and the position that tells of it are in one transaction. SQL by hand may look
-otherwise; it is noticed within `followed_log.HOLD_SECONDS`.
+A shell, an admin page or a command of the application may change accounts, members and records, and the
+next answer of every process has to be right. `QuerySet.update()` and bulk operations send no signals, and
+the account model may have any manager, so the statements of the ORM are watched: a change and the position
+for it are in one transaction. SQL written by hand may look different; it is noticed within
+`followed_log.HOLD_SECONDS`.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ from django.db.backends.signals import connection_created
 from django.db.models.signals import post_save
 
 from versioning.models import events
-from versioning.models.agents import Agent, AgentLabel, AgentVersion
 from versioning.models.favorites import Favorite
 from versioning.models.keys import ApiKey
+from versioning.models.kinds import MODELS
 from versioning.models.log import LogPosition
-from versioning.models.prompts import PromptBlock, PromptBlockLabel, PromptBlockVersion
 from versioning.models.workspaces import Membership, Workspace
 
-_RECORDS: Final = (Agent, AgentVersion, AgentLabel, PromptBlock, PromptBlockVersion, PromptBlockLabel)
+_RECORDS: Final[tuple[type[models.Model], ...]] = tuple(
+    part for model in MODELS for part in (model, model.version_model, model.label_model)
+)
 _OF_KEYS: Final = ("owner", "workspace", "role", "digest", "expires_at", "revoked_at")
 
 _CHANGE: Final = re.compile(r"(UPDATE|DELETE FROM|INSERT(?: OR \w+)? INTO) (\S+)")
@@ -39,7 +40,7 @@ _CHANGE: Final = re.compile(r"(UPDATE|DELETE FROM|INSERT(?: OR \w+)? INTO) (\S+)
 class _Table:
     """A table that answers depend on."""
 
-    told: bool = False
+    is_logged: bool = False
     """Whether our verbs, which change it too, write entries about that."""
     new_is_harmless: bool = False
     """Whether nothing can depend on a row as long as it is new."""
@@ -47,7 +48,7 @@ class _Table:
     """The beginnings of assignments to the columns that matter; none where all of them do."""
 
     def is_changed_by(self, verb: str, statement: str) -> bool:
-        """Say whether answers can depend on what such a statement changes in the table."""
+        """Say whether answers can depend on what the statement changes in the table."""
         if verb.startswith("INSERT"):
             return not self.new_is_harmless or " DO UPDATE " in statement
         return verb != "UPDATE" or not self.shown or any(one in statement for one in self.shown)
@@ -58,23 +59,24 @@ _tables: Final[dict[str, _Table]] = {}
 
 
 def connect() -> None:
-    """Listen to the statements of every connection, for as long as the process runs."""
-    for model in (*_RECORDS, Membership, Favorite):
-        _tables[_quoted(model._meta.db_table)] = _Table(told=model is not Favorite)
+    """Watch the statements of every connection for the lifetime of the process."""
+    watched: tuple[type[models.Model], ...] = (*_RECORDS, Membership, Favorite)
+    for model in watched:
+        _tables[_quoted(model._meta.db_table)] = _Table(is_logged=model is not Favorite)
         post_save.connect(_created, sender=model)
-    _tables[_quoted(Workspace._meta.db_table)] = _Table(told=True, new_is_harmless=True)
+    _tables[_quoted(Workspace._meta.db_table)] = _Table(is_logged=True, new_is_harmless=True)
     keys = _assignments(ApiKey, _OF_KEYS)
-    _tables[_quoted(ApiKey._meta.db_table)] = _Table(told=True, new_is_harmless=True, shown=keys)
+    _tables[_quoted(ApiKey._meta.db_table)] = _Table(is_logged=True, new_is_harmless=True, shown=keys)
     _tables.update(_account_tables(get_user_model()))
     connection_created.connect(_listen)
     _listen(connection=connections[DEFAULT_DB_ALIAS])  # another application may have asked something already
 
 
 def _account_tables(account: type[models.Model]) -> dict[str, _Table]:
-    """Return the tables of an account model, which may inherit from another that has a table, too.
+    """Return the tables of an account model, which may inherit from a model with its own table.
 
-    Signing in changes them each time; what matters is the name, whether it is switched on, and whether
-    it may do everything. Where one of these is computed, it can be computed from anything.
+    Signing in changes them each time; only the name, whether it is active, and whether it may do everything
+    matter. If one of these is a property, it can depend on any column.
     """
     names = (getattr(account, "USERNAME_FIELD"), "is_active", "is_superuser")  # noqa: B009  of any model
     is_computed = any(isinstance(getattr(account, name, None), property) for name in names)
@@ -84,9 +86,9 @@ def _account_tables(account: type[models.Model]) -> dict[str, _Table]:
 
 
 def _assignments(model: type[models.Model], names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the beginnings of the ORM's assignments to fields of a model, as far as it has them.
+    """Return the start of the ORM's assignments to those of the fields that the model has.
 
-    Assignments name the column alone, conditions the table, too.
+    An assignment names the column alone, a condition the table too.
     """
     found = []
     for name in names:
@@ -115,32 +117,32 @@ def _execute(
     many: bool,  # noqa: FBT001  Django hands it over like this
     context: dict[str, Any],
 ) -> Any:
-    """Execute a statement; where answers can depend on what it changes, the log moves with it."""
+    """Execute a statement; if answers can depend on what it changes, move the log as well."""
     table = _changed_table(statement)
     if table is None:
         return execute(statement, parameters, many, context)
     database = context["connection"]
     if database.in_atomic_block:
         result = execute(statement, parameters, many, context)
-        _touch(database, told=table.told)
+        _touch(database, is_logged=table.is_logged)
         return result
     if " RETURNING " in statement:
         # SQLite cannot end a transaction before somebody has fetched the row: `_created` tells of it.
         return execute(statement, parameters, many, context)
     with transaction.atomic():
         result = execute(statement, parameters, many, context)
-        _touch(database, told=table.told)
+        _touch(database, is_logged=table.is_logged)
     return result
 
 
 def _created(*, sender: type[models.Model], created: bool, **_signal: Any) -> None:
     if created:
-        events.touch(unless_told=_tables[_quoted(sender._meta.db_table)].told)
+        events.touch(unless_logged=_tables[_quoted(sender._meta.db_table)].is_logged)
 
 
-def _touch(database: BaseDatabaseWrapper, *, told: bool) -> None:
+def _touch(database: BaseDatabaseWrapper, *, is_logged: bool) -> None:
     if events.is_open() or _log_is_there(database):
-        events.touch(unless_told=told)
+        events.touch(unless_logged=is_logged)
 
 
 def _changed_table(statement: Any) -> _Table | None:
@@ -152,6 +154,6 @@ def _changed_table(statement: Any) -> _Table | None:
 
 
 def _log_is_there(database: BaseDatabaseWrapper) -> bool:
-    """Say whether the log has its table: migrations change rows before it has."""
+    """Say whether the table of the log exists: earlier migrations change rows before it does."""
     with database.cursor() as cursor:
         return LogPosition._meta.db_table in database.introspection.table_names(cursor)

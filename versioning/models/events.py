@@ -1,15 +1,17 @@
-"""The log: an entry for every change of anything that somebody could be served, shown or refused.
+"""The log: an entry for every change of anything that can be served, shown or refused.
 
     with events.transaction():
         ...                                   # change rows
         events.record("agent.published", by=caller, …)
+    for entry in events.entries(after=position):
+        ...                                   # everything that changed since, in order
 
 The entries are written at the end of the outermost `events.transaction()`, as its last statements before
-the commit, under positions from one row that is locked from then on. So positions are in the order of
-commits, and whoever has read up to one has missed nothing before it: docs/decisions/0014.
+the commit. Their positions come from one row, which stays locked until the commit. So positions are in the
+order of commits, and whoever has read up to a position has missed nothing before it: docs/decisions/0014.
 
-Inside a transaction of somebody else (a test, an application that calls the editor in its own
-`atomic()`) the lock lasts until that one ends, and other writers wait as long.
+Inside a transaction opened by somebody else (a test, or an application that calls the editor within its own
+`atomic()`) the lock lasts until that transaction ends, and other writers wait for it.
 """
 
 from __future__ import annotations
@@ -20,9 +22,9 @@ import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from django.db import models
+from django.db import connection, models
 from django.db import transaction as database
 from django.db.models import Min
 from django.utils import timezone
@@ -35,8 +37,13 @@ from versioning.models.log import Event, LogPosition
 
 PRUNED_AT_ONCE: Final = 5000
 
+_CHANGES: Final = (
+    f'SELECT position, type, resource_kind, resource_id FROM "{Event._meta.db_table}"'  # noqa: S608  ours
+    " WHERE position > %s AND position <= %s ORDER BY position, ordinal LIMIT %s"
+)
+
 Entry = dict[str, Any]
-"""An entry before it is written, by column: a model takes longer to make than the row to write."""
+"""An entry before it is written, by column; creating a model instance would take longer than the insert."""
 
 _EMPTY: Final[Entry] = {
     "ordinal": 0,
@@ -55,13 +62,14 @@ _EMPTY: Final[Entry] = {
 
 
 class _Open(threading.local):
-    """The entries of the transaction that this thread has open; None outside of one."""
+    """The entries of this thread's open transaction; None if there is none."""
 
     entries: list[Entry] | None = None
     touched = False
-    """Whether something has changed that no entry tells of."""
-    touched_unless_told = False
-    """Whether something has changed that no entry tells of, if there is none at all."""
+    """Whether something changed that has no entry."""
+    touched_unless_logged = False
+    """Whether something changed that has no entry of its own, which matters only if there are no entries
+    at all."""
 
 
 _open: Final = _Open()
@@ -69,10 +77,10 @@ _open: Final = _Open()
 
 @contextmanager
 def transaction() -> Iterator[None]:
-    """Open a transaction that writes what is recorded in it to the log, or join the one that is open.
+    """Open a transaction and write to the log what is recorded in it, or join the open one.
 
-    What is recorded in a joined one that fails is forgotten, as its rows are. Where a savepoint is
-    wanted, this is the one to take: a bare `atomic()` inside takes back rows, but not entries.
+    If a joined transaction fails, its entries are dropped together with its changes. Use this for
+    savepoints: a bare `atomic()` inside rolls back rows but not entries.
     """
     opened = _open.entries
     if opened is not None:
@@ -85,12 +93,12 @@ def transaction() -> Iterator[None]:
             raise
         return
     entries = _open.entries = []
-    _open.touched = _open.touched_unless_told = False
+    _open.touched = _open.touched_unless_logged = False
     try:
         with database.atomic():
             yield
-            is_untold = _open.touched or (_open.touched_unless_told and not entries)
-            _write(entries, positions=1 if is_untold else 0)
+            is_unlogged = _open.touched or (_open.touched_unless_logged and not entries)
+            _write(entries, positions=1 if is_unlogged else 0)
     finally:
         _open.entries = None
 
@@ -108,13 +116,13 @@ def record(
     seen_in: Iterable[Target] = (),
     **detail: Any,
 ) -> None:
-    """Note a change for the log; it is written when the outermost `transaction()` ends.
+    """Record a change; it is written when the outermost `transaction()` ends.
 
-    `resource` says who could read it before the change. `audience` is that of the type unless given.
-    `seen_in` are the published agents that show the text which the event is about: whoever may read one
-    of them, and is no member of the workspace, gets an event about that agent, under the same position.
-    `detail` is JSON, and never holds a text of a prompt or a secret.
-    Raises `RuntimeError` outside of `transaction()`, and `KeyError` for a type that nobody declared.
+    `resource` says who could read it before the change. `audience` defaults to that of the type. `seen_in`
+    are the published agents that show the text in question: whoever may read one of them, and is not a
+    member of the workspace, gets an event about that agent at the same position. `detail` is JSON and must
+    never contain the text of a prompt or a secret. Raises `RuntimeError` outside of `transaction()`, and
+    `KeyError` for an undeclared type.
     """
     if _open.entries is None:
         raise RuntimeError("record() needs an open events.transaction(), which writes the entry")
@@ -144,7 +152,7 @@ def record(
             "workspace_id": agent.workspace_id,
             "detail": {"fields": ["instructions"]},
             "audience": Audience.READERS.value,
-            "via": by.via.value,  # but not who it was: its readers cannot read the block
+            "via": by.via.value,  # not who: readers of the agent cannot read the block
             "hidden_from": workspace_id or "",
             **_about(agent),
         }
@@ -156,47 +164,48 @@ def is_open() -> bool:
     return _open.entries is not None
 
 
-def touch(*, unless_told: bool = False) -> None:
-    """Move the log by a position without an entry: something changed that answers depend on.
+def touch(*, unless_logged: bool = False) -> None:
+    """Move the log by one position without an entry, because something changed that answers depend on.
 
-    Whoever follows the log and finds nothing at a position takes everything for changed. `unless_told`
-    is for changes of which our own verbs tell: then the entries of the transaction are enough.
+    A follower that finds no entry at a position assumes that everything has changed. `unless_logged` is for
+    changes that the verbs log themselves: then the entries of the transaction are enough.
     """
     if _open.entries is None:
         with database.atomic(savepoint=False):
             _write((), positions=1)
-    elif unless_told:
-        _open.touched_unless_told = True
+    elif unless_logged:
+        _open.touched_unless_logged = True
     else:
         _open.touched = True
 
 
 @dataclass(frozen=True)
 class Extent:
-    """From where to where the log reaches."""
+    """The range of positions in the log."""
 
     newest: int
-    """The position of the newest entry; 0 while there is none."""
+    """The position of the newest entry; 0 if there is none."""
     oldest: int
-    """The position after which all entries are still there."""
+    """The position after which no entry has been pruned."""
 
 
 def extent() -> Extent:
-    """Return from where to where the log reaches, in one statement."""
+    """Return the range of positions, in one statement."""
     found = LogPosition.objects.values_list("position", "pruned_to").first()
     return Extent(*(found or (0, 0)))
 
 
 def position() -> int:
-    """Return the position of the newest entry; 0 while there is none."""
+    """Return the position of the newest entry; 0 if there is none."""
     return extent().newest
 
 
 def prune(before: datetime.datetime) -> int:
-    """Remove the entries that were written before a moment, and return how many went.
+    """Delete the entries written before the given time and return how many were deleted.
 
-    Nothing newer goes, whatever clocks did. Readers count the entries as gone before the first of them is,
-    so that nobody sees a part; a prune that was broken off is completed by the next one.
+    Entries at later positions are never deleted, whatever the clocks said. Readers treat the entries as
+    pruned before the first one is deleted, so that nobody sees only some of them; an interrupted prune is
+    completed by the next one.
     """
     with database.atomic():
         log = LogPosition.objects.select_for_update().first()
@@ -216,9 +225,11 @@ def prune(before: datetime.datetime) -> int:
 
 
 def entries(after: int, limit: int = 1000) -> list[Event]:
-    """Return the entries after a position, in order.
+    """Return the entries after a position, in order, whoever may see them.
 
-    About `limit` of them: those that share a position are never parted.
+    About `limit` of them: those that share a position are never parted. Whoever has not read for so long
+    that `extent().oldest` is past the position has missed what was pruned since. For one caller's events
+    ask `editor.event.page`.
     """
     newer = Event.objects.filter(position__gt=after).order_by("position", "ordinal")
     found = list(newer[:limit])
@@ -226,6 +237,25 @@ def entries(after: int, limit: int = 1000) -> list[Event]:
         last = found[-1]
         found += newer.filter(position=last.position, ordinal__gt=last.ordinal)
     return found
+
+
+class Change(NamedTuple):
+    """The part of an entry that caches need."""
+
+    position: int
+    type: str
+    resource_kind: str
+    resource_id: str
+
+
+def changes(after: int, until: int, limit: int) -> list[Change]:
+    """Return the changes after one position and up to another, in order, at most `limit`.
+
+    Every process asks this after every write, so Django does not build the statement each time.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_CHANGES, [after, until, limit])
+        return [Change(*row) for row in cursor.fetchall()]
 
 
 def _about(resource: Target | None) -> Entry:
@@ -240,7 +270,7 @@ def _about(resource: Target | None) -> Entry:
 
 
 def _write(recorded: Sequence[Entry], positions: int) -> None:
-    """Write the entries, and take so many positions beside theirs."""
+    """Write the entries, and take that many positions in addition to theirs."""
     now = timezone.now()
     number = positions
     for entry in recorded:

@@ -1,4 +1,4 @@
-"""Which agents people have marked as their favorites."""
+"""The agents that people have marked as favorites."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from django.conf import settings
-from django.db import models
+from django.db import connection, models
 from django.db.models import Count, Q
 
 
 @dataclass(frozen=True, kw_only=True)
 class Favorited:
-    """What is known about an agent as a favorite."""
+    """The favorites of an agent, as one person sees them."""
 
     by_caller: bool
     count: int
@@ -21,14 +21,20 @@ class Favorited:
 
 
 class FavoriteQuerySet(models.QuerySet["Favorite"]):
-    """How favorites are counted."""
+    """Queries for favorites."""
 
     def of(self, user_id: Any) -> Self:
-        """Keep a person's; the application has none."""
+        """Filter by person; the application has no favorites."""
         return self.filter(user_id=user_id) if user_id is not None else self.none()
 
     def about(self, agent_ids: Collection[str], user_id: Any) -> dict[str, Favorited]:
-        """Return what is known about each of these agents; one query, however many there are."""
+        """Return the favorites of each of these agents, in one query.
+
+        For a single agent, which every save returns, the statement is built only once.
+        """
+        if len(agent_ids) == 1:
+            [agent_id] = agent_ids
+            return {agent_id: _about_one(agent_id, user_id)}
         marks, own = Count("pk"), Count("pk", filter=Q(user_id=user_id))
         counted = self.filter(agent_id__in=agent_ids).values_list("agent_id").annotate(marks=marks, own=own)
         found = {agent_id: Favorited(by_caller=bool(mine), count=count) for agent_id, count, mine in counted}
@@ -38,7 +44,7 @@ class FavoriteQuerySet(models.QuerySet["Favorite"]):
 class Favorite(models.Model):
     """A person has marked an agent.
 
-    The agent is named and not pointed at: an override that is kept as a file may have no row.
+    There is no foreign key to the agent, because an override stored as a file may have no row.
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
@@ -53,3 +59,14 @@ class Favorite(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} likes {self.agent_id}"
+
+
+def _about_one(agent_id: str, user_id: Any) -> Favorited:
+    user = Favorite._meta.get_field("user").get_db_prep_value(user_id, connection)
+    table, column = Favorite._meta.db_table, Favorite._meta.get_field("user").column
+    with connection.cursor() as cursor:
+        # Only names of the table and of a column are inserted.
+        counted = f'SELECT COUNT(*), COUNT(CASE WHEN "{column}" = %s THEN 1 END) FROM "{table}"'  # noqa: S608
+        cursor.execute(f"{counted} WHERE agent_id = %s", [user, agent_id])
+        count, own = cursor.fetchone()
+    return Favorited(by_caller=bool(own), count=count)

@@ -1,4 +1,4 @@
-"""Invitations: shown once as a link, kept as a hash, accepted by the person who is invited."""
+"""Invitations: shown once as a link, stored as a hash, accepted by the invited person."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     from versioning.domain.access import Caller
 
 MAX_NAME: Final = 150
-"""As many characters as a user name of Django's own accounts has; those of a project may have more."""
+"""The maximum length of a user name in Django's own model; other user models may allow more."""
 
 VALID_FOR: Final = datetime.timedelta(days=3)
 
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
-    """Which invitations there are."""
+    """Queries for invitations."""
 
     def pending(self) -> InvitationQuerySet:
-        """Return those that nobody has accepted, expired ones included."""
+        """Return the invitations that nobody has accepted, expired ones included."""
         return self.filter(accepted_at=None)
 
     def acceptable(self) -> InvitationQuerySet:
-        """Return those that can be accepted at this moment.
+        """Return the invitations that can be accepted now.
 
-        One that is accepted or expired cannot, nor one whose inviter could not make it any more: who has
-        lost the right to administer a workspace must not come back through invitations made before.
+        An accepted or expired invitation cannot, nor one whose inviter could no longer make it: somebody
+        who has lost the right to administer a workspace must not come back through an earlier invitation.
         An invitation without an inviter was made by the application.
         """
         administers = Membership.objects.filter(
@@ -48,7 +48,7 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
 
 
 class Invitation(models.Model):
-    """A role that is offered to whoever has, or gets, an account of this name."""
+    """A role offered to whoever has, or creates, an account with this name."""
 
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="invitations")
     username = models.CharField(max_length=MAX_NAME)
@@ -81,11 +81,11 @@ class Invitation(models.Model):
         return f"{self.username} is invited to {self.workspace_id} as {self.role}"
 
     def issue(self, by: Caller) -> str:
-        """Save the invitation as one that the caller makes now, and return the secret of its link.
+        """Save the invitation as made by the caller now, and return the secret of its link.
 
-        A link that was made before is void from then on.
+        A previous link no longer works.
         """
-        # Told from other text by its beginning, so that logs can leave it out: editor_project.log_config.
+        # The prefix lets editor_project.log_config remove the secret from log lines.
         token = f"ei_{secrets.token_urlsafe(32)}"
         self.digest = digest_of(token)
         self.invited_by_id = by.user_id
@@ -95,6 +95,6 @@ class Invitation(models.Model):
         return token
 
     def record(self, what: str, by: Caller) -> None:
-        """Tell the log what is done to the invitation."""
+        """Record what is done to the invitation."""
         detail: dict[str, Any] = {"username": self.username, "role": self.role}
         events.record(f"invitation.{what}", by=by, workspace_id=self.workspace_id, **detail)

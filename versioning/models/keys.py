@@ -1,4 +1,4 @@
-"""API keys: shown once, kept as a hash, no mightier than their owner."""
+"""API keys: shown once, stored as a hash, never with more rights than their owner."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LAST_USED_STEP = datetime.timedelta(minutes=1)
 
 
 class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
-    """How keys are made, found and revoked."""
+    """Queries for keys, and creating them."""
 
     @events.transaction()
     def issue(
@@ -40,10 +40,10 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
         expires_at: datetime.datetime | None = None,
         by: Caller = APPLICATION,
     ) -> tuple[ApiKey, str]:
-        """Make a key and return it with its secret text, which cannot be had again.
+        """Create a key and return it with its secret, which cannot be shown again.
 
-        Without a workspace it reaches all of the owner's; `role` limits what it may do there.
-        Raises `Invalid` when the owner holds no role in the workspace, or a lower one.
+        Without a workspace it reaches all workspaces of the owner; `role` limits what it may do there.
+        Raises `Invalid` if the owner has no role in the workspace, or a lower one.
         """
         if workspace is not None:
             owned = caller_for(owner)
@@ -64,7 +64,7 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
         return key, text
 
     def holding(self, text: str) -> ApiKey | None:
-        """Return the usable key with this secret text, its owner loaded; None when there is none."""
+        """Return the usable key with this secret, with its owner loaded; None if there is none."""
         try:
             key = self.select_related("owner").get(digest=digest_of(text))
         except ApiKey.DoesNotExist:
@@ -72,13 +72,13 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
         return key if key.usable else None
 
     def named(self, key_or_prefix: str) -> ApiKey | None:
-        """Return the key with this secret text or this prefix, usable or not."""
+        """Return the key with this secret or prefix, usable or not."""
         named = models.Q(digest=digest_of(key_or_prefix)) | models.Q(prefix=key_or_prefix)
         return self.filter(named).first()
 
 
 class ApiKey(models.Model):
-    """A program's credential: acts for its owner, limited to a workspace and a role."""
+    """The credential of a program: acts for its owner, limited to a workspace and a role."""
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     name = models.TextField(blank=True)
@@ -112,22 +112,22 @@ class ApiKey(models.Model):
 
     @property
     def usable(self) -> bool:
-        """Whether the key opens anything at this moment."""
+        """Whether the key can be used now."""
         now = timezone.now()
         expired = self.expires_at is not None and self.expires_at <= now
         return self.revoked_at is None and not expired and self.owner.is_active
 
     def caller(self) -> Caller:
-        """Return the caller that the key is: its owner, cut down to the key's workspace and role."""
+        """Return the caller for this key: its owner, limited to the key's workspace and role."""
         role = Role(self.role) if self.role else None
         return limited(
             caller_for(self.owner, Via.API), workspace_id=self.workspace_id, role=role, key_prefix=self.prefix
         )
 
     def mark_used(self) -> datetime.datetime:
-        """Note that the key is used now, unless that was done within the last minute; return the noted time.
+        """Record that the key is used now, at most once a minute; return the recorded time.
 
-        So reads seldom write. The log does not hear of it: nothing that is served depends on it.
+        So reads seldom write. The log is not moved, because nothing that is served depends on it.
         """
         now = timezone.now()
         if self.last_used_at is None or now - self.last_used_at >= LAST_USED_STEP:
@@ -137,14 +137,14 @@ class ApiKey(models.Model):
 
     @events.transaction()
     def revoke(self, *, by: Caller = APPLICATION) -> None:
-        """Make the key useless from the next request on, in every process."""
+        """Revoke the key from the next request on, in every process."""
         if self.revoked_at is None:
             self.revoked_at = timezone.now()
             self.save(update_fields=["revoked_at"])
             self.record("revoked", by=by)
 
     def record(self, what: str, *, by: Caller) -> None:
-        """Tell the log what is done to this key."""
+        """Record a change of this key in the log."""
         events.record(
             f"key.{what}",
             by=by,
@@ -158,14 +158,14 @@ class ApiKey(models.Model):
 
 @receiver(pre_delete, sender=ApiKey)
 def _record_end_of_key(instance: ApiKey, **_signal: Any) -> None:
-    """Tell the log of a key that goes with its owner or its workspace."""
+    """Record that a key was deleted together with its owner or its workspace."""
     if instance.revoked_at is None:
         with events.transaction():
             instance.record("revoked", by=APPLICATION)
 
 
 def limited(owner: Caller, *, workspace_id: str | None, role: Role | None, **key: Any) -> Caller:
-    """Return the caller that a key is: its owner, cut down to the key's workspace and role."""
+    """Return the caller for a key: its owner, limited to the key's workspace and role."""
     everywhere, roles = owner.everywhere, dict(owner.roles)
     if workspace_id is not None:
         held = everywhere or roles.get(workspace_id)
@@ -180,6 +180,6 @@ def limited(owner: Caller, *, workspace_id: str | None, role: Role | None, **key
 
 
 def digest_of(text: str) -> str:
-    """Return what is kept of a key's secret text."""
+    """Return the hash that is stored for a key's secret."""
     # The secret has 256 random bits: a fast hash is enough, and a lookup by it needs no scan.
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()

@@ -10,11 +10,12 @@ from versioning.models.agents import Agent
 from versioning.models.prompts import PromptBlock
 from versioning.models.versioned import VersionedResource
 
-_MODELS: Final[Mapping[str, type[VersionedResource]]] = {
-    model.kind.word: model for model in (Agent, PromptBlock)
-}
+MODELS: Final[tuple[type[VersionedResource], ...]] = (Agent, PromptBlock)
+"""The model of each kind."""
+
+_BY_KIND: Final[Mapping[str, type[VersionedResource]]] = {model.kind.word: model for model in MODELS}
 
 
 def model_of(kind: ResourceKind) -> type[VersionedResource]:
     """Return the model that stores resources of this kind."""
-    return _MODELS[kind.word]
+    return _BY_KIND[kind.word]

@@ -1,4 +1,4 @@
-"""What the log has said of override files: what was published when it was last looked at."""
+"""What the log has recorded about override files: the state when they were last looked at."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ class KnownOverrideQuerySet(models.QuerySet["KnownOverride"]):
     """The known state of override files."""
 
     def note(self, agent_id: str, digest: str, version: Snapshot | None) -> None:
-        """Take note of what the file of an agent holds, or is about to: nobody has to notice it any more.
+        """Record what the file of an agent holds or will hold, so that the worker reports no change.
 
-        To be called in the transaction that changes the file, before the file is changed: the row is locked
-        from then on, and whoever looks for changes waits for the end of the transaction. The digest is that
-        of the file's configuration, empty when nothing is published.
+        Call it in the transaction that changes the file, before the file is changed: the row is locked from
+        then on, so the worker waits for the end of the transaction. The digest is that of the file's
+        configuration, empty if nothing is published.
         """
         version_id = version.version_id if version else ""
         self.update_or_create(agent_id=agent_id, defaults={"digest": digest, "version_id": version_id})
 
 
 class KnownOverride(models.Model):
-    """The override of an agent that code defines, as the log knows it."""
+    """The override of a code-defined agent, as last recorded in the log."""
 
     agent_id = models.CharField(primary_key=True, max_length=200)
     digest = models.CharField(max_length=64, blank=True)
-    """Of the configuration that is published; empty when none is."""
+    """The digest of the published configuration; empty if there is none."""
     version_id = models.CharField(max_length=80, blank=True)
 
     objects = KnownOverrideQuerySet.as_manager()

@@ -1,4 +1,4 @@
-"""Names for versions."""
+"""Labels: names for versions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class VersionLabel(models.Model):
 
     name = models.CharField(max_length=64)
     released = models.BooleanField(default=False)
-    """Whether the version is served under this name to whoever may read what is published."""
+    """Whether the version is served under this name to everybody who may read what is published."""
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", editable=False

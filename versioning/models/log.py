@@ -1,4 +1,4 @@
-"""The tables of the log: its entries, and the row that hands out their positions."""
+"""The tables of the log: the entries, and the row that issues their positions."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Any, Final, NoReturn
 from django.db import models
 
 from versioning.domain.access import Via
-from versioning.domain.events import Audience, Reach
+from versioning.domain.events import MAX_LENGTH, Audience, Reach
 
 NEVER: Final = "entries of the log are never changed, and removed by events.prune() alone"
 
 
 class EventQuerySet(models.QuerySet["Event"]):
-    """Entries are recorded and read, nothing else."""
+    """Entries can only be recorded and read."""
 
     def bulk_create(self, *_entries: Any, **_options: Any) -> NoReturn:
-        """Refuse: an entry has its position from `record`."""
+        """Refuse: `record` alone gives an entry its position."""
         raise TypeError(NEVER)
 
     def update(self, **_changes: Any) -> NoReturn:
-        """Refuse: an entry is never changed."""
+        """Refuse: entries never change."""
         raise TypeError(NEVER)
 
     def delete(self) -> NoReturn:
-        """Refuse: `prune` removes the oldest entries, and says from where on they are there."""
+        """Refuse: `prune` deletes the oldest entries and records where the log now begins."""
         raise TypeError(NEVER)
 
 
@@ -36,7 +36,7 @@ class Event(models.Model):
     position = models.BigIntegerField()
     ordinal = models.PositiveIntegerField(default=0)
     """Orders what shares a position: the event itself is 0, agents that are told of a block follow."""
-    type = models.CharField(max_length=64)
+    type = models.CharField(max_length=MAX_LENGTH)
     created_at = models.DateTimeField()
     workspace_id = models.CharField(max_length=200, blank=True)
     resource_kind = models.CharField(max_length=32, blank=True)
@@ -54,7 +54,8 @@ class Event(models.Model):
     reach = models.PositiveSmallIntegerField(default=Reach.EDITORS.value)
     """Who could read the resource until the event: `versioning.domain.events.Reach`."""
     hidden_from = models.CharField(max_length=200, blank=True)
-    """The workspace whose members do not see this, for they see the event about their block instead."""
+    """The workspace whose members do not see this entry, because they see the entry about their block
+    instead."""
 
     objects = EventQuerySet.as_manager()
 
@@ -83,17 +84,17 @@ class Event(models.Model):
         raise TypeError(NEVER)
 
     def delete(self, *_args: Any, **_kwargs: Any) -> NoReturn:
-        """Refuse: an entry is never removed by itself."""
+        """Refuse: entries are never deleted one by one."""
         raise TypeError(NEVER)
 
 
 class LogPosition(models.Model):
-    """The one row that hands out positions."""
+    """The one row that issues positions."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     position = models.BigIntegerField(default=0)
     pruned_to = models.BigIntegerField(default=0)
-    """The highest position that is no longer there; the oldest entry comes after it."""
+    """The highest pruned position; the oldest entry comes after it."""
 
     def __str__(self) -> str:
         return str(self.position)

@@ -1,6 +1,6 @@
-"""Where the log is: asked for every request, so in as little time as a database can take.
+"""The current position of the log. Every request asks for it, so it has to be as fast as the database allows.
 
-`versioning.models.events.position()` asks the same by Django's means, which take ten times as long.
+`versioning.models.events.position()` gives the same answer through Django, which takes ten times as long.
 """
 
 from __future__ import annotations
@@ -9,41 +9,47 @@ import select
 import sqlite3
 import time
 from contextlib import suppress
-from queue import Empty, SimpleQueue
+from threading import Lock
 from typing import Any, Final
 
 import psycopg
 from django.db import DEFAULT_DB_ALIAS, Error, connections
-from psycopg.pq import ExecStatus
+from psycopg.conninfo import make_conninfo
+from psycopg.pq import ExecStatus, PGconn, PollingStatus
+from psycopg.pq.abc import PGconn as Server
 from psycopg.pq.abc import PGresult
 
 from versioning.models.log import LogPosition
 
-MAX_CONNECTIONS: Final = 8
-"""How many connections to PostgreSQL a process keeps for this question alone."""
+SILENCE: Final = 0.5
+"""Seconds after which a server that says nothing is taken for lost: the answer takes a thousandth of it.
 
-SILENCE: Final = 1.0
-"""Seconds after which a server that says nothing is taken for lost: the answer takes a thousandth of it."""
+Where that is wrong, because the machine is overloaded, answers are made that could have been cached.
+"""
+
+CONNECT_SECONDS: Final = 1.0
+"""Seconds within which a server has to take a new connection. libpq's own limit is two at the least."""
 
 PAUSE: Final = 1.0
-"""Seconds for which a lost server is not asked again, so that requests do not wait for it one by one."""
+"""Seconds for which a lost server is not asked again: then by one request, while no other waits for it."""
 
 _QUESTION: Final = f'SELECT position FROM "{LogPosition._meta.db_table}"'  # noqa: S608  the name is ours
 _PREPARED: Final = b"log_position"
+_NOT_OF_LIBPQ: Final = frozenset({"context", "cursor_factory", "prepare_threshold"})
 
 
 def position() -> int | None:
-    """Return the position of the newest entry that is committed; 0 while there is none.
+    """Return the position of the newest committed entry; 0 if there is none.
 
-    None where nobody can say: while the database is away, and inside a transaction, which may see
-    changes of its own that have no position yet, and that may be taken back.
+    Returns None if nobody can tell: while the database is away, and inside a transaction, which may see
+    changes of its own that have no position yet and may be rolled back.
     """
     database: Any = connections[DEFAULT_DB_ALIAS]
     if database.in_atomic_block:
         return None
     with suppress(Error, sqlite3.Error, psycopg.Error):
         if database.vendor == "postgresql":
-            return _postgres.position(database)
+            return _postgresql.ask(database)
         database.ensure_connection()
         row = database.connection.execute(_QUESTION).fetchone()
         return row[0] if row else 0
@@ -51,112 +57,152 @@ def position() -> int | None:
 
 
 def close() -> None:
-    """Close the connections that are kept for the question; they are opened again when they are needed."""
-    _postgres.close()
+    """Close the connection for this question; it is opened again when needed."""
+    _postgresql.close()
 
 
-class _Postgres:
-    """The connections of a process that are kept for the question.
+class _PostgreSQL:
+    """Asks PostgreSQL, in one thread at a time, on behalf of all threads that wait meanwhile.
 
-    Whoever takes one from Django's pool has it checked, which is a second round trip. Here the
-    question itself shows that a connection is dead, and is asked once more on a new one.
+    Whenever a thread waits for the server, another thread gets the interpreter; with many threads, getting
+    it back costs more than the question. A question asked after a thread has arrived gives as good an
+    answer as its own.
+
+    Django's pool checks a connection before handing it out, which is a second round trip. Here the question
+    itself shows whether the connection is dead; then it is asked once more on a new one.
     """
 
     def __init__(self) -> None:
-        self._connections: SimpleQueue[_Connection] = SimpleQueue()
-        for _ in range(MAX_CONNECTIONS):
-            self._connections.put(_Connection())
-        self._lost_until = 0.0
+        self._turn = Lock()
+        self._begun = 0  # how many times it was asked; the last one may not be answered yet
+        self._answer: int | None = None
+        self._connection = _Connection()
+        self._loss = Lock()
+        self._asked_again_at = 0.0
+        """When a lost server is asked again; 0 while it is not lost."""
 
-    def position(self, database: Any) -> int | None:
+    def ask(self, database: Any) -> int | None:
         """Return the position, None from a server that is lost; raises `psycopg.Error` when it gets lost."""
-        if time.monotonic() < self._lost_until:
+        before = self._begun
+        if self._is_lost():
             return None
-        try:
-            connection = self._connections.get(timeout=SILENCE)
-        except Empty:
-            return None
-        try:
-            return self._asked(connection, database)
-        except psycopg.Error:
-            self._lost_until = time.monotonic() + PAUSE
-            raise
-        finally:
-            self._connections.put(connection)
+        with self._turn:
+            if self._begun == before:
+                self._begun += 1
+                self._answer = None
+                self._answer = self._answer_of(database)
+            return self._answer
 
-    def _asked(self, connection: _Connection, database: Any) -> int:
-        if connection.is_open:
+    def _is_lost(self) -> bool:
+        """Say whether the server counts as lost; after each pause one caller is told no, and finds out."""
+        if not self._asked_again_at:
+            return False
+        with self._loss:
+            now = time.monotonic()
+            if self._asked_again_at > now:
+                return True
+            self._asked_again_at = now + PAUSE
+            return False
+
+    def _answer_of(self, database: Any) -> int:
+        try:
+            position = self._asked(database)
+        except psycopg.Error:
+            self._asked_again_at = time.monotonic() + PAUSE
+            raise
+        self._asked_again_at = 0.0
+        return position
+
+    def _asked(self, database: Any) -> int:
+        if self._connection.is_open:
             try:
-                return connection.ask()
+                return self._connection.ask()
             except psycopg.OperationalError:
                 # PostgreSQL was started anew since; silence is another matter, and not waited for twice.
-                connection.close()
-        connection.open(database.get_connection_params())
-        return connection.ask()
+                self._connection.close()
+        self._connection.open(database.get_connection_params())
+        return self._connection.ask()
 
     def close(self) -> None:
-        """Close every connection that nobody is asking on at the moment."""
-        for _ in range(self._connections.qsize()):
-            with suppress(Empty):
-                connection = self._connections.get_nowait()
-                connection.close()
-                self._connections.put(connection)
+        """Close the connection, if it is open."""
+        with self._turn:
+            self._connection.close()
 
 
 class Silent(psycopg.Error):
-    """The server has said nothing for too long."""
+    """The server has not answered in time."""
 
 
 class _Connection:
-    """One connection, on which nothing but the question is asked.
+    """One connection, used for this question only.
 
-    It is asked by libpq's own functions, as psycopg offers them: what a cursor does beside that takes
-    as long as the server.
+    It uses psycopg's libpq bindings, because the additional work of a cursor takes as long as the server
+    does.
     """
 
     def __init__(self) -> None:
-        self._connection: psycopg.Connection[Any] | None = None
+        self._server: Server | None = None
 
     @property
     def is_open(self) -> bool:
-        """Whether it has been opened, which says nothing about the server at the other end."""
-        return self._connection is not None
+        """Whether it was opened; the server may be gone all the same."""
+        return self._server is not None
 
     def open(self, parameters: dict[str, Any]) -> None:
-        """Connect, and have the question prepared; raises `psycopg.Error` when there is no server."""
-        self._connection = psycopg.connect(**{**parameters, "autocommit": True})
-        self._server = self._connection.pgconn
+        """Connect and prepare the statement; raises `psycopg.Error` if there is no server."""
+        self._server = _connect(parameters)
         self._poll = select.poll()
         self._poll.register(self._server.socket, select.POLLIN)
         self._server.send_prepare(_PREPARED, _QUESTION.encode())
-        self._result(ExecStatus.COMMAND_OK)
+        self._result(self._server, ExecStatus.COMMAND_OK)
 
     def ask(self) -> int:
         """Return the position; raises `Silent`, or `psycopg.OperationalError` when the connection is dead."""
+        if self._server is None:
+            raise psycopg.OperationalError("the connection is closed")
         self._server.send_query_prepared(_PREPARED, None)
-        result = self._result(ExecStatus.TUPLES_OK)
+        result = self._result(self._server, ExecStatus.TUPLES_OK)
         return int(result.get_value(0, 0) or 0) if result.ntuples else 0
 
     def close(self) -> None:
         """Close it, if it is open."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
+        server, self._server = self._server, None
+        if server is not None:
+            server.finish()
 
-    def _result(self, expected: ExecStatus) -> PGresult:
-        """Return what the server answers; raises as `ask` does."""
-        self._server.flush()
-        while self._server.is_busy():
+    def _result(self, server: Server, expected: ExecStatus) -> PGresult:
+        """Return the server's answer; raises as `ask` does."""
+        server.flush()
+        while server.is_busy():
             if not self._poll.poll(SILENCE * 1000):
                 self.close()
                 raise Silent
-            self._server.consume_input()
+            server.consume_input()
         found = None
-        while (result := self._server.get_result()) is not None:
+        while (result := server.get_result()) is not None:
             found = result
         if found is None or found.status != expected:
+            self.close()
             raise psycopg.OperationalError("the position of the log could not be read")
         return found
 
 
-_postgres: Final = _Postgres()
+def _connect(parameters: dict[str, Any]) -> Server:
+    """Connect with Django's parameters; raises `psycopg.Error` when the server does not take it in time."""
+    wanted = {name: value for name, value in parameters.items() if name not in _NOT_OF_LIBPQ}
+    server = PGconn.connect_start(make_conninfo(**wanted).encode())
+    until = time.monotonic() + CONNECT_SECONDS
+    while (state := server.connect_poll()) != PollingStatus.OK:
+        # Another host has another socket.
+        poll = select.poll()
+        if state != PollingStatus.FAILED:
+            poll.register(server.socket, select.POLLIN if state == PollingStatus.READING else select.POLLOUT)
+        left = until - time.monotonic()
+        if state == PollingStatus.FAILED or left <= 0 or not poll.poll(left * 1000):
+            server.finish()
+            raise psycopg.OperationalError("no connection for the position of the log")
+    server.nonblocking = 1
+    return server
+
+
+_postgresql: Final = _PostgreSQL()

@@ -1,4 +1,4 @@
-"""Slices of lists of which the database holds all but a few items: override files, commits."""
+"""Slices of lists where a few items (override files, commits) are not in the database."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from django.db.models import QuerySet
 def merged_slice(
     rows: QuerySet[Any], unstored: Sequence[Any], order: Sequence[str], start: int, stop: int
 ) -> list[Any]:
-    """Return a slice of the rows in this order, with the few items that no row holds in their places.
+    """Return a slice of the rows in this order, with the few unstored items merged in.
 
-    One query, of no more rows than the slice could hold.
+    Takes one query, of no more rows than the slice can contain.
     """
-    # However many of the unstored items come before the slice, it begins at most so many rows earlier.
+    # However many unstored items come before the slice, its rows begin at most that much earlier.
     first = max(0, start - len(unstored))
     found = list(rows.order_by(*order)[first:stop])
     if unstored:

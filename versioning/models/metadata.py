@@ -1,4 +1,4 @@
-"""Looking for members of the metadata of a resource, equal in type and value."""
+"""Find resources by members of their metadata, equal in type and value."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_KEYS: Final = 100
 
 
 class JsonType(Func):
-    """The type of a member of the metadata: in SQLite true and "true" compare equal without it."""
+    """The JSON type of a member of the metadata; without it, true and "true" are equal in SQLite."""
 
     output_field = TextField()
 
@@ -52,7 +52,7 @@ def members(text: str, *, field: str) -> dict[str, Any]:
 
 
 def with_members(rows: QuerySet[Any], wanted: Mapping[str, Any]) -> QuerySet[Any]:
-    """Keep the resources whose metadata has all these members."""
+    """Filter by metadata that has all these members."""
     for position, (key, value) in enumerate(wanted.items()):
         member, kind = f"_metadata_{position}", f"_metadata_{position}_type"
         rows = rows.alias(**{member: KeyTransform(key, "metadata"), kind: JsonType(key)})
@@ -61,12 +61,12 @@ def with_members(rows: QuerySet[Any], wanted: Mapping[str, Any]) -> QuerySet[Any
 
 
 def has_members(metadata: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Say the same of metadata at hand."""
+    """Apply the same rule to metadata in memory."""
     return all(key in metadata and canonical.same(metadata[key], value) for key, value in wanted.items())
 
 
 def _type_names(value: Any) -> list[str]:
-    """Return what SQLite and PostgreSQL call the JSON type of a value."""
+    """Return the names that SQLite and PostgreSQL have for the JSON type of a value."""
     if isinstance(value, bool):
         return [str(value).lower(), "boolean"]
     names: dict[type, list[str]] = {

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Self
-
 from django.db import models
 from django.db.models import Q
 
 from versioning.domain import kinds
-from versioning.domain.access import Caller
-from versioning.domain.registry import Registry
 from versioning.models.constraints import OwnVersion
 from versioning.models.labels import VersionLabel
-from versioning.models.querysets import VersionedQuerySet
+from versioning.models.querysets import PrivateQuerySet
 from versioning.models.versioned import VersionedResource
 from versioning.models.versions import Version
 
@@ -32,18 +28,14 @@ class PromptBlockVersion(Version):
         ]
 
 
-class PromptBlockQuerySet(VersionedQuerySet["PromptBlock"]):
-    """Prompt blocks are read by the members of their workspace only."""
-
-    def readable_by(self, caller: Caller, code: Registry | None = None, *, label: str | None = None) -> Self:
-        """Keep what the caller may read; no code has a say in it."""
-        return self.readable_where(caller, label=label)
+class PromptBlockQuerySet(PrivateQuerySet["PromptBlock"]):
+    """Queries for prompt blocks, which only members of their workspace can read."""
 
 
 class PromptBlock(VersionedResource):
     """A prompt block."""
 
-    # Plain foreign keys would allow a version of another block: the constraints below replace them.
+    # Plain foreign keys would accept a version of another block; the constraints below do not.
     active_version = models.ForeignKey(
         PromptBlockVersion,
         null=True,

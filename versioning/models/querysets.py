@@ -1,4 +1,4 @@
-"""How resources are asked for: by whom, and with which lock."""
+"""Queries for resources, by caller, and their locks."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ R = TypeVar("R", bound=models.Model)
 
 
 def within(field: str, workspaces: frozenset[str] | None) -> Q:
-    """Return the condition that a workspace is in a caller's scope; None is no condition."""
+    """Return the condition that a workspace is in a caller's scope; None stands for all workspaces."""
     # An empty Q would vanish from a disjunction instead of making it true.
     return ~Q(pk__in=[]) if workspaces is None else Q(**{f"{field}__in": workspaces})
 
 
 class VersionedQuerySet(models.QuerySet[R]):
-    """The words in which resources are asked for; permission is one of them."""
+    """The queries that all kinds of resource share; what a caller may read is one of them."""
 
     def readable_by(self, caller: Caller, code: Registry, *, label: str | None = None) -> Self:
-        """Keep what the caller may read; `code` says it of what code defines. Each kind has its own."""
+        """Filter by what the caller may read; `code` decides about what it defines."""
         raise NotImplementedError
 
     def readable_where(self, caller: Caller, public: Q | None = None, *, label: str | None = None) -> Self:
-        """Keep what the caller may read at all: drafts in own workspaces, else what is published.
+        """Filter by what the caller may read: drafts in own workspaces, otherwise what is published.
 
-        `public` is the condition under which everybody may read what is published. Who asks by a
-        `label` may also read what has a released label of this name, and nothing published.
-        `readable_by` knows the condition; that is what to call.
+        `public` is the condition under which everybody may read what is published. With a `label`,
+        resources with a released label of this name count too, published or not. Call `readable_by`, which
+        knows the condition.
         """
         if caller.scope(Right.READ_DRAFTS) is None:
             return self.all()
@@ -48,28 +48,36 @@ class VersionedQuerySet(models.QuerySet[R]):
         return self.filter(drafts | (live & published_to_caller))
 
     def drafts_readable_by(self, caller: Caller) -> Self:
-        """Keep those of which the caller may read drafts and history."""
+        """Filter by resources whose drafts and history the caller may read."""
         return self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
 
     def locked(self, *, for_deletion: bool = False) -> Self:
-        """Lock the rows until the transaction ends, so that saves take their numbers in turn.
+        """Lock the rows until the transaction ends, so that saves get consecutive numbers.
 
-        Only a deletion waits for whoever has been promised that the rows stay (see `keep_existing`).
+        Holders of `keep_existing` delay deletions only, not this lock.
         """
         return self.select_for_update(of=("self",), no_key=not for_deletion)
 
     def keep_existing(self, ids: Iterable[str]) -> None:
-        """Keep the rows with these ids from being deleted until the transaction ends; changes go on.
+        """Prevent the rows with these ids from being deleted until the transaction ends; they may change.
 
-        Django has no word for PostgreSQL's `FOR KEY SHARE`, the lock that its foreign keys take: it
-        stops deletions alone, so that two agents that refer to each other can be published at once.
-        SQLite has one writer at a time, so there nothing needs to be locked.
+        Django does not offer PostgreSQL's `FOR KEY SHARE`, the lock that foreign keys take. It blocks
+        deletions only, so that two agents that refer to each other can be published at the same time.
+        SQLite has one writer at a time, so nothing needs to be locked.
         """
         database = connections[self.db]
         wanted = sorted(ids)
         if wanted and database.vendor == "postgresql":
             table = database.ops.quote_name(self.model._meta.db_table)
             with database.cursor() as cursor:
-                # Nothing but the name of the table is put in.
+                # Only the name of the table is inserted.
                 rows = f"SELECT id FROM {table} WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE"  # noqa: S608
                 cursor.execute(rows, [wanted])
+
+
+class PrivateQuerySet(VersionedQuerySet[R]):
+    """Queries for a kind without visibility: only members of the workspace can read it."""
+
+    def readable_by(self, caller: Caller, code: Registry | None = None, *, label: str | None = None) -> Self:
+        """Filter by what the caller may read; code has no part in it."""
+        return self.readable_where(caller, label=label)

@@ -1,4 +1,4 @@
-"""What a version refers to, as rows."""
+"""The references of versions, as rows."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from typing import Any, ClassVar
 from django.db import models
 
 from versioning.domain.config import Config
+from versioning.models.statements import insert
 
 
 class Reference(models.Model):
-    """A version refers to a resource by id; a row, so that dependents are one query."""
+    """A version refers to a resource by id. Stored as a row, so that dependents can be found in one query."""
 
     target: ClassVar[type[Any]]
     """The kind of resource that is referred to."""
     fixed_by_code: ClassVar[bool] = False
-    """Whether an agent that code defines has the references of its code, which no override changes."""
+    """Whether a code-defined agent has the references of its code, which no override changes."""
 
     target_id = models.CharField(max_length=200, db_index=True)
     target_uuid = models.UUIDField(null=True, editable=False)
-    """The identity of the target that whoever published the version last was allowed to read; null when
-    there was none. The id alone says nothing: another workspace can take it once it is free."""
+    """The identity of the target if whoever published the version last was allowed to read it, otherwise
+    null. The id alone is not enough: another workspace can take it once it is free."""
 
     class Meta:
         abstract = True
@@ -31,12 +32,11 @@ class Reference(models.Model):
 
     @staticmethod
     def find(config: Config) -> Iterator[tuple[str, str]]:
-        """Yield (field, id) for every reference of this sort in a configuration; none of no sort."""
+        """Yield (field, id) for every reference of this kind in a configuration."""
         return iter(())
 
     @classmethod
     def write(cls, version: Any) -> None:
         """Insert the references of a new version, each target once."""
         targets = {target for _, target in cls.find(version.config)}
-        row: Any = cls  # whose field `version` only the concrete classes have
-        cls._default_manager.bulk_create(row(version_id=version.pk, target_id=target) for target in targets)
+        insert(cls, [{"version_id": version.pk, "target_id": one, "target_uuid": None} for one in targets])

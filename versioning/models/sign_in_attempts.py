@@ -1,4 +1,4 @@
-"""Wrong passwords, counted for all processes together, and how long to wait after too many of them."""
+"""Failed sign-in attempts, counted for all processes together, and the wait after too many of them."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 FIRST_WAIT: Final = 5  # seconds, doubled with every further wrong password
-LONGEST_WAIT: Final = 300  # seconds: nobody can be kept out for longer than this by what happened before
+LONGEST_WAIT: Final = 300  # seconds: previous attempts can lock nobody out for longer than this
 FORGOTTEN_AFTER: Final = datetime.timedelta(hours=1)
 _FREE: Final[Mapping[str, int]] = {"account": 5, "browser": 5, "password": 5, "address": 30}
 """How many wrong passwords of each kind of subject have no consequence."""
-_HASH_DIGITS: Final = 5  # so there are at most 16**5 subjects of each kind, whatever names are tried
+_HASH_DIGITS: Final = 5  # at most 16**5 subjects of each kind, whatever names are tried
 _CLEANED_AT_ONCE: Final = 200
 
 
 def subject(kind: str, name: str) -> str:
-    """Return under what the attempts at something are counted; the name itself is not stored.
+    """Return the subject under which attempts are counted; the name itself is not stored.
 
     An unknown account has a subject like any other, so that nobody learns which accounts exist.
     """
@@ -30,13 +30,13 @@ def subject(kind: str, name: str) -> str:
 
 
 def seconds_to_wait(subject: str, failures: int) -> int:
-    """Return how long no password is looked at after so many wrong ones."""
+    """Return how long no password is checked after so many wrong ones."""
     beyond = failures - _FREE[subject.partition(":")[0]]
     return 0 if beyond < 0 else min(FIRST_WAIT << min(beyond, 16), LONGEST_WAIT)
 
 
 class TooManyAttempts(Exception):
-    """No password is looked at for as many seconds as this says, the right one included."""
+    """No password is checked for so many seconds, not even the right one."""
 
     def __init__(self, seconds: int) -> None:
         super().__init__(f"wait {seconds} seconds")
@@ -45,37 +45,37 @@ class TooManyAttempts(Exception):
 
 @dataclass(frozen=True)
 class Attempt:
-    """An attempt that is counted as a failure until it turns out to have been none."""
+    """An attempt that counts as a failure until it has succeeded."""
 
     counted: Sequence[SignInAttempts]
-    """The rows as they are now, with the attempt in them."""
+    """The current rows, with this attempt counted."""
 
     def succeeded(self, *cleared: str) -> None:
-        """Take the attempt back, and forget all the others at the cleared subjects."""
+        """Take back the attempt, and delete the counters of the subjects to clear."""
         SignInAttempts.objects.filter(subject__in=cleared).delete()
         for row in self.counted:
             SignInAttempts.objects.filter(subject=row.subject, failures__gt=0).update(
                 failures=models.F("failures") - 1
             )
-            # A wait that this attempt began ends; one that another attempt began meanwhile goes on.
+            # A wait that this attempt caused ends; one caused by another attempt in the meantime continues.
             SignInAttempts.objects.filter(subject=row.subject, blocked_until=row.blocked_until).update(
                 blocked_until=None
             )
 
     @property
     def seconds(self) -> int:
-        """How long to wait after this attempt, if it was a failure."""
+        """How long to wait after this attempt, if it fails."""
         return max((seconds_to_wait(row.subject, row.failures) for row in self.counted), default=0)
 
 
 class SignInAttemptsManager(models.Manager["SignInAttempts"]):
-    """The counters that all workers share."""
+    """The counters that all processes share."""
 
     def begin(self, subjects: Iterable[str]) -> Attempt:
-        """Count an attempt at each of the subjects, before the password is looked at.
+        """Count an attempt at each of the subjects, before the password is checked.
 
-        Counted first, a hundred attempts at once are no more than a hundred one after the other. Raises
-        `TooManyAttempts` during a wait; such an attempt counts for nothing, so it makes no wait longer.
+        Since it is counted first, a hundred simultaneous attempts are no better than a hundred in a row.
+        Raises `TooManyAttempts` during a wait; such an attempt is not counted, so it makes no wait longer.
         """
         self._clean()
         names = sorted(subjects)  # always locked in this order
@@ -83,7 +83,7 @@ class SignInAttemptsManager(models.Manager["SignInAttempts"]):
             fresh = [SignInAttempts(subject=name, last_at=timezone.now()) for name in names]
             self.bulk_create(fresh, ignore_conflicts=True)
             rows = list(self.select_for_update().filter(subject__in=names).order_by("subject"))
-            now = timezone.now()  # of after the lock, which may have taken its time
+            now = timezone.now()  # the time after the lock, which may have had to wait
             left = max((row.seconds_left(now) for row in rows), default=0)
             if left > 0:
                 raise TooManyAttempts(math.ceil(left))
@@ -92,15 +92,15 @@ class SignInAttemptsManager(models.Manager["SignInAttempts"]):
         return Attempt(rows)
 
     def forget(self) -> None:
-        """Delete all that is too old to count, some at a time."""
+        """Delete all counters that are too old to matter, some at a time."""
         while self._clean():
             pass
 
     def _clean(self) -> int:
-        """Delete some of what is too old to count, so that the table does not grow; return how much."""
+        """Delete some counters that are too old, so that the table does not grow; return how many."""
         with transaction.atomic():
             old = self.filter(last_at__lt=timezone.now() - FORGOTTEN_AFTER)
-            # Rows that another process is about to count at, or to delete, are left to it.
+            # Rows that another process is about to update or delete are skipped.
             names = old.select_for_update(skip_locked=True).values_list("pk", flat=True)[:_CLEANED_AT_ONCE]
             return self.filter(pk__in=list(names)).delete()[0]
 
@@ -112,7 +112,7 @@ class SignInAttempts(models.Model):
     failures = models.PositiveIntegerField(default=0)
     last_at = models.DateTimeField(db_index=True)
     blocked_until = models.DateTimeField(null=True)
-    """None while there is nothing to wait for."""
+    """None if there is nothing to wait for."""
 
     objects = SignInAttemptsManager()
 
@@ -123,7 +123,7 @@ class SignInAttempts(models.Model):
         return f"{self.subject}: {self.failures}"
 
     def seconds_left(self, now: datetime.datetime) -> float:
-        """Return how much of a wait is left."""
+        """Return the seconds that are left to wait."""
         return 0 if self.blocked_until is None else (self.blocked_until - now).total_seconds()
 
     def count(self, now: datetime.datetime) -> None:

@@ -1,4 +1,4 @@
-"""Whether the tables are those that this release expects."""
+"""Whether the database has the tables of this release."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ NOT_MIGRATED = "The database lacks migrations: run manage.py migrate."
 
 
 def lack_migrations() -> bool:
-    """Say whether a migration of this release was not applied; raises `django.db.Error` without an answer."""
+    """Say whether a migration of this release has not been applied; raises `django.db.Error`."""
     executor = MigrationExecutor(connection)
     return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))

@@ -1,4 +1,4 @@
-"""How many requests a caller has made in the current window, counted for all processes together."""
+"""The number of requests that a caller has made in the current window, for all processes together."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _SECONDS = {"s": 1, "sec": 1, "min": 60, "m": 60, "h": 3600, "hour": 3600, "d": 
 
 
 class ThrottleWindowManager(models.Manager["ThrottleWindow"]):
-    """The one counter that all workers share."""
+    """The counters that all processes share."""
 
     def hit(self, caller: str, window: int) -> int:
-        """Add one request to the caller's window and return how many there are now.
+        """Count one request in the caller's window and return the number so far.
 
-        `window` is the number of the window since the epoch. A new window replaces the old one,
-        so that the table holds one row a caller.
+        `window` is the number of the window since the epoch. A new window replaces the previous one, so the
+        table has one row per caller.
         """
         with transaction.atomic():
-            # A row that is not there has not been made yet, or was forgotten this moment.
+            # The row has not been created yet, or was deleted just now.
             while (row := self.select_for_update().filter(caller=caller).first()) is None:
                 self.bulk_create(
                     [ThrottleWindow(caller=caller, window=window, requests=0)], ignore_conflicts=True
@@ -32,7 +32,7 @@ class ThrottleWindowManager(models.Manager["ThrottleWindow"]):
             return row.requests
 
     def forget(self, rate: str) -> None:
-        """Delete the counters of windows that are over, or all of them while nothing is limited."""
+        """Delete the counters of past windows, or all of them if nothing is limited."""
         over = self.all()
         if rate:
             _, seconds = parse_rate(rate)
@@ -41,7 +41,7 @@ class ThrottleWindowManager(models.Manager["ThrottleWindow"]):
 
 
 class ThrottleWindow(models.Model):
-    """A caller's current window."""
+    """The current window of a caller."""
 
     caller = models.CharField(primary_key=True, max_length=64)
     window = models.BigIntegerField()

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 from uuid import UUID, uuid4
 
 from django.conf import settings
@@ -25,7 +25,9 @@ from versioning.domain.kinds import ResourceKind
 from versioning.domain.registry import Registry
 from versioning.domain.selectors import State
 from versioning.domain.snapshots import Snapshot, VersionPointers
+from versioning.models import events
 from versioning.models.references import Reference
+from versioning.models.statements import insert_new, update
 from versioning.models.versions import Version
 from versioning.models.workspaces import Workspace
 
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
 
 INITIAL_MESSAGE = "Initial version"
 EDIT_MESSAGE = "Auto-saved after edit"
+
+_FIXED: Final = frozenset({"uuid", "workspace", "author", "created_at"})
+"""The fields that never change."""
 
 
 class VersionedResource(models.Model):
@@ -196,11 +201,17 @@ class VersionedResource(models.Model):
         if self.is_stored:
             self.touch()
         else:
-            self.save(force_insert=True)
-        version.save(force_insert=True)
+            insert_new(self)
+            events.touch(unless_logged=True)
+        insert_new(version)
         for reference in self.version_model.reference_models:
             reference.write(version)
         return version
+
+    def store(self) -> None:
+        """Write what can change of the row; raises `DatabaseError` when it is gone."""
+        update(self, _FIXED)
+        events.touch(unless_logged=True)
 
     def activate(self, version_id: UUID | None, *, by_id: int | None) -> None:
         """Point at the version that is served, or at none; the row must be locked."""

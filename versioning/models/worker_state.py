@@ -1,4 +1,4 @@
-"""What workers know of each other: when periodic work is due, and which of them run."""
+"""What workers know of each other: when periodic jobs are due, and which workers run."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from django.utils import timezone
 from versioning.models.due_work import DueWork
 
 SILENT_AFTER: Final = datetime.timedelta(seconds=30)
-"""How old the newest sign of a worker may be while it counts as running; each gives one every ten seconds."""
+"""The maximum age of a worker's heartbeat for it to count as running; each sends one every ten seconds."""
 
 
 class PeriodicJob(DueWork):
-    """A job that is done every so often, by one worker at a time; due again as soon as it is done."""
+    """A job done periodically, by one worker at a time; due again as soon as it is done."""
 
     name = models.CharField(primary_key=True, max_length=100)
 
@@ -27,27 +27,27 @@ class PeriodicJob(DueWork):
 
 @dataclass(frozen=True, kw_only=True)
 class Silence:
-    """No worker runs."""
+    """No worker is running."""
 
     since: datetime.datetime | None
-    """None when none ever has."""
+    """None if no worker has ever run."""
 
 
 class HeartbeatQuerySet(models.QuerySet["WorkerHeartbeat"]):
-    """The signs of life."""
+    """The heartbeats of the workers."""
 
     def beat(self, worker: str) -> None:
-        """Note that a worker is running."""
+        """Record that a worker is running."""
         if not self.filter(pk=worker).update(seen_at=Now()):
             self.create(worker=worker, seen_at=timezone.now())
 
     def forget(self, age: datetime.timedelta) -> None:
-        """Delete the signs of workers that were last seen so long ago, but never the newest one."""
+        """Delete the heartbeats of workers last seen that long ago, but never the newest one."""
         newest = self.order_by("-seen_at").values_list("pk", flat=True).first()
         self.filter(seen_at__lt=timezone.now() - age).exclude(pk=newest).delete()
 
     def silence(self) -> Silence | None:
-        """Return since when no worker runs; None while one does."""
+        """Return since when no worker has been running; None if one is."""
         newest = self.aggregate(newest=models.Max("seen_at"))["newest"]
         runs = newest is not None and timezone.now() - newest <= SILENT_AFTER
         return None if runs else Silence(since=newest)

@@ -1,4 +1,4 @@
-"""Workspaces, and who is a member of them in which role."""
+"""Workspaces, and their members with their roles."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ ROLE_CHOICES = [(role.value, role.value) for role in Role]
 
 
 class WorkspaceManager(models.Manager["Workspace"]):
-    """How workspaces are made and renamed; each change is in the log."""
+    """Creating and renaming workspaces; each change is logged."""
 
     @events.transaction()
     def make(self, workspace_id: str, name: str, *, by: Caller = APPLICATION) -> tuple[Workspace, bool]:
-        """Return the workspace with this id, and whether it was missing and has been made."""
+        """Return the workspace with this id, creating it if it is missing, and whether it was created."""
         workspace, is_new = self.get_or_create(id=workspace_id, defaults={"name": name})
         if is_new:
             workspace.record("created", by, name=name)
@@ -33,7 +33,7 @@ class WorkspaceManager(models.Manager["Workspace"]):
 
     @events.transaction()
     def rename(self, workspace: Workspace, name: str, *, by: Caller = APPLICATION) -> None:
-        """Give a workspace another name."""
+        """Rename a workspace."""
         before = workspace.name
         if name == before:
             return
@@ -43,7 +43,7 @@ class WorkspaceManager(models.Manager["Workspace"]):
 
 
 class Workspace(models.Model):
-    """A team's room: agents and prompt blocks belong to one, people are members of many."""
+    """A team's workspace: agents and prompt blocks belong to one, people can be members of several."""
 
     id = models.CharField(primary_key=True, max_length=200)
     name = models.TextField()
@@ -61,12 +61,12 @@ class Workspace(models.Model):
         return self.name
 
     def record(self, what: str, by: Caller, **detail: Any) -> None:
-        """Tell the log what is done to the workspace itself."""
+        """Record a change of the workspace itself."""
         events.record(f"workspace.{what}", by=by, workspace_id=self.pk, **detail)
 
 
 class MembershipManager(models.Manager["Membership"]):
-    """Changes to who is a member of what; each is in the log."""
+    """Changes of memberships; each is logged."""
 
     @events.transaction()
     def grant(
@@ -80,7 +80,7 @@ class MembershipManager(models.Manager["Membership"]):
     ) -> Membership:
         """Give the user the role in the workspace, whatever it was before.
 
-        `detail` is added to what the log says.
+        `detail` is added to the entry in the log.
         """
         held = self.select_for_update().filter(user=user, workspace=workspace).first()
         if held is not None and held.role == role:
@@ -91,7 +91,7 @@ class MembershipManager(models.Manager["Membership"]):
 
     @events.transaction()
     def end(self, membership: Membership, *, by: Caller = APPLICATION) -> None:
-        """Make the user a stranger to the workspace."""
+        """End the user's membership of the workspace."""
         membership.ended_by = by
         membership.delete()
 
@@ -104,13 +104,13 @@ class MembershipManager(models.Manager["Membership"]):
 class Membership(models.Model):
     """A user's role in a workspace."""
 
-    # No name on the side of the accounts: they may be of a model of the project, with members of its own.
+    # No related name on accounts: the project's user model may have a member with that name.
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=16, choices=ROLE_CHOICES)
 
     ended_by: Caller = APPLICATION
-    """Who deletes it; a membership also ends when somebody deletes the account."""
+    """Who deletes it; None if the account was deleted."""
 
     objects = MembershipManager()
 
@@ -133,7 +133,7 @@ class Membership(models.Model):
         after: str | None,
         detail: Mapping[str, str] | None = None,
     ) -> None:
-        """Tell the log of a change of the role; None is no membership."""
+        """Record a change of the role; None stands for no membership."""
         what = "added" if before is None else "roleChanged" if after is not None else "removed"
         change: dict[str, Any] = {"from": before, "to": after, **(detail or {})}
         username = self.user.get_username()
@@ -153,7 +153,7 @@ def _record_deletion_of_workspace(instance: Workspace, **_signal: Any) -> None:
 
 
 def caller_for(user: User, via: Via = Via.PYTHON) -> Caller:
-    """Return the caller that a person is, with the roles of this moment."""
+    """Return the caller for a person, with the current roles."""
     roles = Membership.objects.roles_of(user)
     who = {"username": user.get_username(), "user_id": user.pk, "via": via}
     return caller_with(roles, is_superuser=user.is_superuser, **who)

@@ -152,9 +152,9 @@ class Agent(Runnable):
     _framework: Host | None = field(init=False, repr=False, default=None)
 
     def __post_init__(self) -> None:
-        fault = _fault(self)
-        if fault is not None:
-            raise ValueError(f"Agent {self.id!r}: {fault}")
+        problem = _problem(self)
+        if problem is not None:
+            raise ValueError(f"Agent {self.id!r}: {problem}")
         # Copies, so that nobody can change the agent through what it was made of.
         self._set("instructions", deepcopy(self.instructions))
         for name in ("model", "default_options", "metadata"):
@@ -227,7 +227,7 @@ class SelectedAgent(Runnable, ResolvedAgent):
         return self.selector
 
 
-def _fault_of_instructions(agent: Agent) -> str | None:
+def _problem_of_instructions(agent: Agent) -> str | None:
     if agent.instructions is None:
         is_editors = isinstance(agent.editor, Mapping) and agent.editor.get("instructions") is True
         return None if is_editors else 'the instructions are missing, without editor={"instructions": True}'
@@ -236,16 +236,16 @@ def _fault_of_instructions(agent: Agent) -> str | None:
     return None
 
 
-def _fault(agent: Agent) -> str | None:
+def _problem(agent: Agent) -> str | None:
     """Return why such an agent cannot be, or None when it can."""
-    id_fault = ids.fault(agent.id)
-    if id_fault is not None:
-        return f"the id {id_fault}"
+    id_problem = ids.problem(agent.id)
+    if id_problem is not None:
+        return f"the id {id_problem}"
     if not agent.name.strip():
         return "the name must not be blank"
-    instructions_fault = _fault_of_instructions(agent)
-    if instructions_fault is not None:
-        return instructions_fault
+    instructions_problem = _problem_of_instructions(agent)
+    if instructions_problem is not None:
+        return instructions_problem
     if agent.model is not None and not {"provider", "name"} <= agent.model.keys():
         return 'the model must be {"provider", "name", …}'
     if agent.visibility not in {"public", "private"}:

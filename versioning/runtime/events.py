@@ -86,9 +86,9 @@ class Reporter:
             warnings=[notice_dict(notice) for notice in result.warnings],
         )
 
-    def failed(self, fault: VersioningError) -> None:
+    def failed(self, error: VersioningError) -> None:
         """The run failed; nothing follows."""
-        self._tell("error", error=fault.message, code=fault.code)
+        self._tell("error", error=error.message, code=error.code)
 
     @property
     def _text_id(self) -> str:

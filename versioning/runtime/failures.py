@@ -22,31 +22,31 @@ from versioning.runtime.redaction import redacted
 logger = logging.getLogger("versioning.runtime")
 
 
-def failure_of(fault: Exception, *, agent_id: str, provider: str, asking: bool) -> VersioningError:
+def failure_of(error: Exception, *, agent_id: str, provider: str, asking: bool) -> VersioningError:
     """Return the error for the caller of an agent that failed.
 
     `asking` says whether it failed while a model was being asked, and not in a tool.
     """
-    if isinstance(fault, ExceptionGroup):
-        fault = fault.exceptions[0]
-        return failure_of(fault, agent_id=agent_id, provider=provider, asking=asking)
-    if isinstance(fault, VersioningError):
-        return fault
-    if asking or isinstance(fault, AgentRunError | UserError):
-        logger.warning("the provider %r failed: %s", provider, redacted(str(fault)))
-        return ProviderFailed(redacted(f"The provider {provider!r} {_reason(fault)}"))
-    logger.error("a tool of the agent %r raised", agent_id, exc_info=fault)
-    return ToolFailed(f"A tool of the agent {agent_id!r} raised {type(fault).__name__}; the log says more.")
+    if isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+        return failure_of(error, agent_id=agent_id, provider=provider, asking=asking)
+    if isinstance(error, VersioningError):
+        return error
+    if asking or isinstance(error, AgentRunError | UserError):
+        logger.warning("the provider %r failed: %s", provider, redacted(str(error)))
+        return ProviderFailed(redacted(f"The provider {provider!r} {_reason(error)}"))
+    logger.error("a tool of the agent %r raised", agent_id, exc_info=error)
+    return ToolFailed(f"A tool of the agent {agent_id!r} raised {type(error).__name__}; the log says more.")
 
 
-def _reason(fault: Exception) -> str:
-    if isinstance(fault, ModelHTTPError):
-        return f"answered {fault.status_code}: {_said(fault.body)}"
-    if isinstance(fault, ModelTimeoutError | ModelRequestTimeout | TimeoutError):
+def _reason(error: Exception) -> str:
+    if isinstance(error, ModelHTTPError):
+        return f"answered {error.status_code}: {_said(error.body)}"
+    if isinstance(error, ModelTimeoutError | ModelRequestTimeout | TimeoutError):
         return "did not answer in time."
-    if isinstance(fault, ModelConnectionError):
-        return f"could not be reached, or broke off: {fault}"
-    return f"failed: {fault}"
+    if isinstance(error, ModelConnectionError):
+        return f"could not be reached, or broke off: {error}"
+    return f"failed: {error}"
 
 
 def _said(body: Any) -> str:

@@ -18,7 +18,7 @@ from versioning.runtime.delegation import REQUEST_LIMIT
 from versioning.runtime.events import Emit, Event
 from versioning.runtime.loop import background_loop
 from versioning.runtime.planning import Catalogue, Plan, plan
-from versioning.runtime.preparation import Prepared, Workshop
+from versioning.runtime.preparation import Prepared, Preparer
 from versioning.runtime.providers import Providers
 from versioning.runtime.results import Result
 from versioning.runtime.running import answer, report
@@ -54,7 +54,7 @@ class Framework:
         self._catalogue = Catalogue(
             code=self._agents, store=CodeOnly() if editor is None else editor, versions=defaults
         )
-        self._workshop = Workshop(
+        self._preparer = Preparer(
             own_tools={agent.id: agent.toolbox for agent in self._agents.values()},
             shared_tools=shared,
             request_limit=request_limit,
@@ -207,7 +207,7 @@ class Framework:
             published_sub_agents=call.published_sub_agents,
         )
         refuse_context(found)
-        return self._workshop.prepare(call, found, providers)
+        return self._preparer.prepare(call, found, providers)
 
 
 def refuse_context(found: Plan) -> None:

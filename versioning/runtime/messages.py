@@ -45,7 +45,7 @@ class Conversation:
         """Return the conversation that a text, a message or a list of messages describes.
 
         Content is text, or a list of `{"type": "text", "text"}` parts. Raises `Invalid` with
-        every fault, such as one of `messages.2.role`; the last message has to be the user's.
+        every problem, such as one of `messages.2.role`; the last message has to be the user's.
         """
         if isinstance(messages, str):
             if not messages.strip():
@@ -104,9 +104,9 @@ def _text(content: Any, place: str, issues: list[Issue]) -> str | None:
     if not isinstance(content, list | tuple) or not content:
         issues.append(Issue(place, 'must be a text or a list of {"type": "text", "text"}'))
         return None
-    faulty = [position for position, part in enumerate(content) if not _is_text_part(part)]
-    issues.extend(Issue(f"{place}.{position}", 'must be {"type": "text", "text"}') for position in faulty)
-    return None if faulty else "".join(part["text"] for part in content)
+    wrong = [position for position, part in enumerate(content) if not _is_text_part(part)]
+    issues.extend(Issue(f"{place}.{position}", 'must be {"type": "text", "text"}') for position in wrong)
+    return None if wrong else "".join(part["text"] for part in content)
 
 
 def _is_text_part(part: Any) -> bool:

@@ -37,7 +37,7 @@ class RunOptions:
 
     @classmethod
     def parse(cls, *, max_steps: Any, model_settings: Any, instructions: Any) -> RunOptions:
-        """Return the options of a call; raises `Invalid` that names the faulty ones as the wire does."""
+        """Return the options of a call; raises `Invalid` that names the wrong ones as the wire does."""
         issues: list[Issue] = []
         if max_steps is not None and not _is_count(max_steps):
             issues.append(Issue("maxSteps", "must be a whole number from 1"))
@@ -52,7 +52,7 @@ class RunOptions:
     def stored(cls, default_options: Mapping[str, Any]) -> RunOptions:
         """Return what an agent's own `defaultOptions` say; what is not understood does not count.
 
-        They are JSON that is kept as given, so a fault in them is no fault of the caller.
+        They are JSON that is kept as given, so a problem in them is no problem of the caller.
         """
         max_steps = default_options.get("maxSteps")
         given = default_options.get("modelSettings")
@@ -80,15 +80,15 @@ def _settings(given: Any, issues: list[Issue]) -> dict[str, Any]:
         return {}
     settings: dict[str, Any] = {}
     for name, value in given.items():
-        fault = _setting_fault(name, value)
-        if fault is not None:
-            issues.append(Issue(f"modelSettings.{name}", fault))
+        problem = _setting_problem(name, value)
+        if problem is not None:
+            issues.append(Issue(f"modelSettings.{name}", problem))
         elif value is not None:
             settings[_SETTINGS[name][0]] = value
     return settings
 
 
-def _setting_fault(name: str, value: Any) -> str | None:
+def _setting_problem(name: str, value: Any) -> str | None:
     if name not in _SETTINGS:
         return f"is not a known setting; there are {', '.join(_SETTINGS)}"
     types = _SETTINGS[name][1]

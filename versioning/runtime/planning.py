@@ -243,13 +243,13 @@ class _Planner:
             return self._catalogue.store.serve(
                 agent_id, choice.selector, context=self._evaluation, by=choice.by, identity=identity
             )
-        except Invalid as fault:
-            issues = [Issue(f"agents.{agent_id}.{one.field}", one.message) for one in fault.issues]
-            raise Invalid(issues if self.agents else fault.issues, code=fault.code) from None
-        except Forbidden as fault:
+        except Invalid as error:
+            issues = [Issue(f"agents.{agent_id}.{one.field}", one.message) for one in error.issues]
+            raise Invalid(issues if self.agents else error.issues, code=error.code) from None
+        except Forbidden as error:
             if choice.place is None:
                 raise
-            raise Forbidden(f"{choice.place}: {fault.message}") from fault
+            raise Forbidden(f"{choice.place}: {error.message}") from error
 
     @property
     def _published_choice(self) -> Choice:

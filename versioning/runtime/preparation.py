@@ -20,7 +20,7 @@ from versioning.runtime.tools import Toolbox, chosen_tools
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fitted:
+class ReadyAgent:
     """An agent with all that it takes to run it."""
 
     served: ResolvedAgent
@@ -40,14 +40,14 @@ class Prepared:
 
     call: Call
     plan: Plan
-    agents: Mapping[str, Fitted]
+    agents: Mapping[str, ReadyAgent]
     """By id, the called one included. A sub-agent that is not here is not available."""
     warnings: tuple[Notice, ...]
     request_limit: int = REQUEST_LIMIT
 
 
 @dataclass(frozen=True, kw_only=True)
-class Workshop:
+class Preparer:
     """What agents are fitted out with: the tools of each code-defined agent, the tools for all."""
 
     own_tools: Mapping[str, Toolbox]
@@ -62,26 +62,26 @@ class Workshop:
         """
         root = plan.root
         options = call.options.over(RunOptions.stored(root.default_options))
-        fitted, notices = self._fitted(root, options, providers)
-        agents = {root.id: fitted}
+        ready, notices = self._ready_agent(root, options, providers)
+        agents = {root.id: ready}
         warnings = [*plan.warnings, *notices]
         for agent_id, served in plan.agents.items():
             if agent_id == root.id:
                 continue
             try:
-                agents[agent_id], notices = self._fitted(
+                agents[agent_id], notices = self._ready_agent(
                     served, RunOptions.stored(served.default_options), providers
                 )
-            except (NoModel, ProviderUnavailable) as fault:
-                notices = (Notice(fault.code, fault.message, f"agents.{agent_id}"),)
+            except (NoModel, ProviderUnavailable) as error:
+                notices = (Notice(error.code, error.message, f"agents.{agent_id}"),)
             warnings.extend(notices)
         return Prepared(
             call=call, plan=plan, agents=agents, warnings=tuple(warnings), request_limit=self.request_limit
         )
 
-    def _fitted(
+    def _ready_agent(
         self, served: ResolvedAgent, options: RunOptions, providers: Providers
-    ) -> tuple[Fitted, tuple[Notice, ...]]:
+    ) -> tuple[ReadyAgent, tuple[Notice, ...]]:
         model = providers.model(served.id, served.model)
         tools, notices = chosen_tools(served, self.own_tools.get(served.id, {}), self.shared_tools)
-        return Fitted(served=served, model=model, tools=tools, options=options), notices
+        return ReadyAgent(served=served, model=model, tools=tools, options=options), notices

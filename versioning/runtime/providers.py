@@ -39,8 +39,8 @@ class Providers:
         _check(provider)
         try:
             return infer_model(f"{_kind(provider)}:{model['name']}", provider_factory=self._provider)
-        except Exception as fault:  # whatever a provider's own library makes of its configuration
-            raise ProviderUnavailable(_reason(provider, fault)) from fault
+        except Exception as error:  # whatever a provider's own library makes of its configuration
+            raise ProviderUnavailable(_reason(provider, error)) from error
 
     async def aclose(self) -> None:
         """Close the connections of all providers; on the loop that used them."""
@@ -90,6 +90,6 @@ def _kind(provider: str) -> str:
     return "openai-chat" if provider == "openai" and os.environ.get("OPENAI_BASE_URL") else provider
 
 
-def _reason(provider: str, fault: Exception) -> str:
+def _reason(provider: str, error: Exception) -> str:
     variables = KNOWN_PROVIDERS[provider].variables
-    return f"The provider {provider!r} cannot be used: {redacted(str(fault))} Look at {variables}."
+    return f"The provider {provider!r} cannot be used: {redacted(str(error))} Look at {variables}."

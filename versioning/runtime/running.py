@@ -18,7 +18,7 @@ from versioning.domain.resolved_agent import Notice
 from versioning.runtime.delegation import Budget, Chain, delegation_tool, refusal
 from versioning.runtime.events import Emit, Reporter
 from versioning.runtime.failures import failure_of
-from versioning.runtime.preparation import Fitted, Prepared
+from versioning.runtime.preparation import Prepared, ReadyAgent
 from versioning.runtime.results import Result, finish_reason_of, steps_of, usage_dict
 
 logger = logging.getLogger("versioning.runtime")
@@ -39,8 +39,8 @@ async def report(prepared: Prepared, emit: Emit) -> None:
     reporter.started()
     try:
         reporter.finished(await run.result(reporter))
-    except VersioningError as fault:
-        reporter.failed(fault)
+    except VersioningError as error:
+        reporter.failed(error)
     except Exception:
         logger.exception("a run failed unexpectedly")
         reporter.failed(
@@ -88,56 +88,56 @@ class _Run:
         reporter: Reporter | None = None,
     ) -> list[ModelMessage]:
         """Run one agent until it is done or has made its steps; return the messages of this run."""
-        fitted = self._prepared.agents[agent_id]
+        ready = self._prepared.agents[agent_id]
         agent = pydantic_ai.Agent(
-            fitted.model,
+            ready.model,
             name=agent_id,
-            instructions=fitted.options.instructions or fitted.served.instructions or None,
-            tools=[*fitted.tools, *self._delegations(fitted, chain)],
+            instructions=ready.options.instructions or ready.served.instructions or None,
+            tools=[*ready.tools, *self._delegations(ready, chain)],
         )
         failure: Exception | None = None
         async with agent.iter(
             prompt,
             message_history=history,
-            model_settings=fitted.options.model_settings(),
+            model_settings=ready.options.model_settings(),
             usage_limits=_NO_LIMITS,
         ) as run:
             # Raised only after the library has put everything away, or it would wrap what it sees.
             try:
-                messages = await self._steps(run, fitted, chain, reporter)
-            except Exception as fault:  # noqa: BLE001  # it is raised below
-                failure = fault
+                messages = await self._steps(run, ready, chain, reporter)
+            except Exception as error:  # noqa: BLE001  # it is raised below
+                failure = error
             self._usage += run.usage
         if failure is not None:
             raise failure
         return messages
 
     async def _steps(
-        self, run: AgentRun[None, str], fitted: Fitted, chain: Chain, reporter: Reporter | None
+        self, run: AgentRun[None, str], ready: ReadyAgent, chain: Chain, reporter: Reporter | None
     ) -> list[ModelMessage]:
         steps = 0
         node: Any = run.next_node
         while not isinstance(node, End):
             asking = pydantic_ai.Agent.is_model_request_node(node)
             if asking:
-                if steps == fitted.options.max_steps:
+                if steps == ready.options.max_steps:
                     # The results of the last tool calls, which the model is not going to see.
                     return [*run.new_messages(), node.request]
                 self._budget.spend(chain)
                 steps += 1
             try:
                 node = await _advance(run, node, reporter)
-            except Exception as fault:
-                error = failure_of(fault, agent_id=fitted.served.id, provider=fitted.provider, asking=asking)
-                if error is fault:
+            except Exception as error:
+                failure = failure_of(error, agent_id=ready.served.id, provider=ready.provider, asking=asking)
+                if failure is error:
                     raise
-                raise error from fault
+                raise failure from error
         return run.new_messages()
 
-    def _delegations(self, fitted: Fitted, chain: Chain) -> list[Tool[Any]]:
+    def _delegations(self, ready: ReadyAgent, chain: Chain) -> list[Tool[Any]]:
         return [
-            self._delegation(fitted.served.id, agent_id, usage.get("description"), chain)
-            for agent_id, usage in fitted.served.agents.items()
+            self._delegation(ready.served.id, agent_id, usage.get("description"), chain)
+            for agent_id, usage in ready.served.agents.items()
         ]
 
     def _delegation(self, parent_id: str, agent_id: str, description: str | None, chain: Chain) -> Tool[Any]:

@@ -29,8 +29,8 @@ def toolbox(functions: Iterable[Callable[..., Any]]) -> Toolbox:
             raise ValueError(f"there are two tools with the name {name!r}")
         try:
             tools[name] = Tool(function)
-        except Exception as fault:
-            raise ValueError(f"the tool {name!r} cannot be described: {fault}") from fault
+        except Exception as error:
+            raise ValueError(f"the tool {name!r} cannot be described: {error}") from error
     return MappingProxyType(tools)
 
 

@@ -1,4 +1,4 @@
-"""From a candidate to the agent that is served: conditional fields chosen, instructions assembled."""
+"""Assemble a candidate into the agent that is served: choose conditional fields, join the instructions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 
 def assembled(candidate: Candidate, evaluation: Evaluation, caller: Caller) -> ResolvedAgent:
-    """Return the agent that a candidate amounts to; raises `Invalid` when that is too much to evaluate."""
+    """Return the served agent for a candidate; raises `Invalid` if that is too much to evaluate."""
     wanted = {target for _, target in referenced_blocks(candidate.config)}
     evaluation.field = "instructions"
     found = find_blocks(wanted, candidate.policy, caller, evaluation) if wanted else {}
@@ -34,11 +34,11 @@ def assembled(candidate: Candidate, evaluation: Evaluation, caller: Caller) -> R
 def all_assembled(
     candidates: Sequence[Candidate], evaluation: Evaluation, caller: Caller
 ) -> list[ResolvedAgent]:
-    """Return many agents; the number of queries does not depend on how many.
+    """Return the served agents for many candidates; the number of queries does not depend on how many.
 
-    All are evaluated out of one budget, those of the caller's own workspaces first. What is left of
-    it decides about those of others: one that takes more is left out and logged, because nobody's
-    public agent may make the list fail for everybody. Of the caller's own, `Invalid` is raised.
+    All share one evaluation budget, and those of the caller's own workspaces come first. An agent of
+    another workspace that exceeds what is left is omitted and logged, because nobody's public agent may
+    make the list fail for everybody. For the caller's own agents `Invalid` is raised.
     """
     wanted = {target for one in candidates for _, target in referenced_blocks(one.config)}
     policies = {one.policy for one in candidates} if wanted else set()
@@ -49,17 +49,17 @@ def all_assembled(
     for one in sorted(candidates, key=lambda one: not _is_own(one, caller)):
         try:
             built[one.id] = _build(one, evaluation, texts[one.id])
-        except Invalid as fault:
+        except Invalid as error:
             if _is_own(one, caller):
                 raise Invalid.field(
-                    f"{one.id}.{fault.issues[0].field}", fault.issues[0].message, code=fault.code
+                    f"{one.id}.{error.issues[0].field}", error.issues[0].message, code=error.code
                 ) from None
-            logger.warning("left out of a list of agents: %s of %s: %s", one.id, one.workspace_id, fault)
+            logger.warning("left out of a list of agents: %s of %s: %s", one.id, one.workspace_id, error)
     return [built[one.id] for one in candidates if one.id in built]
 
 
 def _is_own(candidate: Candidate, caller: Caller) -> bool:
-    """Say whether the caller's own workspaces, or the code, are responsible for an agent."""
+    """Say whether one of the caller's own workspaces, or the code, is responsible for an agent."""
     return candidate.source == "code" or caller.may(Right.READ, candidate.workspace_id)
 
 
@@ -72,7 +72,7 @@ def _build(candidate: Candidate, evaluation: Evaluation, texts: Texts) -> Resolv
     return ResolvedAgent(
         id=candidate.id,
         uuid=candidate.uuid,
-        # What is left of an override whose agent the code does not define any more need not have one.
+        # An override whose agent the code no longer defines need not have one.
         name=config.get("name", candidate.id),
         description=config.get("description"),
         instructions=instructions,
@@ -102,7 +102,7 @@ def _chosen(field: str, config: Config, evaluation: Evaluation) -> Any:
 
 
 def _offered(field: str, config: Config, evaluation: Evaluation) -> dict[str, Any]:
-    """Return the tools or sub-agents whose own rules hold, without the rules."""
+    """Return the tools or sub-agents whose rules hold, without the rules."""
     chosen = _chosen(field, config, evaluation) or {}
     return {
         key: {name: member for name, member in usage.items() if name != "rules"}
@@ -112,7 +112,7 @@ def _offered(field: str, config: Config, evaluation: Evaluation) -> dict[str, An
 
 
 def context_notices(schema: Any, evaluation: Evaluation) -> list[Notice]:
-    """Return what a `requestContextSchema` has against a context; nothing without a schema.
+    """Return notices if a `requestContextSchema` refuses the context; none without a schema.
 
     All schemas of a request share the time that the evaluation leaves for them.
     """
@@ -121,8 +121,8 @@ def context_notices(schema: Any, evaluation: Evaluation) -> list[Notice]:
     began = time.thread_time()
     try:
         issues = refusals(schema, evaluation.context, seconds_spent=evaluation.seconds_checking)
-    except UnusableSchema as fault:
-        return [Notice("request_context_unchecked", f"The schema cannot be used: {fault}.", SCHEMA_FIELD)]
+    except UnusableSchema as error:
+        return [Notice("request_context_unchecked", f"The schema cannot be used: {error}.", SCHEMA_FIELD)]
     finally:
         evaluation.seconds_checking += time.thread_time() - began
     return [Notice(CONTEXT_INVALID, issue.message, issue.field) for issue in issues]

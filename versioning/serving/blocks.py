@@ -1,4 +1,4 @@
-"""The prompt blocks that an agent shows: which text of each counts, and which it may show at all."""
+"""The prompt blocks that an agent shows: the version of each that counts, and which it may show."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from versioning.serving.candidates import Blocks, Candidate
 from versioning.serving.grants import granted
 
 READ_AT_ONCE: Final = 100
-"""How many prompt blocks are read in one statement: they can be a megabyte each."""
+"""How many prompt blocks one statement reads; each can be a megabyte."""
 
 
 @dataclass(frozen=True)
 class FoundBlock:
-    """A prompt block that may be shown: its text, or why there is none, and whose it is."""
+    """A prompt block that may be shown: its text, or the reason why there is none, and its workspace."""
 
     text: BlockText | str
     workspace_id: str
@@ -40,12 +40,12 @@ def find_blocks(
 ) -> dict[str, FoundBlock]:
     """Return, by block id, the text that counts or the reason why there is none.
 
-    Ids that are not in the answer are missing, or not the caller's to read. What is read is paid for
-    out of the evaluation's budget, unless `is_paid` says no; its context says which of the published
-    versions a request gets.
+    Ids that are not in the result are missing or not readable. Reading is charged to the evaluation's
+    budget unless `is_paid` is false; the evaluation's context determines which published version the
+    request gets.
     """
     blocks = PromptBlock.objects.all() if policy is Blocks.LIVE else PromptBlock.objects.readable_by(caller)
-    # In one statement with their versions: a version could be gone before it is read on its own.
+    # In one statement with their versions: a version could be deleted before a second query.
     pointers = ("active_version",) if policy is not Blocks.DRAFTS else ("active_version", "latest_version")
     rows = blocks.select_related(*pointers).defer(*(f"{pointer}__search_text" for pointer in pointers))
     found: dict[str, FoundBlock] = {}
@@ -76,7 +76,7 @@ def _found(block: PromptBlock, policy: Blocks, caller: Caller, chosen: Snapshot 
 
 
 def shown_texts(candidates: Sequence[Candidate], found: Mapping[Blocks, Found]) -> Iterator[Texts]:
-    """Yield for each candidate the texts of the blocks that it may show; a query, if any needs a grant."""
+    """Yield, for each candidate, the texts of the blocks that it may show; one query if any needs a grant."""
     blocks_of = [found.get(one.policy, {}) for one in candidates]
     asking = {
         one.version_id
@@ -94,10 +94,10 @@ def shown_texts(candidates: Sequence[Candidate], found: Mapping[Blocks, Found]) 
 
 
 def _is_stored_version(version_id: str | None) -> bool:
-    """Say whether a row holds the version: one of a file or a commit was granted nothing."""
+    """Say whether a row holds the version; a version in a file or a commit was granted nothing."""
     return version_id is not None and not version_id.startswith(("git-", "file-"))
 
 
 def _needs_grant(candidate: Candidate, block: FoundBlock) -> bool:
-    """Say whether the block is shown only because whoever published this version might read it."""
+    """Say whether the block is shown only because whoever published this version was allowed to read it."""
     return candidate.policy is Blocks.LIVE and block.workspace_id != candidate.workspace_id

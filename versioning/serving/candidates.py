@@ -1,4 +1,4 @@
-"""A configuration on its way to being served: of a stored agent, or of one that code defines."""
+"""A candidate: a configuration about to be served, of a stored or a code-defined agent."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ class Blocks(Enum):
     """Which text of a referenced prompt block counts."""
 
     LIVE = "published"
-    """The published text, whoever asks, of the agent's workspace or granted when it was published."""
+    """The published text of blocks in the agent's workspace, or granted when it was published; for any
+    caller."""
     READABLE = "published, of blocks that the caller may read"
-    """For versions that nobody has published: a reference in a draft opens no door."""
+    """For versions that nobody has published: a reference in a draft gives no access."""
     DRAFTS = "the latest that the caller may read"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A configuration on its way to being served, and what is known about it."""
+    """A configuration about to be served, and what is known about it."""
 
     id: str
     uuid: UUID
@@ -46,7 +47,7 @@ class Candidate:
 
     @classmethod
     def stored(cls, resolved: Resolved[Agent]) -> Candidate:
-        """Return a stored agent in the version that was selected."""
+        """Return the candidate for the selected version of a stored agent."""
         agent = resolved.resource
         return cls(
             id=agent.pk,
@@ -74,9 +75,9 @@ class Candidate:
         row: Agent | None,
         override: Resolved[Agent] | None,
     ) -> Candidate:
-        """Return a code-defined agent, with the override that was selected laid over it, if there is one.
+        """Return the candidate for a code-defined agent, with the selected override applied.
 
-        `workspace_id` is the one that what code defines belongs to.
+        `workspace_id` is the workspace of code-defined agents.
         """
         return cls(
             id=agent.id,

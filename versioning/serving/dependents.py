@@ -1,4 +1,4 @@
-"""Who refers to what: dependents of an agent or a block, and what a saved agent refers to in vain."""
+"""References between resources: who depends on an agent or a block, and which references lead nowhere."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from django.db import connection
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, When
 from editor_client.shared.instructions import referenced_blocks
 
@@ -29,15 +30,19 @@ from versioning.models.agents import is_visible
 from versioning.models.querysets import within
 
 MAX_WARNINGS: Final = 1000
-"""How many warnings the answer to a save holds."""
+"""The maximum number of warnings in the answer to a save."""
+
+
+# Only the name of the table is inserted.
+_REFERS: Final = f'SELECT 1 FROM "{SubAgentReference._meta.db_table}" WHERE target_id = %s LIMIT 1'  # noqa: S608
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dependents:
-    """The agents that refer to a target: those that the caller may read, and how many others."""
+    """The agents that refer to a target: those that the caller may read, and the number of others."""
 
     readable: list[tuple[str, str]]
-    """(id, name), by id."""
+    """(id, name), sorted by id."""
     hidden_count: int
 
 
@@ -49,12 +54,12 @@ def dependents_of(
     caller: Caller,
     unstored: Sequence[Agent] = (),
 ) -> Dependents:
-    """Return the agents that refer directly to the target in what is live of them, or in their drafts.
+    """Return the agents that refer directly to the target, in their live versions or in their drafts.
 
-    Live are the published version and those under released labels. An agent whose drafts the caller
-    may not read is judged by what is live, whatever the status. Hidden ones are counted only for a
-    public target. Where only the code says to what its agents refer, their overrides count for
-    nothing; else `unstored` are those of which a file and no row says it.
+    Live versions are the published one and those with released labels. For an agent whose drafts the caller
+    may not read, the live versions count whatever the status. Agents that the caller cannot read are
+    counted only for a public target. Where code alone decides to which agents its agents refer, overrides
+    do not count; otherwise `unstored` are the overrides that only a file describes.
     """
     references: Any = target.referred_by
     found = references.objects.filter(target_id=target.pk)
@@ -78,10 +83,11 @@ def dependents_of(
 
 
 def agents_that_show(shown: VersionedResource, code: Registry, unstored: Sequence[Agent] = ()) -> list[Agent]:
-    """Return the live agents that show the text of a resource to people who may not read it.
+    """Return the live agents that show the text of a resource to people who may not read the resource.
 
-    That is public ones of its workspace, and those of other workspaces that were granted it. Live are the
-    published version and those under released labels. `unstored` are overrides that a file decides.
+    These are public agents of its workspace, and agents of other workspaces to which it was granted. Live
+    versions are the published one and those with released labels. `unstored` are overrides that only a file
+    describes.
     """
     references: Any = shown.referred_by._default_manager.filter(target_id=shown.pk)
     at_home = Q(version__resource__workspace_id=shown.workspace_id)
@@ -104,7 +110,7 @@ def agents_that_show(shown: VersionedResource, code: Registry, unstored: Sequenc
 
 
 def _reference_that_counts(versions: QuerySet[Any], status: Status, caller: Caller) -> tuple[Q, Case]:
-    """Return the condition that one of the versions counts for its agent, and the name in that version."""
+    """Return the condition that a version of an agent counts, and the agent's name in that version."""
     released = AgentLabel.objects.filter(resource=OuterRef("pk"), released=True, version__in=versions)
     active = Q(active_version__in=versions)
     live = active | Q(Exists(released))
@@ -122,7 +128,7 @@ def _reference_that_counts(versions: QuerySet[Any], status: Status, caller: Call
 def _overrides_that_refer(
     target: VersionedResource, status: Status, overrides: Sequence[Agent], versions: QuerySet[Any]
 ) -> set[str]:
-    """Return the overrides in files that refer to the target, judged as rows are."""
+    """Return the overrides in files that refer to the target, by the same rule as for rows."""
     if status is Status.DRAFT:
         return {agent.pk for agent in overrides if _refers(agent.latest, target)}
     labels = AgentLabel.objects.filter(resource__in=[agent.pk for agent in overrides], released=True)
@@ -141,7 +147,7 @@ def _code_dependents(target: VersionedResource, code: Registry) -> set[str]:
 
 
 def refuse_unpublished_blocks(config: Config, caller: Caller) -> None:
-    """Raise `Invalid` naming every referenced block that is not there for the caller, or not published."""
+    """Raise `Invalid` naming every referenced block that is unpublished or that the caller cannot read."""
     references = list(referenced_blocks(config))
     if not references:
         return
@@ -163,10 +169,10 @@ def refuse_unpublished_blocks(config: Config, caller: Caller) -> None:
 
 
 def warnings_for(agent_id: str, config: Config, caller: Caller, code: Registry) -> tuple[Notice, ...]:
-    """Return what a saved agent refers to in vain: unknown tools and sub-agents, cycles of sub-agents.
+    """Return warnings about a saved agent: unknown tools and sub-agents, cycles of sub-agents.
 
-    Agents that the caller cannot read count as unknown. Of an override only what is applied
-    counts; the fields that never are, are named.
+    Agents that the caller cannot read count as unknown. Of an override only applied fields are checked; the
+    fields that are never applied are named.
     """
     if code.get(agent_id) is not None:
         ignored = tuple(
@@ -180,7 +186,7 @@ def warnings_for(agent_id: str, config: Config, caller: Caller, code: Registry) 
 
 
 def _first_of(notices: tuple[Notice, ...]) -> tuple[Notice, ...]:
-    """Return the first of many warnings, and how many more there are: a megabyte of names has 70 000."""
+    """Return the first warnings and how many more there are: a megabyte of names has 70 000."""
     more = len(notices) - MAX_WARNINGS
     if more <= 0:
         return notices
@@ -215,10 +221,14 @@ def _sub_agent_warnings(agent_id: str, config: Config, caller: Caller, code: Reg
 
 
 def _leading_back_to(agent_id: str, starts: set[str], caller: Caller, code: Registry) -> set[str]:
-    """Return those of the starting agents from which sub-agents lead to `agent_id`.
+    """Return those of the starting agents whose sub-agents lead back to `agent_id`.
 
-    Follows published and latest versions of agents that the caller may read, a query a level.
+    Follows published and latest versions of agents that the caller may read, with one query per level.
+    Usually no agent refers to the saved one, which one narrow query finds out first.
     """
+    refer_in_code = any(agent_id in agent.sub_agent_ids for agent in code.agents.values())
+    if not refer_in_code and not _is_target(agent_id):
+        return set()
     edges: dict[str, set[str]] = {}
     frontier = set(starts) - {agent_id}
     while frontier:
@@ -231,6 +241,13 @@ def _leading_back_to(agent_id: str, starts: set[str], caller: Caller, code: Regi
     while more := {source for source, targets in edges.items() if targets & looping} - looping:
         looping |= more
     return looping & starts
+
+
+def _is_target(agent_id: str) -> bool:
+    """Say whether any version of any agent refers to this one."""
+    with connection.cursor() as cursor:
+        cursor.execute(_REFERS, [agent_id])
+        return cursor.fetchone() is not None
 
 
 def _sub_agents_of(sources: set[str], caller: Caller, code: Registry) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Which events somebody sees: the one condition, in one statement."""
+"""Which events a caller sees, as one condition of a query."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from versioning.models.querysets import within
 
 
 def visible_to(caller: Caller, code: Registry, events: QuerySet[Event]) -> QuerySet[Event]:
-    """Keep the events that the caller may see.
+    """Filter by the events that the caller may see.
 
-    About published state: whoever may read the resource now, or could until the event. About drafts:
-    whoever may read those of the workspace. About members, keys and policies: its admins. When the id
-    belongs to another resource by now: members of the workspace only. A change of a block is told once,
-    to its readers as the block's own event, to the others as one of the agent that they read.
+    About what is published: everybody who may read the resource now, or could until the event. About
+    drafts: whoever may read those of the workspace. About members, keys and policies: its admins. If the id
+    belongs to another resource by now: members of the workspace only. Each reader sees a change of a block
+    once: readers of the block as its own event, others as an event of the agent that they read.
     """
     home = {right: caller.scope(right) for right in Right}
     if home[Right.ADMINISTER] is None:
@@ -40,11 +40,12 @@ def visible_to(caller: Caller, code: Registry, events: QuerySet[Event]) -> Query
 
 
 def _readable_now(caller: Caller, code: Registry) -> Q:
-    """Return the condition that the caller may read what an event is about: itself, no namesake.
+    """Return the condition that the caller may read the resource of an event.
 
-    An event about a released label is about what can be read by that label.
+    A later resource with the same id does not count. An event about a released label is about the version
+    with that label.
     """
-    label: Any = OuterRef(OuterRef("label"))  # from within the condition about labels of a resource
+    label: Any = OuterRef(OuterRef("label"))  # refers to the event from within the condition about labels
     readable = Q(resource_uuid=IN_CODE, resource_id__in=list(code.readable_by(caller)))
     for kind in KINDS:
         rows: Any = model_of(kind)._default_manager.all()
@@ -54,7 +55,7 @@ def _readable_now(caller: Caller, code: Registry) -> Q:
 
 
 def _is_of_this_life(code: Registry) -> Q:
-    """Return the condition that the id of the resource has not been given to another one since."""
+    """Return the condition that the id has not been given to another resource since."""
     still = Q(resource_uuid=IN_CODE, resource_id__in=list(code.agents))
     for kind in KINDS:
         rows = model_of(kind)._default_manager.filter(pk=OuterRef("resource_id"))

@@ -16,8 +16,7 @@ from threading import Lock
 from typing import Final, NamedTuple
 
 from versioning.models import log_position
-from versioning.models.events import entries
-from versioning.models.log import Event
+from versioning.models.events import Change, changes
 
 Dependency = tuple[str, str | None]
 """A kind of resource and an id; None for the id stands for every resource of the kind."""
@@ -48,7 +47,7 @@ class FollowedLog:
     def __init__(
         self,
         position: Callable[[], int | None] = log_position.position,
-        read: Callable[[int, int], Sequence[Event]] = entries,
+        read: Callable[[int, int, int], Sequence[Change]] = changes,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._ask = position
@@ -77,13 +76,17 @@ class FollowedLog:
         None where nobody can say, as in `log_position.position`: then nothing may be held, nor given
         out of what is.
         """
-        now = self.look()
-        if now is not None:
-            return now
+        position = self._ask()
+        if position is None:
+            return None
+        if position == self._position:
+            return Moment(self._step, self._clock())
         with self._lock:
-            position = self._ask()
-            if position is None:
-                return None
+            if self._position is not None and position < self._position:
+                # Another thread has followed the log further meanwhile, or the database was restored.
+                position = self._ask()
+                if position is None:
+                    return None
             if position != self._position:
                 self._take_step(position)
             return Moment(self._step, self._clock())
@@ -104,12 +107,12 @@ class FollowedLog:
 
     def _take_step(self, position: int) -> None:
         step = self._step + 1
-        changes = self._changes_until(position)
-        if changes is None or len(self._changed) + len(changes) > _MAX_CHANGES:
+        changed = self._changes_until(position)
+        if changed is None or len(self._changed) + len(changed) > _MAX_CHANGES:
             self._all_changed = step
             self._changed = {}
         else:
-            self._changed.update(dict.fromkeys(changes, step))
+            self._changed.update(dict.fromkeys(changed, step))
         self._step = step
         self._position = position
 
@@ -118,20 +121,20 @@ class FollowedLog:
         before = self._position
         if before is None or not before < position <= before + _MAX_ENTRIES:
             return None
-        found = [one for one in self._read(before, _MAX_ENTRIES) if one.position <= position]
+        found = self._read(before, position, _MAX_CHANGES)
         # Where there is no entry something has changed that nobody is told of, or it was pruned.
-        if len({one.position for one in found}) != position - before:
+        if len(found) == _MAX_CHANGES or len({one.position for one in found}) != position - before:
             return None
-        changes: set[Dependency] = set()
+        changed: set[Dependency] = set()
         for entry in found:
             about = _dependencies_on(entry)
             if about is None:
                 return None
-            changes |= about
-        return changes
+            changed |= about
+        return changed
 
 
-def _dependencies_on(entry: Event) -> set[Dependency] | None:
+def _dependencies_on(entry: Change) -> set[Dependency] | None:
     """Return what depends on what an entry is about; None for everything."""
     if entry.type.partition(".")[0] in _SUBJECTS_OF_RIGHTS:
         return {RIGHTS}

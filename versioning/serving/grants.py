@@ -1,9 +1,9 @@
-"""What a published version may run and show although its readers may not: settled when it goes live.
+"""Grants: what a published version may run and show although its readers may not; set when it goes live.
 
 A sub-agent runs as part of a published agent, and a prompt block of another workspace is shown in it,
-because whoever published the version was a member of the workspace that the target belongs to. What is
-granted is that very target: the id alone says nothing, because another workspace can take it once it is
-free. Within one workspace blocks need no grant.
+because whoever published the version was a member of the target's workspace. The grant is for that very
+target: the id alone is not enough, because another workspace can take it once it is free. Within one
+workspace blocks need no grant.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from versioning.models import Agent, Reference, SubAgentReference, Version, Vers
 
 
 def keep_targets(model: type[VersionedResource], config: Config) -> None:
-    """Keep what a configuration refers to from being deleted until the transaction ends.
+    """Prevent what a configuration refers to from being deleted until the transaction ends.
 
-    Otherwise `delete(if_unused=True)` could miss an agent that is being published at this moment.
-    The sorts of reference come in their order, and each by id, so that nobody waits in a circle.
+    Otherwise `delete(if_unused=True)` could miss an agent that is being published at this moment. The kinds
+    of reference are locked in a fixed order, and each by id, to prevent deadlocks.
     """
     for references in model.version_model.reference_models:
         references.target.objects.all().keep_existing(_targets(references, config))
 
 
 def grant(version: Snapshot, by: Caller, code: Registry, *, anew: bool) -> bool:
-    """Store which targets the caller, who makes the version go live, may read; say whether anything changed.
+    """Store which targets the publishing caller may read; return whether anything changed.
 
-    `anew` forgets what was granted before; otherwise grants are only added, for a version that is live
-    already. What a file or a commit holds is granted nothing.
+    `anew` replaces previous grants; otherwise grants are only added, to a version that is live already. A
+    version in a file or a commit is granted nothing.
     """
     if not isinstance(version, Version):
         return False
@@ -48,10 +48,10 @@ def grant(version: Snapshot, by: Caller, code: Registry, *, anew: bool) -> bool:
 
 
 def granted_sub_agents(parent: ResolvedAgent, code: Registry) -> dict[str, UUID]:
-    """Return which sub-agents run as part of a published agent, whoever calls: their identities by id.
+    """Return the sub-agents that run as part of a published agent for every caller: identities by id.
 
-    Those that code names are of the application's own making, or of the workspace that its agents
-    belong to. Two queries at most.
+    Sub-agents named by code are defined by the application or belong to the workspace of its agents. Takes
+    two queries at most.
     """
     if parent.source != "code":
         return granted(SubAgentReference, [parent.resolved_version_id]).get(parent.resolved_version_id, {})
@@ -63,7 +63,7 @@ def granted_sub_agents(parent: ResolvedAgent, code: Registry) -> dict[str, UUID]
 def granted(
     references: type[Reference], version_ids: Iterable[str | None]
 ) -> dict[str | None, dict[str, UUID]]:
-    """Return the identities that were granted to each of these versions, by the ids of the targets."""
+    """Return the identities granted to each of these versions, by target id."""
     found: dict[str | None, dict[str, UUID]] = {}
     manager: Any = references._default_manager
     rows = manager.filter(version_id__in=version_ids, target_uuid__isnull=False)
@@ -77,7 +77,7 @@ def _targets(references: type[Reference], config: Config) -> set[str]:
 
 
 def _readable(references: type[Reference], wanted: set[str], by: Caller, code: Registry) -> dict[str, UUID]:
-    """Return the identities of the targets that the caller, as a member, may read, by id."""
+    """Return the identities of the targets that the caller may read as a member, by id."""
     in_code = wanted & code.agents.keys() if references.target.kind.in_code else set()
     rows = references.target.objects.filter(pk__in=wanted - in_code).values_list("pk", "uuid", "workspace_id")
     readable = {pk: uuid for pk, uuid, workspace_id in rows if by.may(Right.READ, workspace_id)}
@@ -87,7 +87,7 @@ def _readable(references: type[Reference], wanted: set[str], by: Caller, code: R
 def _grant(
     references: type[Reference], version: Version, readable: Mapping[str, UUID], *, anew: bool
 ) -> bool:
-    """Store the identities with the references of the version; say whether any of them changed."""
+    """Store the identities with the references of the version; return whether any of them changed."""
     changed = []
     manager: Any = references._default_manager
     for reference in manager.filter(version=version):

@@ -1,6 +1,6 @@
-"""From a selector to a snapshot: every rule of selection and fallback, for every path.
+"""Resolve a selector to a snapshot: every rule of selection and fallback, for every path.
 
-The record routes, the served agent, export, clone and the studio all come through here.
+The record routes, the served agent, export, clone and the studio all use it.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ R = TypeVar("R", bound=VersionedResource)
 
 @dataclass(frozen=True, kw_only=True)
 class Resolved(Generic[R]):
-    """A resource together with the version that a selector chose."""
+    """A resource together with the selected version."""
 
     resource: R
     version: Snapshot
     selector: Selector = PUBLISHED
     label: VersionLabel | None = None
-    """The label that was asked for; None for one that is computed."""
+    """The label that was asked for; None for a computed one."""
     is_chosen: bool = False
-    """Whether it takes the place of the active version for this request (`versioning.serving.choice`)."""
+    """Whether it replaces the active version for this request (`versioning.serving.choice`)."""
     fallback: Notice | None = None
     warnings: tuple[Notice, ...] = ()
 
@@ -50,10 +50,9 @@ NEVER_PUBLISHED = Notice(
 def select(resource: R, selector: Selector, caller: Caller, *, chosen: Snapshot | None = None) -> Resolved[R]:
     """Return the version of a readable resource that the selector names.
 
-    `chosen` is what the published selector means for this request, in place of the active version.
-    Raises `NotFound` for a version, a label or a published version that is not there. A version that
-    is neither the published one nor asked for by a released label needs the right to read drafts;
-    without it, raises as `require_drafts` does.
+    `chosen` replaces the active version for this request. Raises `NotFound` if the version, the label or a
+    published version does not exist. A version that is neither published nor asked for by a released label
+    needs the right to read drafts; without it, raises as `require_drafts` does.
     """
     if resource.gone and selector.version_id is None:
         raise NotFound
@@ -65,7 +64,8 @@ def select(resource: R, selector: Selector, caller: Caller, *, chosen: Snapshot 
     version = label.version if label else _selected(resource, selector)
     fallback = None
     if version is None and selector.status is Status.PUBLISHED:
-        # Only readers of drafts get here: for others a resource without a published version is missing.
+        # Only callers who may read drafts get here; for others a resource without a published version is
+        # missing.
         version, fallback = resource.latest, NEVER_PUBLISHED
     if version is None:
         raise NotFound
@@ -78,8 +78,8 @@ def select(resource: R, selector: Selector, caller: Caller, *, chosen: Snapshot 
 def require_drafts(selector: Selector, caller: Caller, workspace_id: str) -> None:
     """Raise unless the caller may read drafts and history in the workspace.
 
-    Raises `Forbidden`; but `NotFound` for who is no member and names a version or a label: such a
-    caller must not learn which versions and labels there are of a public agent.
+    Raises `Forbidden`, but `NotFound` for a caller who is no member and names a version or a label: such a
+    caller must not learn which versions and labels a public agent has.
     """
     if selector.status is None and not caller.may(Right.READ, workspace_id):
         raise NotFound
@@ -87,7 +87,7 @@ def require_drafts(selector: Selector, caller: Caller, workspace_id: str) -> Non
 
 
 def find_version(resource: VersionedResource, version_id: str) -> Snapshot:
-    """Return the version of this resource with this id; raises `NotFound` for any other."""
+    """Return the version of this resource with this id; raises `NotFound` if there is none."""
     found: Snapshot | None = resource.pointers.find(version_id) if resource.pointers else None
     if found is None:
         found = resource.versions.select_related("author").filter(pk=_parsed(version_id)).first()
@@ -97,7 +97,7 @@ def find_version(resource: VersionedResource, version_id: str) -> Snapshot:
 
 
 def _parsed(text: str) -> uuid.UUID:
-    """Return the id of a database version; raises `NotFound` for a text that cannot be one."""
+    """Return the id of a version in the database; raises `NotFound` if the text cannot be one."""
     try:
         parsed = uuid.UUID(text)
     except ValueError:
@@ -108,7 +108,7 @@ def _parsed(text: str) -> uuid.UUID:
 
 
 def _label(resource: VersionedResource, selector: Selector) -> VersionLabel | None:
-    """Return the label that the selector names, if people have set one of this name."""
+    """Return the label that the selector names, if people have set one with this name."""
     if selector.label is None or selector.label in ids.RESERVED_LABELS:
         return None
     label: VersionLabel | None = (

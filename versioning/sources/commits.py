@@ -1,6 +1,6 @@
-"""The history of a file: the commits that touched it, read with one `git log` and one `git cat-file`.
+"""The history of a file: the commits that changed it, read with one `git log` and one `git cat-file`.
 
-Whatever goes wrong makes the history shorter.
+Errors only make the history shorter.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import IO, Final, cast
 
 from versioning.sources import git
 from versioning.sources.files import MAX_BYTES
-from versioning.sources.git import GitFault, GitTooSlow
+from versioning.sources.git import GitError, GitTooSlow
 
 MAX_MESSAGE: Final = 64 * 1024
-"""The most characters of a commit's message that are read."""
+"""The maximum number of characters to read of a commit's message."""
 
 _FORMAT = "--format=%x00%H%x00%P%x00%an%x00%at%x00%B"
 _LOG = (
@@ -32,34 +32,34 @@ _RENAMES = (
 )  # fmt: skip
 _QUIET = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-show-signature", "--encoding=UTF-8")
 _REGULAR = (b"100644", b"100755")
-_LATEST_TIME = 253_402_300_799  # the last second that a datetime can hold
+_LATEST_TIME = 253_402_300_799  # the latest time that a datetime can hold
 
 
 @dataclass(frozen=True, kw_only=True)
 class Commit:
-    """A commit that touched the file."""
+    """A commit that changed the file."""
 
     sha: str
     author_name: str
     authored_at: datetime.datetime
     message: str
-    """The whole of it, without white space at its ends."""
+    """The whole message, stripped."""
     content: bytes | None
-    """What the file held, nothing when that is too large; None when it was gone, or something else."""
+    """The content of the file, empty if it is too large; None if it was removed or is not a regular file."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class History:
-    """The commits that touched a file, newest first."""
+    """The commits that changed a file, newest first."""
 
     commits: tuple[Commit, ...]
     is_complete: bool
-    """Whether these are all that were asked for: there can be older ones when the time was over."""
+    """Whether these are all that were asked for; there may be older ones if the time was over."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Touch:
-    """What the log says of one commit."""
+    """What the log says about one commit."""
 
     sha: str
     parents: tuple[str, ...]
@@ -67,20 +67,20 @@ class _Touch:
     authored_at: datetime.datetime
     message: str
     blob: str
-    """The object that the file is after the commit."""
+    """The id of the file's content after the commit."""
     is_file: bool
-    """Whether that is the content of a regular file, and not a link or another repository."""
+    """Whether that is a regular file, and not a link or a submodule."""
     path: str
-    """Where the file was after the commit, from the top of the repository."""
+    """The path of the file after the commit, from the top of the repository."""
     is_new: bool
-    """Whether the commit made the file."""
+    """Whether the commit created the file."""
 
 
 def history(path: Path, depth: int, *, limit: float | None = None) -> History:
-    """Return the newest `depth` commits that touched the file, renames followed, newest first.
+    """Return the newest `depth` commits that changed the file, following renames, newest first.
 
-    A merge counts when the file differs from its first parent. Once the time of `limit` seconds
-    (by default `TIME_LIMIT`) is over, what was found by then is returned. Raises `GitFault`.
+    A merge counts if the file differs from its first parent. After `limit` seconds (by default
+    `TIME_LIMIT`), the commits found so far are returned. Raises `GitError`.
     """
     folder = git.nearest(path.parent)
     touches: list[_Touch] = []
@@ -108,10 +108,10 @@ def history(path: Path, depth: int, *, limit: float | None = None) -> History:
 
 
 def _followed(folder: Path, path: str, depth: int, limit: float) -> Iterator[list[_Touch]]:
-    """Yield the newest commits that touched a file, newest first, those under one name together.
+    """Yield the newest commits that changed a file, newest first, together for each name it had.
 
-    Not by `--follow`: to that, what a file resembles is what it was, also when it is still there.
-    Raises `GitTooSlow` after it has yielded what was found in time.
+    Git's `--follow` is not used: it takes a similar file for the previous name even if that still exists.
+    Raises `GitTooSlow` after yielding what was found in time.
     """
     until = time.monotonic() + limit
     starts: tuple[str, ...] = ("HEAD",)
@@ -119,8 +119,8 @@ def _followed(folder: Path, path: str, depth: int, limit: float) -> Iterator[lis
         log = (*_LOG, *_QUIET, f"--max-count={depth}", *starts, "--", path)
         try:
             touches = list(_touches(git.run(folder, *log, limit=until - time.monotonic())))
-        except GitTooSlow as fault:
-            yield list(_touches(_whole_tokens(fault.printed)))
+        except GitTooSlow as error:
+            yield list(_touches(_whole_tokens(error.printed)))
             raise
         yield touches
         depth -= len(touches)
@@ -131,12 +131,12 @@ def _followed(folder: Path, path: str, depth: int, limit: float) -> Iterator[lis
 
 
 def _whole_tokens(log: bytes) -> bytes:
-    """Return a log that was cut off without the piece at its end; what lacks more is no commit."""
+    """Return a log that was cut off, without its incomplete last token."""
     return log[: log.rfind(b"\0") + 1]
 
 
 def _former(folder: Path, touch: _Touch) -> str | None:
-    """Return the path of the file that a commit renamed to the one it made, or None."""
+    """Return the previous path of the file if the commit renamed it, or None."""
     words = iter(git.run(folder, *_RENAMES, touch.sha).split(b"\0"))
     renamed = ((os.fsdecode(old), os.fsdecode(new)) for _, old, new in zip(words, words, words, strict=False))
     return next((old for old, new in renamed if new == touch.path), None)
@@ -147,10 +147,10 @@ def _top(folder: Path) -> str:
 
 
 def _touches(log: bytes) -> Iterator[_Touch]:
-    """Read the log: an empty token, five of the commit, what it did to the file, one or two paths.
+    """Parse the log: an empty token, five for the commit, its effect on the file, one or two paths.
 
-    Everything is separated by NUL, which neither a name nor a message nor a path can hold. A commit
-    of which the end is missing is left out.
+    Tokens are separated by NUL, which no name, message or path can contain. A commit that is cut off is
+    left out.
     """
     tokens = iter(log.split(b"\0"))
     for token in tokens:
@@ -182,16 +182,16 @@ def _time(seconds: str) -> datetime.datetime:
 
 
 def _contents(objects: subprocess.Popen[bytes], blobs: set[str]) -> dict[str, bytes]:
-    """Return the contents of objects by id; those that are too large are left out unread."""
+    """Return the contents of objects by id, leaving out those that are too large without reading them."""
     ask, answer = cast("IO[bytes]", objects.stdin), cast("IO[bytes]", objects.stdout)
     contents = {}
     for blob in blobs:
         _, kind, size = _asked(ask, answer, f"info {blob}")
         if kind == b"blob" and size <= MAX_BYTES:
             _asked(ask, answer, f"contents {blob}")
-            contents[blob] = answer.read(size + 1)[:-1]  # a line's end comes after it
+            contents[blob] = answer.read(size + 1)[:-1]  # followed by a line feed
             if len(contents[blob]) != size:
-                raise GitFault("an object ended early")
+                raise GitError("an object ended early")
     return contents
 
 
@@ -204,4 +204,4 @@ def _asked(ask: IO[bytes], answer: IO[bytes], question: str) -> tuple[bytes, byt
         case [name, reason]:
             return name, reason, 0
         case _:
-            raise GitFault("the objects cannot be read")
+            raise GitError("the objects cannot be read")

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and are on the disk afterwards."""
+"""Write files completely or not at all, and durably."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ABANDONED_AFTER: Final = 3600  # seconds; a write takes far less
 
 
 def replace(path: Path, content: bytes) -> None:
-    """Put the content in place of whatever the file held: all of it, or nothing. Raises `OSError`."""
+    """Replace the content of the file atomically. Raises `OSError`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     _remove_abandoned(path.parent)
     temporary = path.with_name(f".{uuid.uuid4().hex}{_TEMPORARY}")
@@ -30,13 +30,13 @@ def replace(path: Path, content: bytes) -> None:
 
 
 def set_aside(path: Path) -> Path:
-    """Give the file, if there is one, a second name and return that. Raises `OSError`."""
+    """Give the file, if there is one, a second name and return that name. Raises `OSError`."""
     aside = path.with_name(f".{uuid.uuid4().hex}{_ASIDE}")
     try:
         aside.hardlink_to(path)
     except (FileNotFoundError, NotADirectoryError):
         pass
-    except OSError:  # not every file system has second names
+    except OSError:  # not every file system has hard links
         if path.is_file():
             try:
                 shutil.copy2(path, aside)
@@ -47,7 +47,7 @@ def set_aside(path: Path) -> Path:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make sure that no power failure takes back which names a folder has. Raises `OSError`."""
+    """Make the names in a folder durable, so that no power failure loses a change. Raises `OSError`."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
@@ -56,7 +56,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def _write(path: Path, content: bytes, *, like: Path) -> None:
-    """Write a new file with the permissions of the one it is to replace."""
+    """Write a new file with the permissions of the one that it will replace."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     with open(descriptor, "wb") as file:  # noqa: PTH123  a descriptor has no path
         with suppress(FileNotFoundError):
@@ -67,11 +67,11 @@ def _write(path: Path, content: bytes, *, like: Path) -> None:
 
 
 def _remove_abandoned(folder: Path) -> None:
-    """Remove what a killed process left behind; it is never read, but it would be committed."""
+    """Remove files that a killed process left behind; nothing reads them, but they would be committed."""
     for leftover in (*folder.glob(f".*{_TEMPORARY}"), *folder.glob(f".*{_ASIDE}")):
         with suppress(FileNotFoundError):
             about = leftover.lstat()
-            # What was set aside is as old as the file that it is; it got its second name later.
+            # The second name of a file has the file's own age, so the time of the change counts.
             since = about.st_ctime if leftover.suffix == _ASIDE else about.st_mtime
             if time.time() - since > _ABANDONED_AFTER:
                 leftover.unlink()

@@ -1,4 +1,4 @@
-"""The folder of override files: which file is whose, whole reads, and writes that are never half done."""
+"""The folder of override files: paths, complete reads, and atomic writes."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ from versioning.sources.identity import Identity, identity_of, is_settled
 
 MAX_BYTES: Final = 16 * 1024 * 1024
 FOLDER: Final = "agents"
-_PATIENCE = 10  # seconds; a publication that is at its end takes far less
+_PATIENCE = 10  # seconds; the end of a publication takes far less
 _POLL = 0.01
 
 logger = logging.getLogger(__name__)
 
 
 class OverrideNotWritten(VersioningError):
-    """The machine did not let the file be written: a full disk, a folder that is read-only."""
+    """The system did not let the file be written: a full disk, or a read-only folder."""
 
     code = "override_not_written"
 
 
 class OverrideChanged(OverrideNotWritten):
-    """The file is another one than that on which it was decided what to write; deciding anew helps."""
+    """The file is not the one for which the new content was decided; deciding again helps."""
 
 
 class OverrideUnreadable(VersioningError):
-    """There is something under the name of an override file that cannot be read as one."""
+    """Something with the name of an override file cannot be read as one."""
 
     code = "override_unreadable"
 
 
 @dataclass(frozen=True, kw_only=True)
 class StoredFile:
-    """What a file held at one moment."""
+    """The content of a file at one moment."""
 
     content: bytes
     modified_at: datetime.datetime
@@ -60,13 +60,13 @@ class OverrideFiles:
         self.folder = self.root / FOLDER
 
     def path(self, agent_id: str) -> Path:
-        """Return the file of an agent, symbolic links resolved.
+        """Return the path of an agent's file, with symbolic links resolved.
 
-        Raises `Invalid` for an id that names no file, and for a path that leaves the folder.
+        Raises `Invalid` for an id that has no file name, and for a path that leads out of the folder.
         """
-        fault = ids.fault(agent_id)
-        if fault is not None:
-            raise Invalid.field("id", fault)
+        problem = ids.problem(agent_id)
+        if problem is not None:
+            raise Invalid.field("id", problem)
         folder = os.path.join(os.path.realpath(self.root), FOLDER)  # noqa: PTH118  quicker
         path = os.path.realpath(os.path.join(folder, f"{ids.encode(agent_id)}.json"))  # noqa: PTH118
         if not path.startswith(folder + os.sep):
@@ -74,47 +74,47 @@ class OverrideFiles:
         return Path(path)
 
     def read(self, agent_id: str) -> StoredFile | None:
-        """Return what the file of an agent holds, or None when there is no file.
+        """Return the content of an agent's file, or None if there is none.
 
-        Raises `OverrideUnreadable` for a link out of the folder, a pipe, a folder or a file that is
-        too large: they are looked at, never followed and never waited for.
+        Raises `OverrideUnreadable` for a link out of the folder, a pipe, a folder, and a file that is too
+        large; they are detected without being followed or waited for.
         """
         try:
             descriptor = os.open(self.path(agent_id), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except (FileNotFoundError, NotADirectoryError):
             return None
-        except (OSError, Invalid) as fault:
-            raise OverrideUnreadable(str(fault)) from fault
+        except (OSError, Invalid) as error:
+            raise OverrideUnreadable(str(error)) from error
         try:
             return _stored(descriptor)
-        except OSError as fault:
-            raise OverrideUnreadable(str(fault)) from fault
+        except OSError as error:
+            raise OverrideUnreadable(str(error)) from error
         finally:
             os.close(descriptor)
 
     def write(self, agent_id: str, content: bytes) -> None:
-        """Put the content in place of whatever the file held: all of it, or nothing.
+        """Replace the content of the file atomically and durably.
 
-        It is durable when this returns. Raises `OverrideNotWritten` for a fault of the machine and
-        `Invalid` for a path that leaves the folder or a content that is too large.
+        Raises `OverrideNotWritten` if the system prevents it, and `Invalid` for a path that leads out of
+        the folder or a content that is too large.
         """
         if len(content) > MAX_BYTES:
             raise Invalid.field("body", f"makes an override file larger than {MAX_BYTES} bytes")
         path = self.path(agent_id)
-        with _faults_named(path):
+        with _named_errors(path):
             durable.replace(path, content)
 
     @contextmanager
     def replacing(self, agent_id: str, content: bytes | None, *, expected: bytes | None) -> Iterator[None]:
-        """Let the file hold the content, or be gone for None, unless what is done inside fails.
+        """Write the content, or remove the file if it is None; undo that if the block fails.
 
-        Then the very file that was there comes back; but not over what somebody else has written in
-        the meantime. Whoever replaces a file here waits until another one who does has ended this.
-        `expected` is what the file held when it was decided what it is to hold: `OverrideChanged` when
-        it holds something else by now. Raises as `write`, and when another one does not end.
+        Undoing restores the previous file, unless somebody else has written to it in the meantime. Only one
+        such block runs at a time; others wait. `expected` is the content for which the new one was decided:
+        raises `OverrideChanged` if the file now has another one. Also raises what `write` raises, and if
+        another block does not end.
         """
         path = self.path(agent_id)
-        with _faults_named(path):
+        with _named_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
         with self._one_at_a_time(path):
             if self.content(agent_id) != expected:
@@ -122,7 +122,7 @@ class OverrideFiles:
                     f"The override file {path.name} is being changed by somebody else. "
                     "Nothing was changed here."
                 )
-            with _faults_named(path):
+            with _named_errors(path):
                 aside = durable.set_aside(path)
             written = before = identity_of(path)
             try:
@@ -132,7 +132,7 @@ class OverrideFiles:
                     else:
                         self.write(agent_id, content)
                 finally:
-                    # Only who waits for the lock writes through here, so what is there now is our own.
+                    # Only the holder of the lock writes through here, so what is there now is our own.
                     written = identity_of(path)
                 yield
             except BaseException:
@@ -140,12 +140,12 @@ class OverrideFiles:
                     _put_back(path, aside, written)
                 raise
             finally:
-                # Two names of one file do not replace each other, so it may still be there.
+                # Renaming one hard link of a file to another does nothing, so it may still be there.
                 if aside.exists():
                     aside.unlink()
 
     def content(self, agent_id: str) -> bytes | None:
-        """Return what the file holds at this moment; None without one, and for one that cannot be read."""
+        """Return the current content of the file; None if there is none or it cannot be read."""
         try:
             stored = self.read(agent_id)
         except OverrideUnreadable:
@@ -153,10 +153,10 @@ class OverrideFiles:
         return stored.content if stored else None
 
     def fingerprint(self, agent_id: str) -> tuple[Identity | None, Identity | None] | None:
-        """Return what differs after any change of what `read` returns; None while that is not certain.
+        """Return a value that changes with the result of `read`; None while that is not certain.
 
-        It is the identity of the folder, and that of the file. Nothing is opened. It is not certain within
-        two seconds after a change, nor where links are involved.
+        It consists of the identities of the folder and the file; nothing is opened. It is uncertain within
+        two seconds after a change, and where links are involved.
         """
         folder = identity_of(self.folder)
         if folder is None:
@@ -167,10 +167,10 @@ class OverrideFiles:
 
     @contextmanager
     def publications_ended(self) -> Iterator[None]:
-        """Wait for a publication that is under way, and let no other one begin during this block.
+        """Wait for a running publication to end, and let no other one begin during this block.
 
-        What the files hold here was published, or written by hand; it is not going to be taken back. Raises
-        `OverrideNotWritten` when a publication does not end.
+        So the contents seen here were published or written by hand, and will not be undone. Raises
+        `OverrideNotWritten` if the publication does not end.
         """
         if self.folder.is_dir():
             with self._one_at_a_time(self.folder / "any"):
@@ -180,11 +180,11 @@ class OverrideFiles:
 
     @contextmanager
     def _one_at_a_time(self, path: Path) -> Iterator[None]:
-        """Hold the folder, against threads and processes of this machine, wherever it can be held.
+        """Lock the folder against threads and processes of this machine, where the file system can.
 
-        Never while anything else is still to be waited for: whoever holds it goes on to the end.
+        Take it last: its holder must not have to wait for anything else.
         """
-        with _faults_named(path):
+        with _named_errors(path):
             folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
         try:
             _lock(folder, path)
@@ -193,15 +193,15 @@ class OverrideFiles:
             os.close(folder)
 
     def remove(self, agent_id: str) -> None:
-        """Remove the file of an agent, durably; nothing happens when there is none. Raises as `write`."""
+        """Remove the file of an agent durably; nothing happens if there is none. Raises as `write` does."""
         path = self.path(agent_id)
-        with _faults_named(path), suppress(FileNotFoundError, NotADirectoryError):
+        with _named_errors(path), suppress(FileNotFoundError, NotADirectoryError):
             path.unlink()
             durable.sync_folder(path.parent)
 
 
 def _lock(folder: int, path: Path) -> None:
-    """Lock a folder until its descriptor is closed; not every file system can."""
+    """Lock a folder until its descriptor is closed; not every file system supports that."""
     until = time.monotonic() + _PATIENCE
     while True:
         try:
@@ -213,19 +213,19 @@ def _lock(folder: int, path: Path) -> None:
                     "Nothing was changed."
                 ) from None
             time.sleep(_POLL)
-        except OSError as fault:
-            logger.warning("the folder of the override files cannot be locked: %s", fault)
+        except OSError as error:
+            logger.warning("the folder of the override files cannot be locked: %s", error)
             return
         else:
             return
 
 
 def _put_back(path: Path, aside: Path, written: Identity | None) -> None:
-    """Bring a file back, unless there is another one by now than the one that was written in its place."""
+    """Restore the file, unless the current one is not the one that was written in its place."""
     if identity_of(path) != written:
         logger.error("the override file %s was changed by somebody else, and stays so", path.name)
         return
-    with _faults_named(path):
+    with _named_errors(path):
         if aside.exists():
             aside.replace(path)
         elif path.is_file():
@@ -246,11 +246,11 @@ def _stored(descriptor: int) -> StoredFile:
 
 
 @contextmanager
-def _faults_named(path: Path) -> Iterator[None]:
+def _named_errors(path: Path) -> Iterator[None]:
     try:
         yield
-    except OSError as fault:
-        reason = fault.strerror or str(fault)
+    except OSError as error:
+        reason = error.strerror or str(error)
         raise OverrideNotWritten(
             f"The override file {path.name} could not be written: {reason}. Nothing was changed."
-        ) from fault
+        ) from error

@@ -1,6 +1,6 @@
-"""Running the `git` command so that nothing of anybody's repository is executed, fetched, or waited for.
+"""Run the `git` command safely: it executes nothing of the repository, and takes a limited time.
 
-The repository may be anybody's: nothing that its configuration names is run, nothing is fetched, and every
+The repository may be anybody's: no program named in its configuration is run, nothing is fetched, and every
 process has a time limit.
 """
 
@@ -18,11 +18,11 @@ from threading import Event, Timer
 from typing import Final
 
 TIME_LIMIT: Final = 5.0
-"""Seconds that one process may take while somebody waits for it."""
+"""The maximum seconds for a process that a request waits for."""
 PATIENCE: Final = 24
-"""How many times as long one may take while nobody does: two minutes."""
+"""How much longer a process may take in the background: two minutes in all."""
 
-# Each of these could otherwise start a program, ask the network, or wait for a pipe.
+# Each of these could otherwise start a program, use the network, or wait for a pipe.
 _SETTINGS: Final = {
     "core.fsmonitor": "false",
     "core.hooksPath": os.devnull,
@@ -34,37 +34,37 @@ _SETTINGS: Final = {
     "log.mailmap": "false",
     "log.showRoot": "true",
     "protocol.allow": "never",
-    # A folder inside the working tree that looks like a bare repository is not one.
+    # A folder inside the working tree that looks like a bare repository must not be taken for one.
     "safe.bareRepository": "explicit",
 }
 _running: set[subprocess.Popen[bytes]] = set()
 
 
-class GitFault(Exception):
-    """The `git` command gives no history: it is missing, or it refuses."""
+class GitError(Exception):
+    """The `git` command gives no history: it is missing, or it fails."""
 
     def __init__(self, reason: str, printed: bytes = b"") -> None:
         super().__init__(reason)
         self.printed = printed
-        """What it had said by then."""
+        """Its output so far."""
 
 
-class GitTooSlow(GitFault):
+class GitTooSlow(GitError):
     """The `git` command took longer than it may."""
 
 
 def run(folder: Path, *arguments: str, limit: float | None = None) -> bytes:
-    """Return what a git command prints; raises `GitFault` when it fails or takes too long."""
+    """Return the output of a git command; raises `GitError` if it fails or takes too long."""
     with started(folder, *arguments, limit=limit) as process:
         printed, said = process.communicate()
         if process.returncode != 0:
-            raise GitFault(said.decode("utf-8", "replace").strip(), printed)
+            raise GitError(said.decode("utf-8", "replace").strip(), printed)
         return printed
 
 
 @contextmanager
 def started(folder: Path, *arguments: str, limit: float | None = None) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a git process for this block; it ends when the time is over, with whatever it started."""
+    """Run a git process for this block; when the time is over, it ends with all processes that it started."""
     too_slow = Event()
     seconds = TIME_LIMIT if limit is None else max(limit, 0)
     slowly = f"git {arguments[0]} took longer than {seconds:.3g} seconds"
@@ -87,23 +87,23 @@ def started(folder: Path, *arguments: str, limit: float | None = None) -> Iterat
                 timer.cancel()
                 _end(process)
                 _running.discard(process)
-    except (GitFault, OSError) as fault:
+    except (GitError, OSError) as error:
         if too_slow.is_set():
-            raise GitTooSlow(slowly, getattr(fault, "printed", b"")) from fault
-        raise GitFault(str(fault)) from fault
-    if too_slow.is_set():  # and yet there is an answer: of a child, or of what was ended half-way
+            raise GitTooSlow(slowly, getattr(error, "printed", b"")) from error
+        raise GitError(str(error)) from error
+    if too_slow.is_set():  # yet there is output: of a child, or of a command that was ended half-way
         raise GitTooSlow(slowly)
 
 
 @atexit.register
 def _end_all() -> None:
-    """End what a thread still waits for: with the interpreter ends whoever would do it."""
+    """End the processes that threads still wait for; at exit nobody else would do it."""
     for process in tuple(_running):
         _end(process)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    if process.returncode is None:  # its id may be somebody else's by now
+    if process.returncode is None:  # its id may belong to another process by now
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
 
@@ -111,14 +111,14 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def _command(folder: Path, *arguments: str) -> list[str]:
     program = shutil.which("git")
     if program is None:
-        raise GitFault("there is no git command")
+        raise GitError("there is no git command")
     settings = [part for name, value in _SETTINGS.items() for part in ("-c", f"{name}={value}")]
     return [program, "--no-pager", *settings, "-C", str(nearest(folder)), *arguments]
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """Return an environment in which neither the machine's nor the caller's settings count."""
-    # Another user's repository is trusted here, but only the one that holds the configured folder.
+    """Return an environment that ignores the settings of the machine and of the caller."""
+    # A repository of another user is trusted, but only the one that contains the configured folder.
     trusted = {
         f"GIT_CONFIG_VALUE_{position}": str(parent) for position, parent in enumerate(_with_parents(folder))
     }
@@ -146,6 +146,6 @@ def _with_parents(folder: Path) -> list[Path]:
 
 
 def nearest(folder: Path) -> Path:
-    """Return the folder, or the nearest one above it that is there."""
+    """Return the folder, or the nearest folder above it that exists."""
     found = next(parent for parent in (folder, *folder.parents) if parent.is_dir())
     return found.resolve()

@@ -1,10 +1,10 @@
-"""Where HEAD of a repository stands, read from Git's own files without starting a process.
+"""Read the current HEAD of a repository from Git's own files, without starting a process.
 
-The `git` command says once which folders make up the repository, and is asked again when anything changes on
-which that rests. From then on two small files say which commit HEAD is: `HEAD`, and the branch that it names
-(or `packed-refs`). Whatever looks unusual is left to the `git` command: links, pipes, symbolic branches,
-reftables, names that Git would not give a branch. So no file of a hostile repository is followed or waited
-for, and the answer is always the one that Git would give.
+The `git` command is asked once which folders make up the repository, and again whenever anything changes on
+which its answer depends. Then two small files give the commit of HEAD: `HEAD`, and the branch that it names
+(or `packed-refs`). Anything unusual is left to the `git` command: links, pipes, symbolic branches,
+reftables, and names that Git would not give a branch. So no file of a hostile repository is followed or
+waited for, and the answer is always the same as Git's.
 """
 
 from __future__ import annotations
@@ -18,14 +18,12 @@ from pathlib import Path
 from typing import Final
 
 from versioning.sources import git
-from versioning.sources.git import GitFault, GitTooSlow
+from versioning.sources.git import GitError, GitTooSlow
 from versioning.sources.identity import Identity, identity_of, is_settled
 
 LOOK_AROUND_AFTER: Final = 1.0
-"""Seconds after which it is asked anew whether there is a nearer repository, or another configuration.
-
-Commits, branches and everything else that moves HEAD are seen at once.
-"""
+"""Seconds after which to check again for a nearer repository or another configuration. Commits, branches
+and everything else that moves HEAD are seen at once."""
 MAX_REF: Final = 4096
 MAX_PACKED: Final = 32 * 1024 * 1024
 _COMMIT = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64})\s*")
@@ -34,42 +32,42 @@ _REFUSED_IN_NAMES = re.compile(rb"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|(?:^|/)\.
 
 
 class _Unusual(Exception):
-    """The files do not say it in the way that is read here."""
+    """The files do not have the ordinary form."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Repository:
-    """The folders of a repository, and the identities of what the `git` command saw when it named them."""
+    """The folders of a repository, and their identities when the `git` command named them."""
 
     git_dir: str
-    """Has HEAD; each working tree has one of its own."""
+    """Contains HEAD; each working tree has its own."""
     common_dir: str
-    """Has the branches."""
+    """Contains the branches."""
     dot_git: tuple[str, Identity]
     """The `.git` by which the repository was found."""
     parts: tuple[Identity | None, ...]
 
 
 class _Files:
-    """Reads files, and remembers the identity that each had before."""
+    """Reads files, and remembers their identities from before the read."""
 
     def __init__(self) -> None:
         self.seen: dict[str, Identity | None] = {}
 
     def look_at(self, path: str) -> Identity | None:
-        """Return the identity of a file; None without one."""
+        """Return the identity of a file; None if there is none."""
         self.seen[path] = found = identity_of(path)
         return found
 
     def read(self, path: str) -> bytes:
-        """Return what a small file holds; raises as `_content`."""
+        """Return the content of a small file; raises as `_content` does."""
         self.look_at(path)
         return _content(path, MAX_REF)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Answer:
-    """Where HEAD stood, and the identities of what decides it."""
+    """The commit of HEAD, and the identities of the files that determine it."""
 
     place: str | None
     folder: Identity | None
@@ -77,7 +75,7 @@ class _Answer:
     looked_around_at: float
 
     def is_right(self, folder: Path) -> bool:
-        """Say whether nothing has happened to what decides it."""
+        """Say whether none of these files has changed."""
         return (
             time.monotonic() - self.looked_around_at < LOOK_AROUND_AFTER
             and identity_of(folder) == self.folder
@@ -86,19 +84,20 @@ class _Answer:
 
 
 class Head:
-    """Tells where HEAD stands in the repository that a folder is in."""
+    """Tells the commit of HEAD in the repository that contains a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._repository: _Repository | None = None
         self._packed: tuple[Identity, bytes, bytes | None] | None = None
-        """The packed branches, by identity: which branch was looked for, and where it stands."""
+        """The packed branches, by identity: the branch that was looked for, and its commit."""
         self._answer: _Answer | None = None
 
     def read(self) -> str | None:
-        """Return what identifies the history at this moment: the commit, and where it was cut off.
+        """Return what identifies the current history: the commit, and where a shallow clone ends.
 
-        None without a repository, without a commit, or without the `git` command. Raises `GitTooSlow`.
+        Returns None without a repository, without a commit, or without the `git` command. Raises
+        `GitTooSlow`.
         """
         held = self._answer
         if held is not None and held.is_right(self.folder):
@@ -123,7 +122,7 @@ class Head:
         return place
 
     def _found(self, dot_git: tuple[str, Identity]) -> _Repository:
-        """Return the repository of a `.git`, as the `git` command has named it, or names it now."""
+        """Return the repository of a `.git`, asking the `git` command unless it has answered already."""
         repository = self._repository
         if (
             repository is None
@@ -137,7 +136,7 @@ class Head:
         return repository
 
     def _commit(self, repository: _Repository, files: _Files) -> bytes | None:
-        """Return the commit of HEAD; None on a branch that has none yet. Raises `_Unusual` and `OSError`."""
+        """Return the commit of HEAD; None on a branch without commits. Raises `_Unusual` and `OSError`."""
         content = files.read(f"{repository.git_dir}/HEAD")
         if commit := _COMMIT.fullmatch(content):
             return commit[1]
@@ -148,7 +147,7 @@ class Head:
         try:
             content = files.read(f"{repository.common_dir}/{os.fsdecode(name)}")
         except FileNotFoundError:
-            # Git writes the packed branches before it removes the one that it has packed.
+            # Git writes the packed branches before it removes the branch that it has packed.
             path = f"{repository.common_dir}/packed-refs"
             return self._packed_commit(path, files.look_at(path), name)
         if not (commit := _COMMIT.fullmatch(content)):
@@ -170,24 +169,24 @@ class Head:
 
 
 def _asked(folder: Path) -> str | None:
-    """Let the `git` command say where HEAD stands; raises `GitTooSlow`."""
+    """Ask the `git` command for the commit of HEAD; raises `GitTooSlow`."""
     try:
         answer = git.run(folder, "rev-parse", "HEAD", "--git-common-dir")
     except GitTooSlow:
         raise
-    except GitFault:
+    except GitError:
         return None
     commit, _, common_dir = answer.decode("utf-8", "replace").strip().partition("\n")
     return f"{commit} {_cut_off(identity_of(git.nearest(folder) / common_dir / 'shallow'))}"
 
 
 def _cut_off(shallow: Identity | None) -> int:
-    """Return what changes when more of a shallow history is fetched, which leaves HEAD where it is."""
+    """Return a value that changes when more of a shallow history is fetched, which does not move HEAD."""
     return shallow[4] if shallow and stat.S_ISREG(shallow[0]) else 0
 
 
 def _nearest_dot_git(folder: Path) -> tuple[str, Identity] | None:
-    """Return the nearest `.git` in a folder or above it, with its identity; None without one."""
+    """Return the nearest `.git` in a folder or above it, with its identity; None if there is none."""
     inside = os.path.realpath(folder)
     while True:
         path = f"{inside.rstrip('/')}/.git"
@@ -201,19 +200,21 @@ def _nearest_dot_git(folder: Path) -> tuple[str, Identity] | None:
 
 
 def _located(folder: Path, dot_git: tuple[str, Identity]) -> _Repository:
-    """Let the `git` command say where the repository is.
+    """Ask the `git` command for the folders of the repository.
 
-    Raises `GitTooSlow`, and `_Unusual` when it finds another one than that of this `.git`.
+    Raises `GitTooSlow`, and `_Unusual` if it finds another repository than that of this `.git`.
     """
     try:
         answer = git.run(folder, "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir")
     except GitTooSlow:
         raise
-    except GitFault:
+    except GitError:
         raise _Unusual from None
     git_dir, _, common_dir = os.fsdecode(answer).removesuffix("\n").partition("\n")
     path, about = dot_git
-    is_file = stat.S_ISREG(about[0])  # of another working tree or a submodule, and says where the rest is
+    is_file = stat.S_ISREG(
+        about[0]
+    )  # belongs to another working tree or a submodule, and names the folder of the rest
     if not (is_file or (stat.S_ISDIR(about[0]) and Path(path).samefile(git_dir))):
         raise _Unusual
     return _Repository(
@@ -222,7 +223,7 @@ def _located(folder: Path, dot_git: tuple[str, Identity]) -> _Repository:
 
 
 def _parts(git_dir: str, common_dir: str) -> tuple[Identity | None, ...]:
-    """Return the identities of what makes folders a repository that Git accepts."""
+    """Return the identities of everything that makes Git accept the folders as a repository."""
     paths = (
         git_dir,
         f"{git_dir}/commondir",
@@ -238,7 +239,7 @@ def _parts(git_dir: str, common_dir: str) -> tuple[Identity | None, ...]:
 
 
 def _content(path: str, most: int) -> bytes:
-    """Return what a regular file holds; raises `_Unusual` for anything else, and for too many bytes."""
+    """Return the content of a regular file; raises `_Unusual` for anything else, and if it is too large."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

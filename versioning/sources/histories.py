@@ -1,7 +1,7 @@
-"""The histories of files, read from Git once for each commit; a slow repository delays nobody.
+"""The histories of files, read from Git once per commit; a slow repository delays nobody for long.
 
-The request that wants to know asks Git. Where that takes too long, it is given what was found by then;
-from then on a thread asks, with more patience, and requests are given what is known.
+A request that needs a history asks Git. If that takes too long, it gets what was found by then; after that,
+a background thread reads on with more patience, and requests get what is known.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ logger = logging.getLogger(__name__)
 V = TypeVar("V")
 
 REMEMBERED: Final = 256
-"""How many histories are held in memory."""
+"""The maximum number of histories in memory."""
 _REST: Final = 10
-"""For how many times as long as it took in vain Git is left alone."""
+"""After a failure, Git is left alone for this many times as long as the attempt took."""
 _HEAD: Final = "HEAD"
 _ADVICE: Final = (
     "requests are given what is known while a thread reads on; run `git commit-graph write --reachable"
@@ -42,9 +42,9 @@ class _Read(Generic[V]):
 
 
 class Histories(Generic[V]):
-    """The histories of the files in one folder; `versions_of` says what commits amount to.
+    """The histories of the files in one folder; `versions_of` turns commits into versions.
 
-    `depth` is how many commits of a file are looked at.
+    `depth` is the maximum number of commits of a file.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Histories(Generic[V]):
         self._read: OrderedDict[tuple[str, Path], _Read[V]] = OrderedDict()
         self._last: dict[Path, tuple[V, ...]] = {}
         self._slow: set[Path] = set()
-        """The files that take long; while there is one, no request reads a history."""
+        """The files whose histories take long; while there are any, no request reads a history."""
         self._head_hangs = False
         self._resting_until: dict[Hashable, float] = {}
         self._waiting: dict[Hashable, Callable[[], object]] = {}
@@ -65,9 +65,9 @@ class Histories(Generic[V]):
         self._lock = Lock()
 
     def at_head(self) -> Callable[[Path], tuple[V, ...]]:
-        """Return what gives the versions of a file, newest first; no history is no error.
+        """Return a function that gives the versions of a file, newest first; no history is no error.
 
-        Git is asked once where it stands, for however many files.
+        Git is asked only once for HEAD, for any number of files.
         """
         if self._head_hangs:
             self._in_the_background(_HEAD, self._head)
@@ -79,9 +79,9 @@ class Histories(Generic[V]):
         return _nothing if head is None else partial(self._at, head)
 
     def fingerprint(self, path: Path) -> Hashable | None:
-        """Return what is different when the file may have other versions; None while that is not certain.
+        """Return a value that changes when the file may have other versions; None while that is not certain.
 
-        It is certain once the whole history was read, which is done when somebody asks for it.
+        It is certain once the whole history was read, which happens when somebody asks for it.
         """
         if self._head_hangs or self._slow:
             return None
@@ -95,12 +95,12 @@ class Histories(Generic[V]):
         return head if held is not None and held.is_complete else None
 
     def _head(self) -> str | None:
-        """Return where Git stands; raises `GitTooSlow`, after which requests ask no more until it is not."""
+        """Return the commit of HEAD; raises `GitTooSlow`, after which requests stop asking for some time."""
         began = time.monotonic()
         try:
             head = self._place.read()
-        except git.GitTooSlow as fault:
-            logger.warning("no new history in %s: %s", self.folder, fault)
+        except git.GitTooSlow as error:
+            logger.warning("no new history in %s: %s", self.folder, error)
             self._head_hangs = True
             self._leave_alone(_HEAD, began)
             raise
@@ -122,20 +122,20 @@ class Histories(Generic[V]):
         return self._known(path) if held is None else held.versions
 
     def _read_on(self, head: str, path: Path) -> None:
-        """Read a history with patience; many requests may have asked for it while it was read."""
+        """Read a history patiently; many requests may have asked for it in the meantime."""
         held = self._read.get((head, path))
         if held is None or not held.is_complete:
             self._look(head, path, patiently=True)
 
     def _look(self, head: str, path: Path, *, patiently: bool = False) -> tuple[V, ...]:
-        """Read a history and remember it, as far as it could be read in time."""
+        """Read a history as far as possible in the given time, and remember it."""
         began = time.monotonic()
         limit = git.TIME_LIMIT * (git.PATIENCE if patiently else 1)
         try:
             found = commits.history(path, self.depth, limit=limit)
-        except git.GitFault as fault:
-            logger.warning("no history of %s: %s", path.name, fault)
-            if not isinstance(fault, git.GitTooSlow):
+        except git.GitError as error:
+            logger.warning("no history of %s: %s", path.name, error)
+            if not isinstance(error, git.GitTooSlow):
                 return ()
             found = None
         seconds = time.monotonic() - began
@@ -159,7 +159,7 @@ class Histories(Generic[V]):
     def _remember(self, head: str, path: Path, read: _Read[V]) -> None:
         with self._lock:
             self._read[head, path] = read
-            # What ended in another commit and is complete says more than a part of what ends in this one.
+            # A complete history of another commit says more than a part of the history of this one.
             if read.is_complete or path not in self._last:
                 self._last[path] = read.versions
             while len(self._read) > REMEMBERED:
@@ -173,7 +173,7 @@ class Histories(Generic[V]):
         return time.monotonic() < self._resting_until.get(key, 0)
 
     def _in_the_background(self, key: Hashable, work: Callable[[], object]) -> None:
-        """Let the thread do something, the newest for each key; unless it was in vain a short time ago."""
+        """Let the background thread do something, at most once per key and not just after a failure."""
         if self._is_resting(key):
             return
         with self._lock:
@@ -194,7 +194,7 @@ class Histories(Generic[V]):
                 if not self._is_resting(key):
                     work()
             except git.GitTooSlow:
-                pass  # it was said already
+                pass  # it was logged already
             except Exception:
                 logger.exception("a history could not be read")
                 self._leave_alone(key, time.monotonic() - git.TIME_LIMIT)

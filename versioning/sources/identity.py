@@ -1,4 +1,4 @@
-"""Telling whether a file is still the one that was read, without reading it again."""
+"""Tell whether a file is still the one that was read, without reading it again."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import time
 from typing import Final
 
 SETTLED_AFTER: Final = 2.0
-"""Seconds after which a further change of a file shows in its times, however coarse its file system is."""
+"""Seconds after which another change certainly alters the times of a file, on any file system."""
 
 Identity = tuple[int, ...]
-"""What tells a file from any other that takes its name, and from itself with other content."""
+"""Distinguishes a file from any other with its name, and from itself with another content."""
 
 
 def identity_of(path: str | os.PathLike[str]) -> Identity | None:
-    """Return the identity of what is under a path, links not followed; None when nothing is.
+    """Return the identity of what is at a path, without following links; None if there is nothing.
 
-    A folder has one for as long as it is the same folder, whatever is done in it.
+    The identity of a folder does not depend on what is in it.
     """
     try:
         about = os.lstat(path)
@@ -32,8 +32,8 @@ def identity_of(path: str | os.PathLike[str]) -> Identity | None:
 def is_settled(identity: Identity | None) -> bool:
     """Say whether any later change gives the file another identity.
 
-    Two changes within one tick of a file system's clock can leave the same times and the same size; Git has
-    the same rule for its index. The time that counts is the inode's, which nobody can set.
+    Two changes within one tick of a file system's clock can leave the same times and the same size; Git's
+    index has the same rule. The relevant time is that of the inode, which nobody can set.
     """
     if identity is None or stat.S_ISDIR(identity[0]):
         return True

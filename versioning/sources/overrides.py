@@ -1,4 +1,4 @@
-"""Overrides as files with a history: what is published of a code-defined agent, and what was."""
+"""Overrides as files with a history: the current and the previous overrides of code-defined agents."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class FileVersion:
-    """A snapshot that an override file holds and that is saved nowhere else."""
+    """A snapshot that only an override file holds."""
 
     config: Config
     created_at: datetime.datetime
@@ -47,7 +47,7 @@ class FileVersion:
 
 @dataclass(frozen=True, kw_only=True)
 class GitVersion:
-    """A snapshot that a commit holds."""
+    """A snapshot in a commit."""
 
     commit: str
     number: int
@@ -67,9 +67,9 @@ class GitVersion:
 
 
 class OverrideSource:
-    """The override files below one folder. Every answer is of this moment.
+    """The override files below one folder. Every answer is current.
 
-    A parsed file is remembered with its content. `depth` says how many commits of a file are looked at.
+    A parsed file is remembered with its content. `depth` is the maximum number of commits of a file.
     """
 
     def __init__(self, root: Path, depth: int) -> None:
@@ -77,20 +77,20 @@ class OverrideSource:
         self.histories = Histories(self.files.folder, depth, git_versions)
         self._parsed: dict[str, tuple[object, FileVersion | None]] = {}
         self._paths: dict[str, tuple[Identity | None, Path]] = {}
-        """The files of agents, by the identity of the folder in which they are."""
+        """The paths of agents' files, by the identity of the folder."""
         self._unread: dict[str, int] = {}
-        """How often the file of an agent could not be read, which can pass without a change of the file."""
+        """How often the file of an agent could not be read, which can end without a change of the file."""
 
     def current(self, agent: CodeAgent) -> FileVersion | None:
-        """Return what the agent's file holds; None without a file, and for one that cannot count.
+        """Return the content of the agent's file; None if there is none or it is not valid.
 
-        A file that does not parse, or that holds what an override of this agent may not, is a
-        logged error, once for each content.
+        A file that does not parse, or that contains what an override of this agent may not, is logged as an
+        error, once for each content.
         """
         try:
             stored = self.files.read(agent.id)
-        except OverrideUnreadable as fault:
-            logger.error("the override file of %r is ignored: %s", agent.id, fault)  # noqa: TRY400
+        except OverrideUnreadable as error:
+            logger.error("the override file of %r is ignored: %s", agent.id, error)  # noqa: TRY400
             self._unread[agent.id] = self._unread.get(agent.id, 0) + 1
             return None
         if stored is None:
@@ -102,22 +102,22 @@ class OverrideSource:
         return held[1]
 
     def at_head(self) -> Callable[[CodeAgent], Sequence[GitVersion]]:
-        """Return what gives the versions that Git has of an agent's file, newest first.
+        """Return a function that gives the versions of an agent's file in Git, newest first.
 
-        Git is asked once where it stands, for however many agents. No history is no error.
+        Git is asked only once for HEAD, for any number of agents. No history is no error.
         """
         return partial(self._versions, self.histories.at_head())
 
     def versions(self, agent: CodeAgent) -> Sequence[GitVersion]:
-        """Return the versions that Git has of one agent's file, newest first."""
+        """Return the versions of one agent's file in Git, newest first."""
         return self.at_head()(agent)
 
     def fingerprint(self, agent: CodeAgent) -> Hashable | None:
-        """Return under what an answer made of `current` and `versions` may be cached.
+        """Return a fingerprint under which an answer made from `current` and `versions` may be cached.
 
-        Equal values, one from before the answer was made and one of now, say that the answer is still right.
-        None says that nothing can be said: the file or the repository was changed less than two seconds ago
-        (a further change might not show in their times), links are involved, or the history was not read yet
+        If the value from before the answer was made equals the present one, the answer is still right. None
+        means that this cannot be told: the file or the repository was changed less than two seconds ago
+        (another change might not show in their times), links are involved, or the history was not read yet
         or not in time. It takes some ten microseconds and starts no process.
         """
         file = self.files.fingerprint(agent.id)
@@ -132,12 +132,12 @@ class OverrideSource:
     def replacing(
         self, agent: CodeAgent, config: Config | None, *, expected: bytes | None
     ) -> AbstractContextManager[None]:
-        """Let the file hold a configuration, or be gone; see `OverrideFiles.replacing`."""
+        """Write a configuration to the file or remove it; see `OverrideFiles.replacing`."""
         content = None if config is None else file_content(agent, config)
         return self.files.replacing(agent.id, content, expected=expected)
 
     def write(self, agent: CodeAgent, config: Config) -> None:
-        """Make the file hold what counts of a configuration; raises as `OverrideFiles.write`."""
+        """Write the applied fields of a configuration to the file; raises as `OverrideFiles.write` does."""
         self.files.write(agent.id, file_content(agent, config))
 
     def _versions(
@@ -150,20 +150,20 @@ class OverrideSource:
 
 
 def file_content(agent: CodeAgent, config: Config) -> bytes:
-    """Return the bytes of the file for a configuration: only what an override of this agent may hold."""
+    """Return the bytes of the file for a configuration: only what an override of this agent may contain."""
     return canonical.file_text(applied(agent, config)).encode()
 
 
 def digest_of(agent: CodeAgent, config: Config | None) -> str:
-    """Return the digest of what an agent's file holds after `replacing` it; empty when it is gone."""
+    """Return the digest of an agent's file after `replacing` it; empty if it was removed."""
     return "" if config is None else canonical.digest(applied(agent, config))
 
 
 def git_versions(commits: Sequence[Commit]) -> tuple[GitVersion, ...]:
     """Return the snapshots of a file's commits (both newest first).
 
-    Of commits in a row with equal configurations the oldest stays; a commit that does not parse is
-    skipped; one that removed the file ends such a row. The number is the position among all the
+    Of consecutive commits with equal configurations only the oldest is used; a commit that does not parse
+    is skipped; a commit that removed the file ends such a series. The number is the position among all the
     commits, the oldest being 1.
     """
     found: list[GitVersion] = []
@@ -194,7 +194,7 @@ def git_versions(commits: Sequence[Commit]) -> tuple[GitVersion, ...]:
 
 
 def _parsed_config(content: bytes) -> Config | None:
-    """Return the configuration that a file holds, or None when it holds none."""
+    """Return the configuration in a file, or None if it holds none."""
     try:
         return _config_of(canonical.parse(content, field="file"))
     except Invalid:
@@ -213,8 +213,8 @@ def _file_version(agent: CodeAgent, stored: StoredFile) -> FileVersion | None:
         others = withheld(agent, config)
         if others:
             raise Invalid.field(others[0], "is not a field that an override of this agent may hold")
-    except Invalid as fault:
-        logger.error("the override file of %r is ignored: %s", agent.id, fault)  # noqa: TRY400
+    except Invalid as error:
+        logger.error("the override file of %r is ignored: %s", agent.id, error)  # noqa: TRY400
         return None
     return FileVersion(
         config=config,

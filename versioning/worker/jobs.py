@@ -1,4 +1,8 @@
-"""What workers do: the registry of jobs, which every room fills for itself."""
+"""What workers do: the registry of jobs.
+
+An application of Django registers its own in `AppConfig.ready()`: a `Periodic` for what is looked at every
+so often, a `Queue` for rows of a table of its own that come due.
+"""
 
 from __future__ import annotations
 

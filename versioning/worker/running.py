@@ -98,8 +98,8 @@ class Worker:
             more = turn()
         except turns.Failed:
             return pause, 0  # it was logged, and what has failed is not due for a while
-        except (OperationalError, InterfaceError) as fault:
-            self._note_database(fault)
+        except (OperationalError, InterfaceError) as error:
+            self._note_database(error)
             return min(2.0**failures, 5.0), failures + 1
         except Exception:
             logger.exception("the job %s has failed", job.name)
@@ -108,12 +108,12 @@ class Worker:
             close_old_connections()
         return (0.0 if more else pause), 0
 
-    def _note_database(self, fault: Exception | None) -> None:
+    def _note_database(self, error: Exception | None) -> None:
         """Say once that the database is away, and once that it is back."""
-        was_away, self._is_away = self._is_away, fault is not None
-        if fault is not None and not was_away:
-            logger.warning("the worker waits for the database: %s", str(fault).strip())
-        elif fault is None and was_away:
+        was_away, self._is_away = self._is_away, error is not None
+        if error is not None and not was_away:
+            logger.warning("the worker waits for the database: %s", str(error).strip())
+        elif error is None and was_away:
             logger.info("the worker has the database again")
 
     def _keep_up(self) -> None:
@@ -129,8 +129,8 @@ class Worker:
                 if now >= renew_at:
                     self._in_hand.renew(self.name)
                     renew_at = now + RENEW_SECONDS
-            except Error as fault:
-                self._note_database(fault)
+            except Error as error:
+                self._note_database(error)
             finally:
                 close_old_connections()
             time.sleep(_TICK)

@@ -102,12 +102,12 @@ def _periodic_turn(job: Periodic, worker: str, in_hand: InHand) -> bool:
     with in_hand.having([row]):
         try:
             job.run()
-        except Exception as fault:
+        except Exception as error:
             wait = min(2.0 ** min(row.attempts - 1, 32), LONGEST_WAIT_OF_PERIODIC, job.every)
             # First this: where the database is away, that is what is said, and not what followed from it.
             _let_go(in_hand, row, lambda: row.postpone(wait))
             logger.exception("the job %s has failed", job.name, extra={"attempts": row.attempts})
-            raise Failed(job.name) from fault
+            raise Failed(job.name) from error
         _let_go(in_hand, row, lambda: row.postpone(job.every, attempts=0))
     return False
 

@@ -45,10 +45,10 @@ def parse(text: bytes | str, *, field: str = "body") -> Any:
         raise Invalid.field(field, f"is nested deeper than {MAX_DEPTH} levels") from None
     except UnicodeDecodeError:
         raise Invalid.field(field, "is not valid UTF-8") from None
-    except _NotJson as fault:
-        raise Invalid.field(field, str(fault)) from None
-    except ValueError as fault:  # json.JSONDecodeError, and integers of thousands of digits
-        raise Invalid.field(field, f"is not valid JSON: {fault}") from None
+    except _NotJson as error:
+        raise Invalid.field(field, str(error)) from None
+    except ValueError as error:  # json.JSONDecodeError, and integers of thousands of digits
+        raise Invalid.field(field, f"is not valid JSON: {error}") from None
     return value
 
 

@@ -1,4 +1,4 @@
-"""What breaks a rule, and every fault that was found.
+"""What breaks a rule, and every problem that was found.
 
 A sentence for people and a stable `code` for programs. The service has more errors of the same family, in
 `versioning.domain.errors`; the client raises `Invalid` as its own `ValidationFailed`.
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 MAX_ISSUES: Final = 1000
-"""How many faults of a request are named: a megabyte can hold half a million of them."""
+"""How many problems of a request are named: a megabyte can hold half a million of them."""
 
 
 @dataclass(frozen=True)
 class Issue:
-    """One fault of one input field; `field` is the caller's own name, dotted (`a.b.0.c`)."""
+    """One problem of one input field; `field` is the caller's own name, dotted (`a.b.0.c`)."""
 
     field: str
     message: str
@@ -43,7 +43,7 @@ class VersioningError(Exception):
 
 
 class Invalid(VersioningError):
-    """The input breaks a rule; every fault that was found is named, up to `MAX_ISSUES`.
+    """The input breaks a rule; every problem that was found is named, up to `MAX_ISSUES`.
 
     The rest are counted; `more` is how many the caller has found and left out already.
     """
@@ -58,11 +58,11 @@ class Invalid(VersioningError):
         )
         self.issues = list(issues[:MAX_ISSUES])
         if unnamed := len(issues) + more - len(self.issues):
-            self.issues.append(Issue("body", f"has {unnamed} more faults"))
+            self.issues.append(Issue("body", f"has {unnamed} more problems"))
 
     @classmethod
     def field(cls, field: str, message: str, *, code: str | None = None) -> Invalid:
-        """Return the error for a single fault."""
+        """Return the error for a single problem."""
         return cls([Issue(field, message)], code=code)
 
     def details(self) -> dict[str, Any]:

@@ -31,7 +31,7 @@ _PRINTABLE = (
 )
 _NO_SEGMENT = "|".join([r"\.{0,2}", *sorted(RESERVED_SEGMENTS)])
 PATTERN = rf"^(?!\s)(?!(?:.*/)?(?:{_NO_SEGMENT})(?:/|$)){_PRINTABLE}*\S$"
-"""What a regular expression can say of an id; `fault` says all of it."""
+"""What a regular expression can say of an id; `problem` says all of it."""
 
 # Letters and marks that print nothing although `str.isprintable` accepts them.
 _INVISIBLE = re.compile(
@@ -41,7 +41,7 @@ _INVISIBLE = re.compile(
 _LABEL = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?")
 RESERVED_LABELS = frozenset({"latest", "production", "draft", "published"})
 LABEL_PATTERN = rf"^(?!(?:[0-9]+|{'|'.join(sorted(RESERVED_LABELS))})$){_LABEL.pattern}$"
-"""The names that `label_fault` has nothing against, as a regular expression."""
+"""The names that `label_problem` has nothing against, as a regular expression."""
 
 
 def encode(resource_id: str) -> str:
@@ -49,7 +49,7 @@ def encode(resource_id: str) -> str:
     return quote(resource_id, safe="!'()*~")
 
 
-def fault(resource_id: str) -> str | None:
+def problem(resource_id: str) -> str | None:
     """Return why the text cannot be an id, or None when it can."""
     if not resource_id.isprintable() or _INVISIBLE.search(resource_id):
         return "holds a control character or one that cannot be seen"
@@ -59,8 +59,8 @@ def fault(resource_id: str) -> str | None:
         return "must not begin or end with white space"
     if not unicodedata.is_normalized("NFC", resource_id):
         return "must be in Unicode's normal form C"
-    faults = (_segment_fault(segment) for segment in resource_id.split("/"))
-    return next(filter(None, faults), None)
+    problems = (_segment_problem(segment) for segment in resource_id.split("/"))
+    return next(filter(None, problems), None)
 
 
 def slug(name: str) -> str:
@@ -68,7 +68,7 @@ def slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
-def label_fault(name: str) -> str | None:
+def label_problem(name: str) -> str | None:
     """Return why the text cannot name a label, or None when it can."""
     if not _LABEL.fullmatch(name):
         return "must be 1 to 64 of a-z 0-9 . _ -, with a letter or digit first and last"
@@ -79,7 +79,7 @@ def label_fault(name: str) -> str | None:
     return None
 
 
-def _segment_fault(segment: str) -> str | None:
+def _segment_problem(segment: str) -> str | None:
     if segment in {"", ".", ".."}:
         return "must not have an empty segment, '.' or '..' between its slashes"
     if segment in RESERVED_SEGMENTS:

@@ -21,7 +21,7 @@ from editor_project.server.background import BackgroundWorker
 from editor_project.server.processors import Processors
 from editor_project.server.worker import work
 from versioning.conf import get_framework
-from versioning.models import tables
+from versioning.models import log_position, tables
 from versioning.models.throttle import parse_rate
 
 
@@ -49,8 +49,8 @@ class Command(BaseCommand):
         try:
             address, port = ports.parse(bind)
             held = ports.claim(address, port)
-        except ports.Unusable as fault:
-            raise CommandError(str(fault)) from fault
+        except ports.Unusable as error:
+            raise CommandError(str(error)) from error
         with held:
             _check_database()
             _let_go_of_the_database()
@@ -79,6 +79,7 @@ class Command(BaseCommand):
 def _let_go_of_the_database() -> None:
     """Close what is open: the workers are forked, and must not read from one connection together."""
     connections.close_all()
+    log_position.close()
     if connection.vendor == "postgresql":
         connection.close_pool()  # type: ignore[attr-defined]
 
@@ -100,7 +101,7 @@ def _check_database() -> None:
     """Stop at the start over a database that no request could be answered from."""
     try:
         pending = tables.lack_migrations()
-    except Error as fault:
-        raise CommandError(f"The database does not answer: {fault}") from fault
+    except Error as error:
+        raise CommandError(f"The database does not answer: {error}") from error
     if pending:
         raise CommandError(tables.NOT_MIGRATED)

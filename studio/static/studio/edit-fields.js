@@ -28,8 +28,8 @@ async function written(field, before, mode) {
 
 async function changeMode(field, mode) {
   const before = field.dataset.current;
-  const fault = field.querySelector("[data-mode-fault]");
-  fault.hidden = true;
+  const error = field.querySelector("[data-mode-error]");
+  error.hidden = true;
   try {
     if (needsWriting(field, before, mode)) {
       const part = await written(field, before, mode);
@@ -39,8 +39,8 @@ async function changeMode(field, mode) {
     }
     showMode(field, mode);
   } catch (refusal) {
-    fault.textContent = refusal instanceof TypeError ? "There is no connection to the server, so this stays as it is." : refusal.message;
-    fault.hidden = false;
+    error.textContent = refusal instanceof TypeError ? "There is no connection to the server, so this stays as it is." : refusal.message;
+    error.hidden = false;
     const radio = radioOf(field, before);
     radio.checked = true;
     radio.focus();
@@ -99,30 +99,30 @@ function onGroup(target) {
 
 // JSON is checked when it is left; what counts is the check of the server.
 
-export function jsonFault(text) {
+export function jsonError(text) {
   if (!text.trim()) return "";
   try {
     JSON.parse(text);
     return "";
-  } catch (fault) {
-    return `This is not JSON yet: ${fault.message}`;
+  } catch (error) {
+    return `This is not JSON yet: ${error.message}`;
   }
 }
 
 function checkJson(box) {
-  const fault = jsonFault(box.value);
-  let note = box.nextElementSibling?.matches("[data-json-fault]") ? box.nextElementSibling : null;
-  if (fault && !note) {
+  const error = jsonError(box.value);
+  let note = box.nextElementSibling?.matches("[data-json-error]") ? box.nextElementSibling : null;
+  if (error && !note) {
     note = document.createElement("p");
-    note.className = "fault";
-    note.dataset.jsonFault = "";
+    note.className = "error";
+    note.dataset.jsonError = "";
     note.id = `now-${box.id}`;
     box.after(note);
   }
-  if (note) note.textContent = fault;
-  if (note) note.hidden = !fault;
+  if (note) note.textContent = error;
+  if (note) note.hidden = !error;
   box.toggleAttribute("aria-invalid", false);
-  if (fault) {
+  if (error) {
     box.setAttribute("aria-invalid", "true");
     box.setAttribute("aria-describedby", note.id);
   }

@@ -65,7 +65,7 @@ function lookAtWhatMatters() {
   const scrolled = takeScrolled();
   const first = document.querySelector("[data-first-look]");
   if (first) {
-    for (const fault of form.querySelectorAll(".fault, [aria-invalid=true]")) fault.closest("details")?.setAttribute("open", "");
+    for (const error of form.querySelectorAll(".error, [aria-invalid=true]")) error.closest("details")?.setAttribute("open", "");
     first.focus();
   } else if (scrolled !== null) scrollTo(0, Number(scrolled));
 }

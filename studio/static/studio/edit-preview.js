@@ -15,8 +15,8 @@ async function preview() {
     if (!answer.ok) throw new Error(`The server answers ${answer.status}.`);
     // The server has escaped whatever was typed; this is its own markup.
     result.innerHTML = await answer.text();
-  } catch (fault) {
-    result.textContent = `There is no preview: ${fault.message}`;
+  } catch (error) {
+    result.textContent = `There is no preview: ${error.message}`;
   }
   result.removeAttribute("aria-busy");
 }

@@ -4,7 +4,7 @@
 // a <template>, whose names begin with NEW. The server reads rows in the order of the page, so a row
 // keeps its names wherever it is moved. A row that was removed can be had back until the page is left.
 
-const NEW = /^NEW\b|(?<=^(?:in|fault|suggested)-)NEW\b/;
+const NEW = /^NEW\b|(?<=^(?:in|error|suggested)-)NEW\b/;
 let made = 0;
 
 const listOf = (place) => place.closest("[data-rows]").querySelector("[data-list]");

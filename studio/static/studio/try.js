@@ -47,7 +47,7 @@ function tell(column, event, shown) {
   const { payload } = event;
   if (event.type === "text-delta") shown.textContent += payload.text;
   else if (event.type === "tool-call") turn(column, "note", `Uses ${payload.toolName} with ${JSON.stringify(payload.args)}`);
-  else if (event.type === "error") turn(column, "fault", payload.error);
+  else if (event.type === "error") turn(column, "error", payload.error);
   else if (event.type === "finish") {
     for (const warning of payload.warnings) turn(column, "note", warning.message);
     if ((payload.resolvedVersions[column.agent] ?? "") !== column.version) {
@@ -72,10 +72,10 @@ async function run(column, requestContext, signal) {
       if (column.history !== history) return;
       tell(column, event, shown);
     }
-  } catch (fault) {
+  } catch (error) {
     // Whoever has started over sees nothing of what was stopped by it.
     if (column.history !== history) return;
-    turn(column, "fault", signal.aborted ? "Stopped." : fault.message);
+    turn(column, "error", signal.aborted ? "Stopped." : error.message);
   }
   shown.removeAttribute("aria-busy");
   if (shown.textContent) history.push({ role: "assistant", content: shown.textContent });

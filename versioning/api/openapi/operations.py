@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol, cast
 
+from django.utils.text import capfirst
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from editor_client.shared import ids
@@ -15,7 +16,7 @@ from versioning.api.openapi import components, security  # noqa: F401  registers
 from versioning.api.schemas.common import ErrorAnswer
 
 _ERRORS = {
-    400: "The request is invalid; `issues` names every fault.",
+    400: "The request is invalid; `issues` names every problem.",
     401: "No credentials, or credentials that do not hold.",
     403: "Readable, but the action is not allowed.",
     404: "Missing, or not readable.",
@@ -96,11 +97,11 @@ class EditorSchema(AutoSchema):
     def get_operation_id(self) -> str:
         """Return the name of the operation, such as `restore_stored_agent`."""
         name = _OPERATIONS.get(self.action, f"{self.action}_{{}}")
-        return name.format(self.editor_view.subject.replace(" ", "_"))
+        return name.format(self.editor_view.subject.lower().replace(" ", "_"))
 
     def get_tags(self) -> list[str]:
         """Group the operations by what they are about."""
-        return [f"{self.editor_view.subject}s".capitalize()]
+        return [capfirst(f"{self.editor_view.subject}s")]
 
     def _is_list_view(self, serializer: Any = None) -> bool:
         # A page is an object that holds a list; the library would take it for a list of pages.

@@ -18,7 +18,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 from rest_framework.request import Request
 
-from versioning.domain.config import raise_for_faults
+from versioning.domain.config import raise_for_issues
 from versioning.domain.errors import Invalid
 from versioning.domain.fields import Shape
 
@@ -33,7 +33,7 @@ class RequestSchema(Shape):
     def read(cls, request: Request) -> Json:
         """Return the members of the body as they were sent; raises `Invalid` naming every error."""
         body = body_of(request)
-        raise_for_faults(cls, body)
+        raise_for_issues(cls, body)
         return body
 
 

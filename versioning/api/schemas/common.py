@@ -61,7 +61,7 @@ class PageOf(ResponseSchema):
 
 
 class IssueAnswer(ResponseSchema):
-    """One fault of one field."""
+    """One problem of one field."""
 
     field: str
     message: str

@@ -1,6 +1,6 @@
-"""Where resources live: in rows, or as override files with rows beside them.
+"""Where resources are stored: in rows, or as override files with additional rows.
 
-A verb finds, locks and saves a resource through its backend, and never asks which one it is.
+A verb finds, locks and saves a resource through its backend and never asks which backend it is.
 """
 
 from __future__ import annotations
@@ -24,51 +24,52 @@ class Backend(Protocol[R]):
     """Loads, locks and saves the resources of one kind."""
 
     def readable(self, by: Caller, *, label: str | None = None) -> VersionedQuerySet[R]:
-        """Return the rows that decide of a resource and that the caller may read.
+        """Return the rows that the caller may read, if the row decides what the resource is.
 
-        With a `label` also those of which nothing but the version of that label can be read.
+        With a `label`, the result includes resources of which the caller can read only the version of that
+        label.
         """
 
     def unstored(self, by: Caller) -> Sequence[R]:
-        """Return what else the caller may read, by id: resources of which no row decides."""
+        """Return, by id, the resources that the caller may read but that no row decides about."""
 
     def find(self, resource_id: str, by: Caller, *, label: str | None = None) -> R:
         """Return a resource that the caller may read, with its pointers; raises `NotFound`.
 
-        Of one that is `gone` nothing but history is left.
+        If it is `gone`, only its history in Git is left.
         """
 
     def override(self, agent: CodeAgent) -> R | None:
-        """Return the override of an agent that code defines, whoever may read it."""
+        """Return the override of a code-defined agent, without checking who may read it."""
 
     def fingerprint(self, resource_id: str) -> Hashable | None:
-        """Return what is the same as long as nothing changes about a resource that the log does not tell of.
+        """Return a value that stays the same as long as nothing has changed that the log does not record.
 
-        It is `()` where the log tells of everything, and None where nothing can be said.
+        It is `()` if the log records every change, and None if that cannot be told.
         """
 
     def refuse_taken(self, resource_id: str) -> None:
-        """Raise `IdTaken` for an id that is taken although no row has it."""
+        """Raise `IdTaken` if the id is taken although no row has it."""
 
     def creating(self, resource_id: str) -> AbstractContextManager[Finish[R]]:
-        """Open the transaction that inserts a resource; what it yields is its last act, with the new one."""
+        """Open the transaction that inserts a resource; yields a function to call last with the resource."""
 
     def locked(
         self, resource_id: str, by: Caller, *, for_deletion: bool = False
     ) -> AbstractContextManager[R]:
-        """Lock a resource that the caller may read, for one transaction; raises `NotFound`."""
+        """Lock a resource that the caller may read for one transaction; raises `NotFound`."""
 
     def store(self, resource: R) -> None:
-        """Store the record of a locked resource."""
+        """Save the record of a locked resource."""
 
     def point(self, resource: R, version: Snapshot | None, by: Caller) -> None:
-        """Serve this version of a locked resource from now on, or none."""
+        """Make this version of a locked resource the active one, or none."""
 
     def forget(self, resource: R, version: Version) -> None:
-        """Delete a version of a locked resource that nothing points at."""
+        """Delete a version of a locked resource to which no pointer leads."""
 
     def is_last_trace(self, resource: R, version: Version) -> bool:
         """Say whether nothing would be left of a resource without this version."""
 
     def delete(self, resource: R) -> None:
-        """Delete a locked resource with everything that is stored of it."""
+        """Delete a locked resource and everything stored for it."""

@@ -1,9 +1,8 @@
-"""Agents whose overrides are files under Git; those that code does not define are rows as ever.
+"""Agents whose overrides are files under Git. Agents that code does not define are ordinary rows.
 
-The file is the truth: what it holds at this moment is what is published, whoever wrote it. Rows
-hold the drafts; Git holds the history. A row's own pointer to an active version remembers what the
-editor published last: whatever is newer than that is a draft, and when the file says something else
-by now, somebody has changed it by hand, and the next edit starts from there.
+The file decides: its current content is what is published, whoever wrote it. Rows hold the drafts, and Git
+holds the history. The active pointer of a row remembers what the editor published last; newer versions are
+drafts. If the file now has other content, somebody changed it by hand, and the next edit starts from there.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ from versioning.sources.overrides import OverrideSource, digest_of
 
 COPY_MESSAGE: Final = "Kept from the override file"
 BY_HAND: Final = Caller(via=Via.FILE)
-"""Who wrote what is copied from a file: nobody whom the editor knows."""
+"""The author of a version copied from a file: nobody known to the editor."""
 
 
 class OverrideFiles:
-    """The backend of agents where overrides are files. It saves drafts and labels in rows."""
+    """The backend for agents when overrides are files. Drafts and labels are saved in rows."""
 
     def __init__(self, code: Registry, source: OverrideSource) -> None:
         self.code = code
@@ -42,12 +41,12 @@ class OverrideFiles:
     # Loading
 
     def readable(self, by: Caller, *, label: str | None = None) -> VersionedQuerySet[Agent]:
-        """Return the rows of stored agents: those of overrides do not say what is published."""
+        """Return the rows of stored agents; rows of overrides do not decide what is published."""
         rows = self.rows.readable(by, label=label)
         return rows.exclude(pk__in=self.code.agents, workspace=self.code.workspace_id)
 
     def unstored(self, by: Caller) -> Sequence[Agent]:
-        """Return the overrides that the caller may read, by id; one query, however many there are."""
+        """Return the overrides that the caller may read, by id, in one query."""
         rows = self._override_rows.in_bulk(list(self.code.agents))
         commits_of = self.source.at_head()
         found = (
@@ -57,7 +56,7 @@ class OverrideFiles:
         return sorted(readable, key=lambda one: one.pk)
 
     def find(self, resource_id: str, by: Caller, *, label: str | None = None) -> Agent:
-        """Return an agent, or the override that its file, its commits and its row make up."""
+        """Return an agent; an override is combined from its file, its commits and its row."""
         agent = self.code.get(resource_id)
         override = self.override(agent) if agent else None
         if override is None or not self._is_readable(override, by, label=label):
@@ -65,25 +64,25 @@ class OverrideFiles:
         return override
 
     def override(self, agent: CodeAgent) -> Agent | None:
-        """Return the override of an agent that code defines."""
+        """Return the override of a code-defined agent."""
         return self.records.record(agent, self._override_rows.filter(pk=agent.id).first())
 
     def fingerprint(self, resource_id: str) -> Hashable | None:
-        """Return that of the file and its history; `()` for an agent that code does not define."""
+        """Return the fingerprint of the file and its history; `()` for an agent that code does not define."""
         agent = self.code.get(resource_id)
         return () if agent is None else self.source.fingerprint(agent)
 
     def refuse_taken(self, resource_id: str) -> None:
-        """Raise `IdTaken` for an agent whose override is in a file already."""
+        """Raise `IdTaken` if the override of this agent is already in a file."""
         agent = self.code.get(resource_id)
         if agent is not None and self.source.current(agent) is not None:
             raise IdTaken(f"{resource_id!r} has an override already, in a file.")
 
-    # Locking: the file follows as the last act of a transaction
+    # Locking: the file is written as the last step of a transaction
 
     @contextmanager
     def creating(self, resource_id: str) -> Iterator[Finish[Agent]]:
-        """Open a transaction whose last act writes the file of an override that is published at once."""
+        """Open a transaction that finally writes the file, if the new override is published at once."""
         agent = self.code.get(resource_id)
         with ExitStack() as undo, events.transaction():
             content = self.source.files.content(agent.id) if agent else None
@@ -91,7 +90,7 @@ class OverrideFiles:
 
     @contextmanager
     def locked(self, resource_id: str, by: Caller, *, for_deletion: bool = False) -> Iterator[Agent]:
-        """Lock an agent, or an override with what its file says while it is locked."""
+        """Lock an agent; an override is read from its file again after the lock."""
         agent = self.code.get(resource_id)
         with ExitStack() as undo, events.transaction():
             resource = self._locked(resource_id, agent, by, for_deletion=for_deletion)
@@ -101,8 +100,10 @@ class OverrideFiles:
             self._write_file(undo, agent, resource, before, content)
 
     def _locked(self, resource_id: str, agent: CodeAgent | None, by: Caller, *, for_deletion: bool) -> Agent:
-        row = self._locked_row(resource_id, for_deletion=for_deletion) if agent else None
-        override = self.records.record(agent, row) if agent else None
+        if agent is None:
+            return self.rows.lock(resource_id, by, for_deletion=for_deletion)
+        row = self._locked_row(resource_id, for_deletion=for_deletion)
+        override = self.records.record(agent, row)
         if override is None or not self._is_readable(override, by):
             return one_of(self.readable(by).locked(for_deletion=for_deletion), resource_id)
         if not override.is_stored and self.rows.all.filter(pk=resource_id).exists():
@@ -115,7 +116,7 @@ class OverrideFiles:
         )
         row = rows.first()
         if row is None:
-            # Whoever comes second to make the first draft waits here, and then finds the row.
+            # If two people make the first draft at once, the second waits here and then finds the row.
             Workspace.objects.select_for_update().get(pk=self.code.workspace_id)
             row = rows.first()
         return row
@@ -128,10 +129,10 @@ class OverrideFiles:
         before: str | None,
         content: bytes | None,
     ) -> None:
-        """Make the file hold what is active by now, if that is another version than before.
+        """Write the active version to the file, if it is another version than before.
 
-        The file as it was, which held this content, comes back when the transaction cannot be ended
-        after that: until then nobody else can publish.
+        If the transaction fails afterwards, the previous file is restored; until then nobody else can
+        publish.
         """
         if agent is None or resource.pointers is None:
             return
@@ -147,13 +148,13 @@ class OverrideFiles:
     # Changing what is locked
 
     def store(self, resource: Agent) -> None:
-        """Save the row; one that is made only now begins with what the file holds."""
+        """Save the row; a new row starts with the content of the file."""
         if not resource.is_stored:
             self._copy_into_row(resource, resource.base)
         self.rows.store(resource)
 
     def point(self, resource: Agent, version: Snapshot | None, by: Caller) -> None:
-        """Move the pointer; of an override the file follows, and a row remembers what only it held."""
+        """Move the pointer of the row; `locked` writes the file. The row keeps what only the file held."""
         if self.code.overridden_by(resource.pk, resource.workspace_id) is None:
             self.rows.point(resource, version, by)
             return
@@ -171,23 +172,23 @@ class OverrideFiles:
         resource.pointers = VersionPointers(active=version, latest=latest, base=latest)
 
     def forget(self, resource: Agent, version: Version) -> None:
-        """Delete the version; an override whose row has nothing left to hold lives on in its file."""
+        """Delete the version. If it was the last one in the row of an override, only the file remains."""
         if self.rows.is_last_trace(resource, version):
             resource.drop_row()
         else:
             self.rows.forget(resource, version)
 
     def is_last_trace(self, resource: Agent, version: Version) -> bool:
-        """Say whether it is the only version, and no file holds another."""
+        """Say whether it is the only version and no file holds another one."""
         in_file = resource.pointers is not None and resource.active is not None
         return not in_file and self.rows.is_last_trace(resource, version)
 
     def delete(self, resource: Agent) -> None:
-        """Delete the row, if there is one; the file follows."""
+        """Delete the row, if there is one, and the file."""
         self.rows.delete(resource)
 
     def _copy_into_row(self, resource: Agent, snapshot: Snapshot) -> None:
-        """Save what nothing else holds, or will hold: a version of the row, but not its latest."""
+        """Save the content of the file as an earlier version of the row, if it would otherwise be lost."""
         latest_id = resource.latest_version_id if resource.is_stored else None
         before = resource.latest_version.config if resource.is_stored else {}
         changed = resource.kind.schema.changed(before, snapshot.config)

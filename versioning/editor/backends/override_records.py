@@ -1,4 +1,4 @@
-"""An override whose file decides: a record put together of the file, the commits and the row."""
+"""Combine the file, the commits and the row of an override into one record."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from versioning.sources.overrides import FileVersion, OverrideSource
 
 
 class OverrideRecords:
-    """Makes the records of overrides; those without a row are stored nowhere."""
+    """Builds the records of overrides; a record without a row is not stored."""
 
     def __init__(self, source: OverrideSource, workspace_id: str) -> None:
         self.source = source
@@ -30,9 +30,9 @@ class OverrideRecords:
         row: Agent | None,
         commits_of: Callable[[CodeAgent], Sequence[Snapshot]] | None = None,
     ) -> Agent | None:
-        """Return the record of an override as its file, its history and its row make it.
+        """Return the record of an override, built from its file, its history and its row.
 
-        None when there is none of the three. Without a row the record is made here and stored nowhere.
+        Returns None if there is none of the three. Without a row the record exists in memory only.
         """
         file, commits = self.source.current(agent), (commits_of or self.source.versions)(agent)
         if file is None and not commits and (row is None or not row.is_stored):
@@ -73,16 +73,16 @@ class OverrideRecords:
     def _published(
         self, agent: CodeAgent, row: Agent, file: FileVersion, commits: Sequence[Snapshot]
     ) -> Snapshot:
-        """Return the newest version with the exact configuration of the file, else the file itself."""
+        """Return the newest version with exactly the configuration of the file, otherwise the file itself."""
         commit = next((one for one in commits if _digest(agent, one.config) == file.digest), None)
         own = self._own_version_like(agent, row, file)
         if commit is None or own is None:
             return commit or own or file
-        # Git knows whole seconds only, and what is committed was published before.
+        # Git has whole seconds only, and a file is published before it is committed.
         return own if own.created_at.replace(microsecond=0) > commit.created_at else commit
 
     def _own_version_like(self, agent: CodeAgent, row: Agent, file: FileVersion) -> Snapshot | None:
-        """Return the newest version that a row holds with the configuration of the file."""
+        """Return the newest version in the row with the configuration of the file."""
         if not row.is_stored:
             return None
         newest: Version = row.latest_version
@@ -101,5 +101,5 @@ class OverrideRecords:
 
 
 def _digest(agent: CodeAgent, config: Mapping[str, Any]) -> str:
-    """Return the digest of what a file would hold of a configuration."""
+    """Return the digest of the file content that a configuration would give."""
     return canonical.digest(applied(agent, dict(config)))

@@ -1,9 +1,9 @@
-"""Resources in rows: what the row says is how a resource stands."""
+"""Resources stored in rows: the row decides everything."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final, Generic, TypeVar, cast
 
 from django.core.exceptions import ObjectDoesNotExist
@@ -24,16 +24,17 @@ R = TypeVar("R", bound=VersionedResource)
 
 
 MAX_QUERIES: Final = 256
-"""How many compiled queries are held: one for each set of rights, and label."""
+"""The maximum number of compiled queries to hold: one for each set of rights and each label."""
 
 
 class Rows(Generic[R]):
-    """The backend of prompt blocks, and of agents whose overrides are rows as well."""
+    """The backend for prompt blocks, and for agents when overrides are rows too."""
 
     def __init__(self, model: type[R], code: Registry) -> None:
         self.model = model
         self.code = code
         self._queries: BoundedCache[Hashable, tuple[object, OneByKey[R]]] = BoundedCache(MAX_QUERIES)
+        self._locks: dict[bool, OneByKey[R]] = {}
 
     @property
     def all(self) -> VersionedQuerySet[R]:
@@ -42,7 +43,7 @@ class Rows(Generic[R]):
 
     @property
     def overrides(self) -> VersionedQuerySet[R]:
-        """The rows of overrides: those elsewhere were stored before the code took their ids."""
+        """The rows of overrides; rows in other workspaces were stored before the code took their ids."""
         rows = self.all.filter(workspace_id=self.code.workspace_id)
         return rows.select_related("active_version", "latest_version")
 
@@ -51,13 +52,13 @@ class Rows(Generic[R]):
         return self.all.readable_by(by, self.code, label=label).select_related("author")
 
     def unstored(self, by: Caller) -> Sequence[R]:
-        """Return nothing: rows decide of everything."""
+        """Return nothing: every resource has a row."""
         return ()
 
     def find(self, resource_id: str, by: Caller, *, label: str | None = None) -> R:
-        """Return a resource with the versions it points at and their authors; raises `NotFound`."""
+        """Return a resource with its two versions and their authors; raises `NotFound`."""
         asked = (by.scope(Right.READ), by.scope(Right.READ_DRAFTS), label)
-        in_code = self.code.agents  # the code says who may read them, and is loaded anew as a whole
+        in_code = self.code.agents  # it decides who may read overrides, and is replaced as a whole
         held = self._queries.get(asked)
         if held is None or held[0] is not in_code:
             held = in_code, OneByKey(with_authors(self.readable(by, label=label)))
@@ -65,19 +66,19 @@ class Rows(Generic[R]):
         return one_of(held[1], resource_id)
 
     def override(self, agent: CodeAgent) -> R | None:
-        """Return the override of an agent that code defines."""
+        """Return the override of a code-defined agent."""
         return self.overrides.filter(pk=agent.id).first()
 
     def fingerprint(self, resource_id: str) -> Hashable:
-        """Return `()`: the log tells of every change of a row."""
+        """Return `()`: the log records every change of a row."""
         return ()
 
     def refuse_taken(self, resource_id: str) -> None:
-        """Refuse nothing: a row is inserted, or the database says that there is one."""
+        """Do nothing: inserting the row fails if the id is taken."""
 
     @contextmanager
     def creating(self, resource_id: str) -> Iterator[Finish[R]]:
-        """Open a transaction; nothing but rows is written in it."""
+        """Open a transaction; only rows are written in it."""
         with events.transaction():
             yield lambda _resource: None
 
@@ -85,14 +86,34 @@ class Rows(Generic[R]):
     def locked(self, resource_id: str, by: Caller, *, for_deletion: bool = False) -> Iterator[R]:
         """Lock the row for this transaction; raises `NotFound`."""
         with events.transaction():
-            yield one_of(self.readable(by).locked(for_deletion=for_deletion), resource_id)
+            yield self.lock(resource_id, by, for_deletion=for_deletion)
+
+    def lock(self, resource_id: str, by: Caller, *, for_deletion: bool) -> R:
+        """Lock the row for the open transaction and return it; raises `NotFound`.
+
+        Uses one compiled query for callers who may read drafts, which includes everybody who may save. On
+        PostgreSQL that query finds nothing if somebody saved while it waited for the lock, because the new
+        latest version is not in its snapshot. In that case, and for other callers, the row is queried
+        again.
+        """
+        with suppress(NotFound):
+            resource = one_of(self._lock(for_deletion=for_deletion), resource_id)
+            if by.may(Right.READ_DRAFTS, resource.workspace_id):
+                return resource
+        return one_of(self.readable(by).locked(for_deletion=for_deletion), resource_id)
+
+    def _lock(self, *, for_deletion: bool) -> OneByKey[R]:
+        if for_deletion not in self._locks:
+            rows = self.all.locked(for_deletion=for_deletion).select_related("author", "latest_version")
+            self._locks[for_deletion] = OneByKey(rows.defer("latest_version__search_text"))
+        return self._locks[for_deletion]
 
     def store(self, resource: R) -> None:
         """Save the row."""
-        resource.save()
+        resource.store()
 
     def point(self, resource: R, version: Snapshot | None, by: Caller) -> None:
-        """Move the pointer of the row."""
+        """Move the active pointer of the row."""
         resource.activate(cast("Version", version).pk if version else None, by_id=by.user_id)
 
     def forget(self, resource: R, version: Version) -> None:
@@ -109,7 +130,7 @@ class Rows(Generic[R]):
 
 
 def with_authors(rows: VersionedQuerySet[R]) -> VersionedQuerySet[R]:
-    """Read rows together with the versions that they point at, and with everybody who is named."""
+    """Select rows together with the versions that they point at and their authors."""
     texts = ("active_version__search_text", "latest_version__search_text")  # as long as the versions
     authors = ("active_version__author", "latest_version__author", "published_by")
     return rows.select_related(*authors).defer(*texts)
@@ -117,8 +138,8 @@ def with_authors(rows: VersionedQuerySet[R]) -> VersionedQuerySet[R]:
 
 def one_of(rows: VersionedQuerySet[R] | OneByKey[R], resource_id: str) -> R:
     """Return the row with this id; raises `NotFound`."""
-    # An impossible id is refused here, before a database that cannot hold it gets to see it.
-    if ids.fault(resource_id):
+    # An impossible id is refused here, before it reaches a database that cannot represent it.
+    if ids.problem(resource_id):
         raise NotFound
     try:
         return rows.get(pk=resource_id)

@@ -1,8 +1,7 @@
 """What a caller finds when looking around: lists, search, recent activity, suggestions.
 
-A catalog holds one kind of resource for one caller: the agents that code defines, their overrides in rows
-and in files, and everything else that rows store. The number of queries never depends on how many
-resources are shown.
+A catalog covers one kind of resource for one caller: agents defined in code, their overrides in rows or
+files, and all other resources in rows. The number of queries never depends on how many resources are shown.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What was saved and published last, of what the caller may read."""
+"""What was saved and published last, as far as the caller may read it."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from versioning.models import Version, VersionedResource
 from versioning.models.querysets import within
 
 _VERSIONS_PER_RESOURCE: Final = 5
-"""How many of the own versions are looked at for each resource that is wanted: several can be of one."""
+"""The number of own versions to read per wanted resource, since several can belong to the same one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Activity:
-    """What somebody did to a resource."""
+    """One thing that somebody did to a resource."""
 
     entry: Entry
     at: datetime.datetime
     by: str | None
-    """None for the application itself, or when nobody knows."""
+    """None for the application, or if it is not known."""
     message: str = ""
 
 
 def drafts(catalog: Catalog, limit: int) -> Iterator[Activity]:
-    """Yield the newest drafts that are not published, where the caller may save."""
+    """Yield the newest unpublished drafts in the workspaces where the caller may save."""
     waiting = Q(active_version__isnull=True) | ~Q(active_version=F("latest_version"))
     own = within("workspace_id", catalog.caller.scope(Right.SAVE))
     rows = catalog.rows.filter(waiting, own).order_by("-updated_at", "id")
@@ -77,13 +77,13 @@ def own_edits(catalog: Catalog, limit: int) -> Iterator[Activity]:
 def _in_files(
     catalog: Catalog, wanted: Callable[[VersionedResource], bool], right: Right
 ) -> list[VersionedResource]:
-    """Return the wanted ones of the overrides that files hold; they are few."""
+    """Return the wanted overrides that are stored in files; there are few."""
     found = catalog.collection.unstored(by=catalog.caller)
     return [one for one in found if catalog.caller.may(right, one.workspace_id) and wanted(one)]
 
 
 def _publication(resource: Any) -> tuple[datetime.datetime, str | None]:
-    """Return when what is published became so, and by whom; of a file its commit alone says it."""
+    """Return when the published version was published, and by whom; for a file only its commit tells."""
     if resource.published_since is None:
         return resource.active.created_at, resource.active.author_name
     by = resource.published_by

@@ -29,23 +29,23 @@ class Catalog:
         self.collection = collection
         self.caller = caller_of(by)
         self.home = collection.code.workspace_id
-        """The workspace of the agents that code defines."""
+        """The workspace of code-defined agents."""
 
     @property
     def viewer(self) -> Viewer:
-        """What the criteria of a filter depend on beside its values."""
+        """What the criteria of a filter need to know about who looks."""
         return Viewer(self.caller, self.collection.code)
 
     @property
     def in_code(self) -> Mapping[str, CodeAgent]:
-        """The agents that code defines and the caller may read, by id; prompt blocks never are."""
+        """The code-defined agents that the caller may read, by id; always empty for prompt blocks."""
         return self.collection.ownership.readable_by(self.caller)
 
     @property
     def rows(self) -> VersionedQuerySet[Any]:
-        """The readable rows, overrides included, with the authors of their versions and without their texts.
+        """The readable rows, overrides included, with the authors of their versions.
 
-        A list shows names, so the texts stay in the database.
+        The texts are deferred, because a list shows only names.
         """
         rows = self.collection.list(by=self.caller)
         return rows.select_related("active_version__author", "latest_version__author").defer(
@@ -53,16 +53,16 @@ class Catalog:
         )
 
     def search(self, wanted: Filter, *, order: str) -> Found:
-        """Return what the filter lets through; `order` is the column that rows are sorted by.
+        """Return the entries that match the filter; `order` is the column by which rows are sorted.
 
-        Agents that code defines come first: they are few, and have no row to sort by.
+        Code-defined agents come first: there are few, and they have no row to sort by.
         """
         return Found(self, wanted, order)
 
     def entry(self, resource_id: str, resource: VersionedResource | None) -> Entry:
-        """Return the entry of a resource at hand, or of an agent that only code defines.
+        """Return the entry of a resource, or of an agent that only code defines.
 
-        Raises `NotFound` for an agent that is neither.
+        Raises `NotFound` if the agent is neither.
         """
         code = self.in_code.get(resource_id)
         if resource is not None:
@@ -72,7 +72,7 @@ class Catalog:
         return entry_of_code(code, self.home)
 
     def entries(self, resources: Iterable[VersionedResource]) -> list[Entry]:
-        """Return the entries of some resources, with the labels that the caller may read; one query."""
+        """Return the entries of the resources, with the labels that the caller may read, in one query."""
         code = self.in_code
         by_id = {resource.pk: resource for resource in resources}
         labels: dict[str, list[str]] = defaultdict(list)
@@ -92,13 +92,13 @@ class Catalog:
         ]
 
     def stored(self) -> VersionedQuerySet[Any]:
-        """Return the rows that are no override of an agent in code."""
+        """Return the rows that do not override a code-defined agent."""
         if not self.collection.kind.in_code:
             return self.rows
         return self.rows.filter(~Q(pk__in=self.collection.code.agents, workspace_id=self.home))
 
     def defined_in_code(self, wanted: Filter) -> list[Entry]:
-        """Return the agents that code defines and the filter lets through, each with its override, by id."""
+        """Return the code-defined agents that match the filter, each with its override, by id."""
         agents = self.in_code
         if not agents:
             return []
@@ -121,7 +121,7 @@ class Catalog:
 
 
 class Found(Sequence[Entry]):
-    """The entries that a filter lets through; sliced like a list."""
+    """The entries that match a filter; can be sliced like a list."""
 
     def __init__(self, catalog: Catalog, wanted: Filter, order: str) -> None:
         self._catalog = catalog
@@ -142,8 +142,8 @@ class Found(Sequence[Entry]):
 def sliced(rows: QuerySet[Any], start: int, stop: int) -> list[Any]:
     """Return a slice of the rows, in their order.
 
-    Two queries are quicker than one: the database sorts ids alone, however many there are, and then reads
-    the few rows that are shown.
+    Two queries are faster than one: the database sorts the ids alone, then reads only the few rows that are
+    shown.
     """
     ids = list(rows.values_list("pk", flat=True)[start:stop])
     by_id = {row.pk: row for row in rows.filter(pk__in=ids).order_by()}

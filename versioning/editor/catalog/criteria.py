@@ -1,7 +1,7 @@
-"""Every criterion by which resources are looked for, defined once for the API and the studio.
+"""The criteria of lists and searches, each defined once for the API and the studio.
 
-Most resources are rows, and a criterion narrows a queryset. Agents that code defines, with overrides in
-files, are unstored: no row says what they are, so they are looked at one by one. A criterion has both forms.
+Most resources are rows, and a criterion narrows a queryset. Code-defined agents with overrides in files are
+unstored: no row describes them, so each is checked in Python. A criterion has both forms.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Rows = QuerySet[Any, Any]
 
 
 class Viewer:
-    """Who looks, and what code defines; nothing is found by what the caller may not read."""
+    """Who looks, and what code defines; content that the caller may not read never matches."""
 
     def __init__(self, caller: Caller, code: Registry) -> None:
         self.caller = caller
@@ -48,23 +48,23 @@ class Viewer:
 
     @cached_property
     def favorite_ids(self) -> frozenset[str]:
-        """The ids of these agents; one query for all unstored resources."""
+        """The ids of these agents, in one query for all unstored resources."""
         return frozenset(self.favorites.values_list("agent_id", flat=True))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Unstored:
-    """An agent that no row decides about, as its viewer sees it."""
+    """An agent that no row describes, as its viewer sees it."""
 
     entry: Entry
     override: VersionedResource | None
-    """None of an agent that only code defines."""
+    """None if only code defines the agent."""
     configs: Sequence[Config]
-    """The configurations in which a text is looked for."""
+    """The configurations in which to search for a text."""
 
     @classmethod
     def override_of(cls, override: VersionedResource, viewer: Viewer) -> Self:
-        """Return an override, of which the versions are searched that the viewer may read."""
+        """Return an override with the versions that the viewer may read, for searching."""
         agent = viewer.code.overridden_by(override.pk, override.workspace_id)
         drafts = reads_drafts(viewer.caller, override)
         shown = [override.active, override.latest if drafts else None]
@@ -76,7 +76,7 @@ class Unstored:
 
     @property
     def is_published(self) -> bool:
-        """Whether anything of it is live: the code, where nothing overrides it."""
+        """Whether it is live: an override is published, or nothing overrides the code."""
         return self.override is None or self.override.active is not None
 
     @property
@@ -93,14 +93,14 @@ class Unstored:
 
 @dataclass(frozen=True, kw_only=True)
 class Criterion(Generic[V]):
-    """What is looked for: how it narrows rows, and whether it holds for an unstored agent."""
+    """One criterion: how it filters rows, and whether an unstored agent matches."""
 
     narrow: Callable[[Rows, V, Viewer], Rows]
     holds: Callable[[Unstored, V, Viewer], bool]
 
 
 def condition(q: Callable[[V, Viewer], Q], holds: Callable[[Unstored, V, Viewer], bool]) -> Criterion[V]:
-    """Return the criterion of which a condition says all about rows."""
+    """Return a criterion whose filter on rows is a plain condition."""
     return Criterion(narrow=lambda rows, value, viewer: rows.filter(q(value, viewer)), holds=holds)
 
 
@@ -147,7 +147,7 @@ TEXT = Criterion[str](
     narrow=lambda rows, text, viewer: matching(rows, text, viewer.caller),
     holds=_searched,
 )
-"""The text occurs in what the viewer may read."""
+"""The text occurs in content that the viewer may read."""
 
 WORKSPACE: Criterion[str] = condition(
     lambda workspace_id, _viewer: Q(workspace_id=workspace_id),
@@ -163,7 +163,7 @@ FOLDER: Criterion[str] = condition(
     lambda folder, _viewer: Q(id__startswith=folder),
     lambda found, folder, _viewer: found.entry.id.startswith(folder),
 )
-"""The id begins with it."""
+"""The id starts with this folder."""
 
 STATUS: Criterion[Status] = condition(
     lambda status, _viewer: Q(active_version__isnull=status is Status.DRAFT),
@@ -176,22 +176,22 @@ STATE: Criterion[ResourceState] = condition(
 )
 
 HAS_DRAFT = Criterion[bool](narrow=_with_draft, holds=_has_draft)
-"""It has a draft, or has none, and the viewer may read its drafts."""
+"""Whether it has a draft; only where the viewer may read drafts."""
 
 AUTHOR: Criterion[str] = condition(
     lambda name, _viewer: Q((name_of("author"), name)),
     lambda found, name, _viewer: found.author == name,
 )
-"""This user has made the resource."""
+"""This user created the resource."""
 
 SAVED_BY: Criterion[str] = condition(
     _saved_by,
     lambda found, name, _viewer: found.entry.version is not None and found.entry.version.author_name == name,
 )
-"""This user has saved the newest version that the viewer may read."""
+"""This user saved the newest version that the viewer may read."""
 
 LABEL: Criterion[str] = condition(_labelled, lambda found, name, _viewer: name in found.entry.labels)
-"""It has a label of this name that the viewer may read."""
+"""It has a label with this name that the viewer may read."""
 
 METADATA = Criterion[Mapping[str, Any]](
     narrow=lambda rows, wanted, _viewer: with_members(rows, wanted),
@@ -203,4 +203,4 @@ FAVORITE: Criterion[bool] = condition(
     lambda _wanted, viewer: _is_marked(viewer),
     lambda found, _wanted, viewer: found.entry.id in viewer.favorite_ids,
 )
-"""The viewer has marked it; there is no asking for the others."""
+"""The viewer has marked it. There is no filter for resources that are not marked."""

@@ -1,4 +1,4 @@
-"""A resource at a glance: what is live, where that comes from, and what the caller may see of it."""
+"""A resource in a list: what is live, where that comes from, and what the caller may see of it."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from versioning.models import VersionedResource
 
 
 class ResourceState(StrEnum):
-    """Where the two pointers of a resource stand, as far as the caller may know."""
+    """The state of the two pointers, as far as the caller may know it."""
 
     PUBLISHED = "published"
-    """What was saved last is live."""
+    """The version saved last is live."""
     DRAFT = "draft"
     """Nothing is live yet."""
     CHANGED = "changed"
-    """Something is live, and there are newer versions that are not."""
+    """A version is live, and newer versions are not."""
 
 
 class Origin(StrEnum):
-    """Where what is live comes from."""
+    """Where the live version comes from."""
 
     STORED = "stored"
     CODE = "code"
@@ -34,7 +34,7 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """What a catalog says about a resource."""
+    """What a catalog shows of a resource."""
 
     id: str
     name: str
@@ -68,7 +68,7 @@ def entry_of(
 
 
 def entry_of_code(agent: CodeAgent, workspace_id: str) -> Entry:
-    """Return the entry of an agent without an override."""
+    """Return the entry of a code-defined agent without an override."""
     return Entry(
         id=agent.id,
         name=agent.name,
@@ -87,7 +87,7 @@ def reads_drafts(caller: Caller, resource: VersionedResource) -> bool:
 def _state_of(resource: VersionedResource, code: CodeAgent | None, *, drafts: bool) -> ResourceState:
     if resource.active_id is None and code is None:
         return ResourceState.DRAFT
-    # Without an active override the code itself is live, and every version is newer than it.
+    # Without an active override the code itself is live, and every saved version is newer.
     return ResourceState.CHANGED if drafts and resource.has_draft else ResourceState.PUBLISHED
 
 
@@ -102,6 +102,6 @@ def _origin_of(resource: VersionedResource, code: CodeAgent | None) -> Origin:
 def _name_of(version: Snapshot | None) -> str:
     if version is None:
         return ""
-    # A row has its name in a column of its own, so that a list need not read whole configurations.
+    # A row has the name in its own column, so a list need not read whole configurations.
     name: str | None = getattr(version, "name", None)
     return version.config.get("name", "") if name is None else name

@@ -1,4 +1,4 @@
-"""What a catalog can be narrowed by."""
+"""The filters of a catalog."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from versioning.models.querysets import VersionedQuerySet
 
 @dataclass(frozen=True, kw_only=True)
 class Filter:
-    """What to look for; an empty member does not narrow anything."""
+    """The criteria of a search; a member that is empty does not filter."""
 
     text: str = ""
     workspace: str = ""
@@ -28,14 +28,14 @@ class Filter:
     folder: str = ""
 
     def narrow(self, resources: VersionedQuerySet[Any], viewer: Viewer) -> QuerySet[Any]:
-        """Return the matching rows; nothing is found by what the viewer may not read."""
+        """Return the rows that match; content that the viewer may not read never matches."""
         rows: QuerySet[Any] = resources
         for criterion, value in self._given:
             rows = criterion.narrow(rows, value, viewer)
         return rows
 
     def matches(self, found: Unstored, viewer: Viewer) -> bool:
-        """Say whether an agent that code defines passes."""
+        """Say whether a code-defined agent matches."""
         return all(criterion.holds(found, value, viewer) for criterion, value in self._given)
 
     @property

@@ -1,4 +1,4 @@
-"""What can be referred to by its id: suggestions while somebody types, and what ids stand for."""
+"""Suggest resources that can be referred to, and find the resources for given ids."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Suggestion:
 
 
 def suggestions(catalog: Catalog, text: str, limit: int) -> list[Suggestion]:
-    """Return the first few resources that have the text in the id, or in a name that the caller may read.
+    """Return the first few resources whose id or readable name contains the text.
 
-    None for a text longer than what can be searched for.
+    Returns none if the text is longer than a search allows.
     """
     if len(text) > MAX_LENGTH:
         return []
@@ -46,7 +46,7 @@ def suggestions(catalog: Catalog, text: str, limit: int) -> list[Suggestion]:
 
 def suggestions_by_id(catalog: Catalog, wanted: Iterable[str]) -> dict[str, Suggestion]:
     """Return the resources with these ids that the caller may read."""
-    possible = {one for one in wanted if not ids.fault(one)}
+    possible = {one for one in wanted if not ids.problem(one)}
     if not possible:
         return {}
     in_code = [one for one in _in_code(catalog) if one.id in possible]

@@ -10,7 +10,7 @@ from editor_client.shared import ids
 
 from versioning.domain.access import COMMAND, Role
 from versioning.domain.errors import Invalid
-from versioning.management.moments import moment
+from versioning.management.datetimes import parse_option
 from versioning.models import ApiKey, Membership, Workspace, events
 from versioning.models.accounts import account, new_account
 
@@ -48,27 +48,27 @@ class Command(BaseCommand):
         **_options: Any,
     ) -> None:
         """Make the user, the workspace and the membership where they are missing, then the key."""
-        expires_at = moment(expires, "--expires") if expires else None
+        expires_at = parse_option(expires, "--expires") if expires else None
         try:
             user = account(username) or new_account(username)
-        except Invalid as fault:
-            raise CommandError(f"USERNAME: {fault.issues[0].message}") from None
+        except Invalid as error:
+            raise CommandError(f"USERNAME: {error.issues[0].message}") from None
         limit = Role(role) if role else None
         room = _joined(user, workspace, limit) if workspace else None
         try:
             _, text = ApiKey.objects.issue(
                 user, name=name, workspace=room, role=limit, expires_at=expires_at, by=COMMAND
             )
-        except Invalid as fault:
-            raise CommandError(str(fault)) from None
+        except Invalid as error:
+            raise CommandError(str(error)) from None
         self.stdout.write(text)
 
 
 def _joined(user: User, workspace_id: str, role: Role | None) -> Workspace:
     """Return the workspace with the user as a member of at least this role; lowers none."""
-    fault = ids.fault(workspace_id)
-    if fault is not None:
-        raise CommandError(f"--workspace {fault}")
+    problem = ids.problem(workspace_id)
+    if problem is not None:
+        raise CommandError(f"--workspace {problem}")
     room, _ = Workspace.objects.make(workspace_id, workspace_id, by=COMMAND)
     held = Membership.objects.roles_of(user).get(workspace_id)
     wanted = role or Role.VIEWER

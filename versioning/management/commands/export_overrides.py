@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from versioning.conf import get_editor
-from versioning.editor.transfer import Transfer
-from versioning.management.transferring import report
+from versioning.editor.export_import import ExportImport
+from versioning.management.export_import_report import report
 
 
 class Command(BaseCommand):
@@ -22,7 +22,11 @@ class Command(BaseCommand):
         parser.add_argument("--force", action="store_true", help="also replace files that say something else")
 
     def handle(self, *_args: Any, **options: Any) -> None:
-        """Print a line for each agent and a summary; fails when a file was left alone."""
+        """Print a line for each agent and a summary; fails if a file was refused."""
         editor = get_editor()
-        transfer = Transfer(editor.code, editor.files)
-        report(self.stdout, transfer.export(dry_run=options["dry_run"], force=options["force"]), **options)
+        export_import = ExportImport(editor.code, editor.files)
+        report(
+            self.stdout,
+            export_import.export_files(dry_run=options["dry_run"], force=options["force"]),
+            **options,
+        )

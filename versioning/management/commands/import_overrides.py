@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from versioning.conf import get_editor
-from versioning.editor.transfer import Transfer
-from versioning.management.transferring import report
+from versioning.editor.export_import import ExportImport
+from versioning.management.export_import_report import report
 
 
 class Command(BaseCommand):
@@ -21,7 +21,7 @@ class Command(BaseCommand):
         parser.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
 
     def handle(self, *_args: Any, **options: Any) -> None:
-        """Print a line for each agent and a summary; fails when a file could not be taken in."""
+        """Print a line for each agent and a summary; fails if a file could not be imported."""
         editor = get_editor()
-        transfer = Transfer(editor.code, editor.files)
-        report(self.stdout, transfer.take_in(dry_run=options["dry_run"]), **options)
+        export_import = ExportImport(editor.code, editor.files)
+        report(self.stdout, export_import.import_files(dry_run=options["dry_run"]), **options)

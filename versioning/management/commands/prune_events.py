@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from versioning.management.moments import moment
+from versioning.management.datetimes import parse_option
 from versioning.models import events
 
 
@@ -25,5 +25,5 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, before: str, **_options: Any) -> None:
         """Remove them; whoever has not read them yet is told so by the next request."""
-        removed = events.prune(moment(before, "--before"))
+        removed = events.prune(parse_option(before, "--before"))
         self.stdout.write(f"Removed {removed} events.")

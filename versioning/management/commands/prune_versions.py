@@ -11,6 +11,7 @@ from django.db.models import Count
 
 from versioning.conf import get_editor
 from versioning.domain.access import COMMAND
+from versioning.domain.kinds import KINDS
 from versioning.editor import Collection
 
 
@@ -24,7 +25,7 @@ class Command(BaseCommand):
         parser.add_argument("--keep", type=int, help="how many of each (default EDITOR_KEEP_VERSIONS)")
 
     def handle(self, *_args: Any, keep: int | None, **_options: Any) -> None:
-        """Prune every agent and prompt block that has more versions than that."""
+        """Prune every resource that has more versions than that."""
         keep = settings.EDITOR_KEEP_VERSIONS if keep is None else keep
         if keep < 0:
             raise CommandError("--keep must not be negative")
@@ -32,7 +33,7 @@ class Command(BaseCommand):
             self.stdout.write("Nothing to do: EDITOR_KEEP_VERSIONS is not set, all versions are kept.")
             return
         editor = get_editor()
-        removed = sum(self._prune(collection, keep) for collection in (editor.agent, editor.prompt))
+        removed = sum(self._prune(editor.collection(kind), keep) for kind in KINDS)
         self.stdout.write(f"Removed {removed} versions.")
 
     def _prune(self, collection: Collection[Any], keep: int) -> int:

@@ -38,8 +38,8 @@ class Command(BaseCommand):
             before = Workspaces().set_role(workspace, username, wanted, by=COMMAND)
         except NotFound:
             raise CommandError(f"There is no workspace {workspace!r}.") from None
-        except Invalid as fault:
-            raise CommandError(f"{username} {fault.issues[0].message}.") from None
+        except Invalid as error:
+            raise CommandError(f"{username} {error.issues[0].message}.") from None
         was = f", and was {before}" if before is not None and before != wanted else ""
         now = "no member of" if wanted is None else f"{wanted} in"
         self.stdout.write(f"{username} is {now} the workspace {workspace}{was}.")

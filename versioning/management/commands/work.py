@@ -33,8 +33,8 @@ class Command(BaseCommand):
         if once:
             try:
                 done = worker.once()
-            except Error as fault:
-                raise CommandError(f"The database does not answer: {fault}") from fault
+            except Error as error:
+                raise CommandError(f"The database does not answer: {error}") from error
             if not done:
                 raise CommandError("Something has failed; the log says what.")
             return

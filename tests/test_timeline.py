@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from studio.history.timeline import Timeline, previous_of
 from tests.conftest import Cast
 from tests.support.api import AGENTS
 from versioning.domain.snapshots import VersionPointers, title_of
+from versioning.editor.timeline import Timeline, previous_of
 from versioning.models import Agent
 
 NOW = timezone.now()

@@ -50,9 +50,9 @@ BROKEN: dict[str, tuple[Behaviour, type[EditorError]]] = {
     "sends elsewhere": (says(302, Location="/"), ServerError),
 }
 IMPATIENT, PATIENT = 0.4, 60
-FAULTS = {
-    **{name: (*fault, IMPATIENT) for name, fault in SLOW.items()},
-    **{name: (*fault, PATIENT) for name, fault in BROKEN.items()},
+PROBLEMS = {
+    **{name: (*problem, IMPATIENT) for name, problem in SLOW.items()},
+    **{name: (*problem, PATIENT) for name, problem in BROKEN.items()},
 }
 SENT_AGAIN = {
     "hangs up": hang_up,
@@ -85,7 +85,7 @@ WRITES = {
 }
 
 every_write = pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
-every_fault = pytest.mark.parametrize(("behaviour", "error", "timeout"), FAULTS.values(), ids=FAULTS)
+every_problem = pytest.mark.parametrize(("behaviour", "error", "timeout"), PROBLEMS.values(), ids=PROBLEMS)
 every_refusal = pytest.mark.parametrize(("behaviour", "status"), NOT_HIDDEN.values(), ids=NOT_HIDDEN)
 
 
@@ -103,7 +103,7 @@ def warm(connect: Clients, server: Misbehaving, tmp_path: Path, timeout: float) 
     return connect(server.url, cache_dir=tmp_path, timeout=timeout, retries=1)
 
 
-@every_fault
+@every_problem
 def test_the_last_good_answer_is_served_and_marked(
     warm: Any, server: Misbehaving, behaviour: Behaviour, error: type[EditorError], timeout: float
 ) -> None:
@@ -112,7 +112,7 @@ def test_the_last_good_answer_is_served_and_marked(
     assert (found.instructions, found.stale) == ("one", True)
 
 
-@every_fault
+@every_problem
 def test_what_is_wrong_is_never_kept(
     warm: Any, server: Misbehaving, behaviour: Behaviour, error: type[EditorError], timeout: float
 ) -> None:
@@ -121,14 +121,14 @@ def test_what_is_wrong_is_never_kept(
         assert warm.get_stored_agent("writer").details().instructions == "one"
 
 
-@every_fault
+@every_problem
 def test_without_a_good_answer_it_is_an_error(
     connect: Clients, server: Misbehaving, behaviour: Behaviour, error: type[EditorError], timeout: float
 ) -> None:
     server.does(behaviour)
-    with pytest.raises(EditorError) as fault:
+    with pytest.raises(EditorError) as raised:
         connect(server.url, timeout=timeout, retries=1).get_stored_agent("writer").details()
-    assert type(fault.value) is error
+    assert type(raised.value) is error
 
 
 @pytest.mark.parametrize(
@@ -143,17 +143,17 @@ def test_a_slow_server_does_not_keep_a_writer_for_ever(
 ) -> None:
     server.does(behaviour)
     client = connect(server.url, timeout=IMPATIENT, run_timeout=IMPATIENT)
-    with pytest.raises(Unreachable, match="Nobody knows whether it was done") as fault:
+    with pytest.raises(Unreachable, match="Nobody knows whether it was done") as raised:
         write(client)
-    assert (fault.value.code, fault.value.status, len(server.asked)) == ("timeout", None, 1)
+    assert (raised.value.code, raised.value.status, len(server.asked)) == ("timeout", None, 1)
 
 
 @every_refusal
 def test_a_refusal_is_never_hidden(warm: Any, server: Misbehaving, behaviour: Behaviour, status: int) -> None:
     server.does(behaviour)
-    with pytest.raises(EditorError) as fault:
+    with pytest.raises(EditorError) as raised:
         warm.get_stored_agent("writer").details()
-    assert fault.value.status == status
+    assert raised.value.status == status
 
 
 @every_refusal
@@ -267,9 +267,9 @@ def test_a_busy_server_is_asked_again_when_it_says(connect: Clients, server: Mis
 
 def test_a_busy_server_that_wants_to_be_left_alone_for_long_is(connect: Clients, server: Misbehaving) -> None:
     server.does(says(429, {"error": "Too many.", "code": "throttled"}, Retry_After="3600"))
-    with pytest.raises(RateLimited) as fault:
+    with pytest.raises(RateLimited) as raised:
         connect(server.url).get_stored_agent("writer").details()
-    assert (fault.value.status, fault.value.code, fault.value.retry_after) == (429, "throttled", 3600)
+    assert (raised.value.status, raised.value.code, raised.value.retry_after) == (429, "throttled", 3600)
     assert len(server.asked) == 1
 
 

@@ -1,6 +1,6 @@
-"""Moving overrides from one source to the other: from the database to files, and back.
+"""Export overrides from the database to files, and import them from files into the database.
 
-Both ways can be gone again and again: what is as it should be already is left alone.
+Both can be repeated safely: an override that is already the same on both sides is left alone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from versioning.sources.overrides import OverrideSource, file_content
 
 
 class Outcome(StrEnum):
-    """What became of one agent's override."""
+    """What was done with the override of one agent."""
 
     UNCHANGED = "unchanged"
     WRITTEN = "written"
@@ -28,12 +28,12 @@ class Outcome(StrEnum):
     PUBLISHED = "published"
     UNPUBLISHED = "unpublished"
     REFUSED = "refused"
-    """Nothing was done, for the reason given; somebody has to look."""
+    """Nothing was done, for the reason given; somebody has to decide."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Transferred:
-    """One agent's override, and what became of it."""
+class OverrideResult:
+    """The result for the override of one agent."""
 
     agent_id: str
     outcome: Outcome
@@ -41,38 +41,38 @@ class Transferred:
 
 
 class Refused(VersioningError):
-    """Somebody has to decide what is right."""
+    """The two sides differ, and somebody has to decide which one is right."""
 
     code = "refused"
 
 
-class Transfer:
-    """The overrides of an installation on both sides: in rows, and in files."""
+class ExportImport:
+    """Export and import of the overrides of all code-defined agents."""
 
     def __init__(self, code: Registry, files: OverrideSource) -> None:
         self.code = code
         self.files = files
         self.rows = agents_of(code)
 
-    def export(self, *, dry_run: bool = False, force: bool = False) -> Iterator[Transferred]:
-        """Write what the database publishes into files.
+    def export_files(self, *, dry_run: bool = False, force: bool = False) -> Iterator[OverrideResult]:
+        """Write the published overrides of the database to files.
 
-        A file that says something else is refused, unless `force`: its text may be nowhere else.
+        A file with other content is refused unless `force` is set: the content may exist nowhere else.
         """
-        write = partial(self._exported, dry_run=dry_run, force=force)
+        write = partial(self._export_one, dry_run=dry_run, force=force)
         return (_unless_refused(write, agent) for agent in self.code.agents.values())
 
-    def take_in(self, *, dry_run: bool = False) -> Iterator[Transferred]:
-        """Publish in the database what the files hold, as new versions; without a file, nothing.
+    def import_files(self, *, dry_run: bool = False) -> Iterator[OverrideResult]:
+        """Publish the overrides in the files as new versions in the database; unpublish those without a file.
 
-        Nothing is lost by it: what was published before stays in the history. Whoever can write a file
-        is no member of other workspaces by that, so a prompt block of another one is refused.
+        What was published before stays in the history. Being able to write a file does not make anybody a
+        member of other workspaces, so a file that refers to a prompt block of another one is refused.
         """
         by = Caller(roles={self.code.workspace_id: Role.ADMIN}, via=Via.COMMAND)
-        publish = partial(self._taken_in, dry_run=dry_run, by=by)
+        publish = partial(self._import_one, dry_run=dry_run, by=by)
         return (_unless_refused(publish, agent) for agent in self.code.agents.values())
 
-    def _exported(self, agent: CodeAgent, *, dry_run: bool, force: bool) -> Outcome:
+    def _export_one(self, agent: CodeAgent, *, dry_run: bool, force: bool) -> Outcome:
         published, current = self._published(agent), self.files.current(agent)
         stored = self.files.files.read(agent.id)
         wanted = file_content(agent, published.config) if published else None
@@ -87,7 +87,7 @@ class Transfer:
             self.files.files.remove(agent.id)
         return Outcome.WRITTEN if published else Outcome.REMOVED
 
-    def _taken_in(self, agent: CodeAgent, *, dry_run: bool, by: Caller) -> Outcome:
+    def _import_one(self, agent: CodeAgent, *, dry_run: bool, by: Caller) -> Outcome:
         published, current = self._published(agent), self.files.current(agent)
         if current is None and self.files.files.read(agent.id) is not None:
             raise Refused("the file does not hold an override; the log says why")
@@ -111,8 +111,8 @@ class Transfer:
         return row.active if row.workspace_id == self.code.workspace_id else None
 
 
-def _unless_refused(transfer: Callable[[CodeAgent], Outcome], agent: CodeAgent) -> Transferred:
+def _unless_refused(work: Callable[[CodeAgent], Outcome], agent: CodeAgent) -> OverrideResult:
     try:
-        return Transferred(agent_id=agent.id, outcome=transfer(agent))
-    except VersioningError as fault:
-        return Transferred(agent_id=agent.id, outcome=Outcome.REFUSED, reason=fault.message)
+        return OverrideResult(agent_id=agent.id, outcome=work(agent))
+    except VersioningError as error:
+        return OverrideResult(agent_id=agent.id, outcome=Outcome.REFUSED, reason=error.message)

@@ -1,4 +1,4 @@
-"""What the two commands that move overrides say."""
+"""The output of `export_overrides` and `import_overrides`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Any
 
 from django.core.management.base import CommandError, OutputWrapper
 
-from versioning.editor.transfer import Outcome, Transferred
+from versioning.editor.export_import import Outcome, OverrideResult
 
 
-def report(output: OutputWrapper, results: Iterable[Transferred], *, dry_run: bool, **_options: Any) -> None:
-    """Print a line for each override that is not as it was, and a summary; raises for what was refused."""
+def report(
+    output: OutputWrapper, results: Iterable[OverrideResult], *, dry_run: bool, **_options: Any
+) -> None:
+    """Print each override that changed, and a summary; raises `CommandError` if any was refused."""
     counts: Counter[Outcome] = Counter()
     for result in results:
         counts[result.outcome] += 1

@@ -1,4 +1,4 @@
-"""Moments as they are typed behind the options of commands."""
+"""Dates and times in the options of commands."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 
-def moment(text: str, option: str) -> datetime.datetime:
-    """Return the moment that an option names, in UTC; raises `CommandError` for what is no ISO 8601."""
+def parse_option(text: str, option: str) -> datetime.datetime:
+    """Return the time that an option gives, in UTC; raises `CommandError` unless it is ISO 8601."""
     try:
         found = parse_datetime(text) or parse_datetime(f"{text}T00:00:00")
         if found is not None:
-            # In UTC, as the database stores it: a moment can be too early or too late for that.
+            # The database stores UTC; a time close to the limits of `datetime` cannot be converted.
             return (found if timezone.is_aware(found) else found.replace(tzinfo=datetime.UTC)).astimezone(
                 datetime.UTC
             )

@@ -1,4 +1,4 @@
-"""Judging: what publishing a version would meet, and who depends on a resource."""
+"""What publishing a version would do, and which agents depend on a resource."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from versioning.serving.resolution import Resolved
 R = TypeVar("R", bound=VersionedResource)
 
 
-def rehearse(
+def check_publish(
     resources: Resources[R], resource_id: str, version_id: str, *, by: Who = APPLICATION
 ) -> tuple[Resolved[R], Sequence[Issue]]:
-    """Say what publishing a version would meet: its warnings, and the faults that would prevent it."""
+    """Return the version with the warnings that publishing it would give, and the issues that prevent it."""
     by = caller_of(by)
     found = version(resources, resource_id, version_id, by=by)
     issues: Sequence[Issue] = ()
@@ -35,9 +35,9 @@ def rehearse(
 def dependents(
     resources: Resources[R], resource_id: str, *, status: Status = Status.PUBLISHED, by: Who = APPLICATION
 ) -> Dependents:
-    """Return the agents that refer directly to a resource which the caller may read.
+    """Return the agents that refer directly to a resource; raises `NotFound` if the caller may not read it.
 
-    What code defines has them whether or not it is overridden.
+    A code-defined agent can have dependents even while nothing overrides it.
     """
     by = caller_of(by)
     if resource_id in resources.ownership.readable_by(by):

@@ -120,10 +120,10 @@ def no_folder(folder: Folder) -> Iterator[None]:
     (folder.root / "agents").unlink()
 
 
-Fault = Callable[[Folder], AbstractContextManager[None]]
-CASES: list[tuple[Fault, Callable[[Api], Answer]]] = [
+Problem = Callable[[Folder], AbstractContextManager[None]]
+CASES: list[tuple[Problem, Callable[[Api], Answer]]] = [
     *((full_disk, change) for change in WRITING),
-    *((fault, change) for fault in (read_only_disk, read_only_folder) for change in CHANGING),
+    *((problem, change) for problem in (read_only_disk, read_only_folder) for change in CHANGING),
 ]
 
 
@@ -157,11 +157,11 @@ def names(folder: Folder) -> list[str]:
     return sorted(path.name for path in (folder.root / "agents").iterdir())
 
 
-@pytest.mark.parametrize(("fault", "change"), CASES)
+@pytest.mark.parametrize(("problem", "change"), CASES)
 def test_a_file_that_cannot_be_written_stays_and_nothing_is_stored(
-    admin: Api, folder: Folder, published: Before, fault: Fault, change: Callable[[Api], Answer]
+    admin: Api, folder: Folder, published: Before, problem: Problem, change: Callable[[Api], Answer]
 ) -> None:
-    with fault(folder):
+    with problem(folder):
         assert is_refusal(change(admin), 503, "override_not_written")
         assert Before.see(admin, folder) == published
         assert served(admin, "answers")["instructions"] == "one"
@@ -170,12 +170,12 @@ def test_a_file_that_cannot_be_written_stays_and_nothing_is_stored(
     assert Before.see(admin, folder) != published if folder.path().exists() else names(folder) == []
 
 
-@pytest.mark.parametrize("fault", [full_disk, read_only_disk, read_only_folder, no_folder])
+@pytest.mark.parametrize("problem", [full_disk, read_only_disk, read_only_folder, no_folder])
 def test_a_first_file_that_cannot_be_written_leaves_no_override(
-    admin: Api, folder: Folder, fault: Fault
+    admin: Api, folder: Folder, problem: Problem
 ) -> None:
     before = everything_stored()
-    with fault(folder):
+    with problem(folder):
         assert is_refusal(create(admin), 503, "override_not_written")
         assert everything_stored() == before
         assert served(admin, "answers")["source"] == "code"
@@ -185,11 +185,11 @@ def test_a_first_file_that_cannot_be_written_leaves_no_override(
     assert (folder.config(), names(folder)) == ({"instructions": "one"}, ["answers.json"])
 
 
-@pytest.mark.parametrize("fault", [full_disk, read_only_disk, read_only_folder])
+@pytest.mark.parametrize("problem", [full_disk, read_only_disk, read_only_folder])
 def test_what_needs_no_file_is_done_all_the_same(
-    admin: Api, folder: Folder, published: Before, fault: Fault
+    admin: Api, folder: Folder, published: Before, problem: Problem
 ) -> None:
-    with fault(folder):
+    with problem(folder):
         assert AGENTS.save(admin, "answers", "three")["hasDraft"] is True
         version = admin.get(URL).body["activeVersionId"]
         assert admin.post(f"{URL}/versions/{version}/restore").status == 201

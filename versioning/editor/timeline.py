@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from django.db.models import Q, QuerySet
 
@@ -13,12 +13,10 @@ from versioning.domain.snapshots import Snapshot, title_of
 from versioning.models import VersionedResource, VersionLabel
 from versioning.models.merging import merged_slice
 
-PER_PAGE: Final = 25
-
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """A version as the history shows it."""
+    """A version in the timeline."""
 
     version: Snapshot
     state: State
@@ -47,23 +45,23 @@ class Timeline:
     resource: VersionedResource
     stored: QuerySet[Any]
     """The versions that rows hold, newest first."""
-    outside: Sequence[Snapshot] = field(init=False)
+    unstored: Sequence[Snapshot] = field(init=False)
     order: Sequence[str] = field(init=False)
 
     def __post_init__(self) -> None:
         pointers = self.resource.pointers
-        self.outside = pointers.from_git if pointers else ()
+        self.unstored = pointers.from_git if pointers else ()
         self.stored = self.stored.defer("config_json", "search_text")
         # Numbers are in the order of time, and an index has them; commits have none of that count.
-        self.order = ("-created_at", "-number") if self.outside else ("-number",)
+        self.order = ("-created_at", "-number") if self.unstored else ("-number",)
 
     def __len__(self) -> int:
-        return self.stored.count() + len(self.outside)
+        return self.stored.count() + len(self.unstored)
 
     def __getitem__(self, part: slice) -> list[Entry]:
         """Return the entries of a slice, each with the version before it."""
         start, stop = part.start or 0, part.stop
-        found = merged_slice(self.stored, self.outside, self.order, start, stop + 1)
+        found = merged_slice(self.stored, self.unstored, self.order, start, stop + 1)
         labels = labels_of(self.resource, found)
         following = [*found[1:], None]
         return [
@@ -78,7 +76,7 @@ def entry_of(
     labels: Sequence[VersionLabel],
     previous: Snapshot | None,
 ) -> Entry:
-    """Return a version with what the resource says about it."""
+    """Return a version as an entry of the timeline."""
     return Entry(version=version, state=resource.state_of(version), labels=labels, previous=previous)
 
 
@@ -97,7 +95,7 @@ def previous_of(resource: VersionedResource, version: Snapshot) -> Snapshot | No
     if not version.read_only:
         older = Q(number__lt=version.number)
     row: Snapshot | None = resource.versions.select_related("author").filter(older).first()
-    outside = resource.pointers.from_git if resource.pointers else ()
-    candidates = [one for one in outside if one.created_at < version.created_at]
+    unstored = resource.pointers.from_git if resource.pointers else ()
+    candidates = [one for one in unstored if one.created_at < version.created_at]
     candidates += [row] if row else []
     return max(candidates, key=lambda one: one.created_at, default=None)
