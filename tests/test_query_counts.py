@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -168,9 +168,15 @@ def test_saving_and_publishing_take_few_statements(kind: Kind) -> None:
     verbs = get_editor().agent if kind == AGENTS else get_editor().prompt
     field = "instructions" if kind == AGENTS else "content"
     verbs.edit("one", {field: "Warm up: statements are built once."})
-    with CaptureQueriesContext(connection) as asked:
+    statements: list[str] = []
+
+    def noting(execute: Callable[..., Any], statement: str, *arguments: Any) -> Any:
+        statements.append(statement)
+        return execute(statement, *arguments)
+
+    with connection.execute_wrapper(noting):
         saved = verbs.edit("one", {field: "Be brief."}, publish=True)
-    statements = [query["sql"] for query in asked if "SAVEPOINT" not in query["sql"]]
+    statements = [statement for statement in statements if "SAVEPOINT" not in statement]
     assert saved.version.number == version.number + 2
     # Lock; insert the version; move the pointers; take a position of the log, and insert the entries.
     # Of a block the log has to be told which agents show it.
