@@ -197,7 +197,7 @@ def project_with_service(tmp_path: Path) -> Iterator[Project]:
         people = {"__init__": "", "migrations.__init__": "", "models": MODELS, "api": API, "views": VIEWS}
         for module, text in people.items():
             made.write(f"people.{module}", text)
-        apps, urls, databases = commands(PAGE, "The API", "python")
+        apps, urls, databases, _ = commands(PAGE, "The API", "python")
         databases = databases if is_sqlite() else OTHER_DATABASE
         made.write("shop.own_settings", f"from shop.settings import *\n{apps}{databases}{SETTINGS}")
         made.write("shop.own_urls", urls + OWN_URLS)

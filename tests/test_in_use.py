@@ -1,4 +1,4 @@
-"""What is being published into use is being deleted at the same moment: the second waits for the first."""
+"""Two changes at the same moment of what refers to each other: who waits for whom, and never in a circle."""
 
 from __future__ import annotations
 
@@ -126,3 +126,24 @@ def test_agents_that_refer_to_each_other_do_not_wait_for_each_other(editor: Edit
         lambda: editor.agent.publish("right", versions["right"]),
     )
     assert not waited and refusal is None
+
+
+def create_agent(editor: Editor) -> None:
+    editor.agent.create({"name": "New", "instructions": "x"}, id="new", workspace="acme", publish=False)
+
+
+def test_an_agent_is_made_while_its_workspace_is_administered(editor: Editor) -> None:
+    waited, refusal = while_uncommitted(
+        lambda: editor.workspace.rename("acme", "Another"), lambda: create_agent(editor)
+    )
+    assert not waited and refusal is None
+
+
+def test_whoever_waits_for_a_referenced_row_has_not_taken_a_position_before(editor: Editor) -> None:
+    def change_under_a_lock() -> None:
+        Workspace.objects.select_for_update().get(pk="acme")
+        editor.workspace.rename("acme", "Another")
+
+    waited, refusal = while_uncommitted(change_under_a_lock, lambda: create_agent(editor))
+    assert waited and refusal is None
+    assert [entry.type for entry in events.entries(0)][-2:] == ["workspace.updated", "agent.created"]

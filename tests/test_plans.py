@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import uuid
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
@@ -14,7 +15,18 @@ from django.test.utils import CaptureQueriesContext
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Api, Kind
 from tests.test_query_counts import grow
-from versioning.models import Agent, AgentVersion, BlockReference, Favorite, PromptBlock, SubAgentReference
+from versioning.domain.access import APPLICATION
+from versioning.domain.events import Reach, Target
+from versioning.models import (
+    Agent,
+    AgentVersion,
+    BlockReference,
+    Event,
+    Favorite,
+    PromptBlock,
+    SubAgentReference,
+    events,
+)
 from versioning.models.prompts import PromptBlockVersion
 
 pytestmark = pytest.mark.database
@@ -30,6 +42,7 @@ LARGE = {
         BlockReference,
         SubAgentReference,
         Favorite,
+        Event,
     )
 }
 """Of small ones PostgreSQL reads all rows, and is right to."""
@@ -77,6 +90,16 @@ def make_thousands() -> None:
         )
     fan = User.objects.get(username="vera")
     Favorite.objects.bulk_create(Favorite(agent_id=f"r{number}", user=fan) for number in range(ROWS))
+    with events.transaction():
+        for number in range(ROWS):
+            about = Target(
+                kind="agent",
+                id=f"r{number}",
+                identity=uuid.uuid4(),
+                workspace_id="acme",
+                reach=Reach.MEMBERS,
+            )
+            events.record("agent.updated", by=APPLICATION, workspace_id="acme", resource=about)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
 
@@ -92,3 +115,13 @@ def test_no_read_of_one_resource_scans_a_table(cast: Cast, kind: Kind) -> None:
     for path in [*paths, "/agents/r1"] if kind is AGENTS else paths:
         for api in (cast.alice, cast.edgar):
             assert scanned_by(api, path) == [], path
+
+
+@pytest.mark.parametrize(
+    "query", [f"after={ROWS - 10}", f"before={ROWS}&limit=10", "kind=agent&id=r1", "limit=10"]
+)
+def test_no_page_of_the_log_scans_it(cast: Cast, query: str) -> None:
+    for api in (cast.alice, cast.edgar, cast.charlie):
+        # Of other tables PostgreSQL may read from the beginning: it stops when the page is full.
+        found = scanned_by(api, f"/events?{query}")
+        assert [sql for sql, tables in found if Event._meta.db_table in tables] == []

@@ -9,13 +9,13 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 
 from studio.diff.fields import differences
-from studio.editing import unsaved
 from studio.editing.choices import known_names, referred_to
 from studio.editing.forms import EditForm, Submission, empty_rows, form_controls
 from studio.forms.context import context_controls
 from studio.forms.inputs import Input
 from studio.forms.words import OPERANDS, OPERATORS, PROVIDERS, titles
 from studio.limits import MAX_MESSAGES, PageBudget, first_of
+from studio.resources import unsaved
 from studio.resources.base import ResourcePage
 from versioning.domain.access import Right
 from versioning.domain.config import Config, ConfigSchema

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
 
-from studio.editing import unsaved
 from studio.kinds import AGENT, StudioKind
+from studio.resources import unsaved
 from studio.views import StudioPage
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Forbidden, IdTaken, Invalid

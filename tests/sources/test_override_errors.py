@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import uuid
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db.models.signals import post_delete, post_save
+from django.db import connection
 
 from tests.support.api import AGENTS, Answer, Api
 from tests.support.override_files import Folder, define
@@ -20,7 +21,7 @@ from tests.support.people import key_of, person
 from tests.support.served import served
 from tests.support.unchanged import everything_stored, is_refusal
 from versioning.domain.access import Role
-from versioning.models import Agent, AgentLabel
+from versioning.models import AgentLabel
 from versioning.sources import files
 from versioning.sources.files import OverrideFiles
 
@@ -219,23 +220,16 @@ def test_what_is_too_large_for_any_override_file_is_refused(
 
 
 @pytest.fixture
-def failing_commit(transactional_db: None) -> Iterator[Callable[[], AbstractContextManager[None]]]:
-    """Let a transaction that saves or deletes an agent leave a broken reference, which only COMMIT finds."""
+def failing_commit(transactional_db: None) -> Callable[[], AbstractContextManager[None]]:
+    """Let a transaction that saves or deletes an agent leave a broken reference, which only its end finds."""
 
-    def break_a_reference(**_: Any) -> None:
-        AgentLabel.objects.create(resource_id="nobody", name=uuid.uuid4().hex, version_id=uuid.uuid4())
+    def break_a_reference(execute: Callable[..., Any], statement: str, *others: Any) -> Any:
+        result = execute(statement, *others)
+        if re.match(r'(INSERT INTO|UPDATE|DELETE FROM) "versioning_agent" ', statement):
+            AgentLabel.objects.create(resource_id="nobody", name=uuid.uuid4().hex, version_id=uuid.uuid4())
+        return result
 
-    @contextmanager
-    def failing() -> Iterator[None]:
-        for signal in (post_save, post_delete):
-            signal.connect(break_a_reference, sender=Agent)
-        try:
-            yield
-        finally:
-            for signal in (post_save, post_delete):
-                signal.disconnect(break_a_reference, sender=Agent)
-
-    return failing
+    return lambda: connection.execute_wrapper(break_a_reference)
 
 
 @pytest.mark.parametrize("change", CHANGING)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from studio.editing.unsaved import COOKIE
+from studio.resources.unsaved import COOKIE
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.calls import make_history

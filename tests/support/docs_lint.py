@@ -17,6 +17,7 @@ from pathlib import Path
 from tests.support.openapi import ROUTES
 from tests.support.pages import PAGES, RUN, Block, blocks, section
 from tests.support.service import ROOT
+from versioning.domain.kinds import KINDS
 
 PACKAGES = ("client/editor_client", "editor_project", "studio", "versioning")
 SPEAKING = (
@@ -27,6 +28,9 @@ SPEAKING = (
 NOT_SAID_BY_THE_API = {"error", "last_admin", "refused"}
 """Codes of a base class, of the studio and of a command."""
 NOT_RUN_AT_MOST = 1 / 4
+TEST = re.compile(r"\btests/[\w/]+\.py")
+STORED = re.compile("/stored/(" + "|".join(kind.path for kind in KINDS) + r")\b")
+"""The routes of all kinds are explained by those of agents."""
 
 
 def text(path: str) -> str:
@@ -132,7 +136,7 @@ def unexplained() -> Iterator[str]:
         ("docs/settings.md", "setting", settings(), lambda one: f"| `{one}` |" in text("docs/settings.md")),
         ("README.md", "command", commands(), lambda one: matches(rf"^\| `{one}\b.*` \|", readme)),
         ("README.md, CONTRIBUTING.md", "target of make", targets(), lambda one: f"`make {one}" in readable),
-        ("docs/api.md", "route", ROUTES, lambda one: one.replace("prompt-blocks", "agents") in routes),
+        ("docs/api.md", "route", ROUTES, lambda one: STORED.sub("/stored/agents", one) in routes),
         ("docs/api.md", "event", events(), lambda one: f"\n| `{one}` |" in guide),
         ("docs/api.md", "code", codes(), lambda one: matches(rf"^\|.*`{one}`.*\|", guide)),
     ):
@@ -187,8 +191,13 @@ def wrong_blocks() -> Iterator[str]:
             yield f"{name(page)}: a note stands above no block of code"
         yield from (f"{block.place}: {problem}" for block in found if (problem := wrong_block(block)))
     programs = [block for page in PAGES for block in blocks(page) if block.language in RUN]
-    if sum(block.not_run is not None for block in programs) > NOT_RUN_AT_MOST * len(programs):
+    if sum(is_never_run(block) for block in programs) > NOT_RUN_AT_MOST * len(programs):
         yield "Too many of the blocks of code are not run"
+
+
+def is_never_run(block: Block) -> bool:
+    """Say whether following the page does not run a block, and no test that the reason names does instead."""
+    return block.not_run is not None and not TEST.search(block.not_run)
 
 
 def wrong_block(block: Block) -> str | None:
@@ -199,6 +208,9 @@ def wrong_block(block: Block) -> str | None:
         return "only what could be run has notes"
     if block.not_run is not None and len(block.not_run.split()) <= 3:
         return "`not run` wants a reason"
+    for test in TEST.findall(block.not_run or ""):
+        if not (ROOT / test).is_file():
+            return f"there is no {test}"
     if block.language == "json":
         try:
             json.loads(block.text)

@@ -1,11 +1,12 @@
 """The types of events in the log, and who sees them. Pure.
 
-A capability with events of its own declares them with `register`; the API, the studio and the filters know
-them from then on.
+An application of Django that writes events of its own declares their types in `AppConfig.ready()`; the
+API, the studio and their filters know them from then on. `versioning.models.events` writes and reads them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
@@ -48,7 +49,7 @@ class Target:
     """The resource that an event is about, as it was before the change."""
 
     kind: str
-    """`agent` or `promptBlock`, as everywhere in the API."""
+    """The word of its kind, such as `agent`, as everywhere in the API."""
     id: str
     identity: UUID
     """Distinguishes it from a later resource with the same id."""
@@ -57,12 +58,24 @@ class Target:
     """Who could read it until the event, and is therefore told of the event."""
 
 
+MAX_LENGTH: Final = 64
+"""How many characters a type has at most."""
+_TYPE: Final = re.compile(r"[a-zA-Z]+\.[a-zA-Z]+")
 _AUDIENCES: dict[str, Audience] = {}
 
 
 def register(subject: str, audience: Audience, *names: str) -> None:
-    """Declare the types of events about a subject: `register("agent", Audience.READERS, "published")`."""
-    _AUDIENCES.update({f"{subject}.{name}": audience for name in names})
+    """Declare the types of events about a subject: `register("agent", Audience.READERS, "published")`.
+
+    Raises `ValueError` for a type that is declared with another audience, and for what is no type: a
+    subject and a name, each of ASCII letters.
+    """
+    for name in names:
+        event_type = f"{subject}.{name}"
+        if not _TYPE.fullmatch(event_type) or len(event_type) > MAX_LENGTH:
+            raise ValueError(f"{event_type!r} is no type of event")
+        if _AUDIENCES.setdefault(event_type, audience) != audience:
+            raise ValueError(f"{event_type!r} is declared with another audience")
 
 
 def types() -> Mapping[str, Audience]:

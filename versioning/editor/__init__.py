@@ -100,8 +100,8 @@ class Editor:
         return self.cache.resolved(agent_id, (selector, identity, caller.rights), make)
 
     def is_cached(self, selector: Selector, context: Mapping[str, Any]) -> bool:
-        """Say whether a resolved agent depends only on what is stored and on the rights of its caller."""
-        return bool(settings.EDITOR_CACHE_BYTES) and not context and not choice.is_open()
+        """Say whether a resolved agent depends on nothing but what is stored and what its caller may do."""
+        return bool(settings.EDITOR_CACHE_BYTES) and not context and not choice.has_choosers()
 
     def granted_sub_agents(self, parent: ResolvedAgent) -> Mapping[str, UUID]:
         """Return the sub-agents that run as part of a published agent; see `versioning.serving.grants`."""

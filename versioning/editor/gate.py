@@ -5,8 +5,8 @@ activate, `autoPublish`, publishing in Python and in the studio, releasing a lab
 to its file, and `import_overrides`. `tests/test_gate.py` tries each of them and finds code that bypasses
 the gate.
 
-A Django application registers its own check in `AppConfig.ready()`. A check refuses by raising an error of
-`versioning.domain.errors`; then nothing is changed.
+An application of Django registers a check in `AppConfig.ready()`. To refuse, a check raises an error of
+`versioning.domain.errors`, which the API and the studio answer with, and nothing is changed.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class Passage:
 
 
 Check = Callable[[Passage], None]
+"""Returns where the version may pass, and raises where it may not."""
 
 _checks: list[Check] = []
 
@@ -45,7 +46,7 @@ def register(check: Check) -> None:
 
 
 def unregister(check: Check) -> None:
-    """Remove a check."""
+    """Stop asking this check; raises `ValueError` for one that is not registered."""
     _checks.remove(check)
 
 

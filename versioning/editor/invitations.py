@@ -157,7 +157,7 @@ class Invitations:
         """
         with events.transaction():
             opened = self.find(digest)
-            Workspace.objects.select_for_update().get(pk=opened.workspace_id)
+            Workspace.objects.locked().get(pk=opened.workspace_id)
             alike = Invitation.objects.pending().filter(username__iexact=opened.username).order_by("pk")
             list(alike.select_for_update())  # always in the same order, to prevent deadlocks
             invitation = Invitation.objects.acceptable().filter(digest=digest).first()

@@ -194,7 +194,7 @@ class Workspaces:
         """Lock the workspace, so that two admins cannot remove each other, and yield it."""
         with events.transaction():
             self.find(workspace_id, by=by)
-            yield Workspace.objects.select_for_update().get(pk=workspace_id)
+            yield Workspace.objects.locked().get(pk=workspace_id)
 
     def _member(self, workspace: Workspace, username: str) -> Membership:
         found = workspace.memberships.select_related("user").filter(user=account(username)).first()

@@ -69,6 +69,7 @@ def connect() -> None:
     _tables[_quoted(ApiKey._meta.db_table)] = _Table(is_logged=True, new_is_harmless=True, shown=keys)
     _tables.update(_account_tables(get_user_model()))
     connection_created.connect(_listen)
+    _listen(connection=connections[DEFAULT_DB_ALIAS])  # another application may have asked something already
 
 
 def _account_tables(account: type[models.Model]) -> dict[str, _Table]:

@@ -33,6 +33,11 @@ def take_positions_and_insert(
     the commit takes.
     """
     with connection.cursor() as cursor:
+        if connection.vendor == "postgresql" and not connection.savepoint_ids:
+            # Django defers the checks of foreign keys to the commit, and they lock what is referred to.
+            # Whoever has a position must not wait for anybody, who may be waiting for the position. Within
+            # somebody else's transaction they stay deferred, because statements of theirs may follow.
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         if connection.vendor == "postgresql" and 0 < len(entries) <= ROWS_AT_ONCE:
             statement = _both(event, log, len(entries))
             cursor.execute(statement, [number, number, *values_of(columns_of(event), entries)])

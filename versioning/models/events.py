@@ -3,6 +3,8 @@
     with events.transaction():
         ...                                   # change rows
         events.record("agent.published", by=caller, …)
+    for entry in events.entries(after=position):
+        ...                                   # everything that changed since, in order
 
 The entries are written at the end of the outermost `events.transaction()`, as its last statements before
 the commit. Their positions come from one row, which stays locked until the commit. So positions are in the
@@ -205,13 +207,11 @@ def prune(before: datetime.datetime) -> int:
     pruned before the first one is deleted, so that nobody sees only some of them; an interrupted prune is
     completed by the next one.
     """
-    with database.atomic():
-        log = LogPosition.objects.select_for_update().first()
-        if log is None:
-            return 0
-        kept = Event.objects.filter(created_at__gte=before).aggregate(first=Min("position"))["first"]
-        pruned_to = max(log.pruned_to, log.position if kept is None else kept - 1)
-        LogPosition.objects.update(pruned_to=pruned_to)
+    newest = position()  # before all else, so that what is written meanwhile comes after it
+    kept = Event.objects.filter(created_at__gte=before).aggregate(first=Min("position"))["first"]
+    last = newest if kept is None else min(newest, kept - 1)
+    LogPosition.objects.filter(pruned_to__lt=last).update(pruned_to=last)
+    pruned_to = extent().oldest
     gone = Event.objects.filter(position__lte=pruned_to).order_by("position")
     removed, more = 0, True
     while more:
@@ -223,9 +223,11 @@ def prune(before: datetime.datetime) -> int:
 
 
 def entries(after: int, limit: int = 1000) -> list[Event]:
-    """Return the entries after a position, in order.
+    """Return the entries after a position, in order, whoever may see them.
 
-    The result has about `limit` entries: entries at the same position stay together.
+    About `limit` of them: those that share a position are never parted. Whoever has not read for so long
+    that `extent().oldest` is past the position has missed what was pruned since. For one caller's events
+    ask `editor.event.page`.
     """
     newer = Event.objects.filter(position__gt=after).order_by("position", "ordinal")
     found = list(newer[:limit])

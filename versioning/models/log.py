@@ -8,7 +8,7 @@ from typing import Any, Final, NoReturn
 from django.db import models
 
 from versioning.domain.access import Via
-from versioning.domain.events import Audience, Reach
+from versioning.domain.events import MAX_LENGTH, Audience, Reach
 
 NEVER: Final = "entries of the log are never changed, and removed by events.prune() alone"
 
@@ -35,9 +35,8 @@ class Event(models.Model):
     uuid = models.UUIDField(default=uuid.uuid4)
     position = models.BigIntegerField()
     ordinal = models.PositiveIntegerField(default=0)
-    """The order of entries at the same position: 0 for the event itself, then those of agents that show a
-    block."""
-    type = models.CharField(max_length=64)
+    """Orders what shares a position: the event itself is 0, agents that are told of a block follow."""
+    type = models.CharField(max_length=MAX_LENGTH)
     created_at = models.DateTimeField()
     workspace_id = models.CharField(max_length=200, blank=True)
     resource_kind = models.CharField(max_length=32, blank=True)

@@ -23,6 +23,10 @@ ROLE_CHOICES = [(role.value, role.value) for role in Role]
 class WorkspaceManager(models.Manager["Workspace"]):
     """Creating and renaming workspaces; each change is logged."""
 
+    def locked(self) -> models.QuerySet[Workspace]:
+        """Lock the rows against others who administer them; whoever adds to a workspace does not wait."""
+        return self.select_for_update(no_key=True)
+
     @events.transaction()
     def make(self, workspace_id: str, name: str, *, by: Caller = APPLICATION) -> tuple[Workspace, bool]:
         """Return the workspace with this id, creating it if it is missing, and whether it was created."""

@@ -5,7 +5,9 @@ Everything that serves published versions asks it: a published read, the plan of
 sub-agents, the list of agents, and the prompt blocks shown in any of them. Records, exports and comparisons
 show what is stored and never ask a chooser; an explicit selector is never overruled.
 
-A chosen version is served as published, so it must have passed the gate (`versioning.editor.gate`).
+Nobody asks for rights after the choice: a chosen version is shown to whoever may read what is published.
+So a chooser names only what has passed the gate (`versioning.editor.gate`), such as a version with a
+released label. While anybody chooses, resolved agents are not cached.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from versioning.models import VersionedResource
 
 
 class Chooser(Protocol):
-    """A function that chooses versions."""
+    """A function of an application that chooses versions."""
 
     def __call__(
         self, resources: Sequence[VersionedResource], context: Mapping[str, Any]
@@ -39,12 +41,12 @@ def register(chooser: Chooser) -> None:
 
 
 def unregister(chooser: Chooser) -> None:
-    """Remove a chooser."""
+    """Stop asking this chooser; raises `ValueError` for one that is not registered."""
     _choosers.remove(chooser)
 
 
-def is_open() -> bool:
-    """Say whether there is a chooser, so that what is served depends on more than the pointers."""
+def has_choosers() -> bool:
+    """Say whether anybody chooses: then what is served depends on more than the pointers."""
     return bool(_choosers)
 
 

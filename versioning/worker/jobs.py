@@ -1,4 +1,8 @@
-"""The registry of jobs for workers. Every application registers its own."""
+"""What workers do: the registry of jobs.
+
+An application of Django registers its own in `AppConfig.ready()`: a `Periodic` for what is looked at every
+so often, a `Queue` for rows of a table of its own that come due.
+"""
 
 from __future__ import annotations
 

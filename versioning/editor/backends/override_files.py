@@ -117,7 +117,7 @@ class OverrideFiles:
         row = rows.first()
         if row is None:
             # If two people make the first draft at once, the second waits here and then finds the row.
-            Workspace.objects.select_for_update().get(pk=self.code.workspace_id)
+            Workspace.objects.locked().get(pk=self.code.workspace_id)
             row = rows.first()
         return row
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
@@ -11,6 +12,7 @@ from django.db.models import Count
 
 from versioning.conf import get_editor
 from versioning.domain.access import COMMAND
+from versioning.domain.errors import NotFound
 from versioning.domain.kinds import KINDS
 from versioning.editor import Collection
 
@@ -38,7 +40,8 @@ class Command(BaseCommand):
 
     def _prune(self, collection: Collection[Any], keep: int) -> int:
         long_ones = collection.all.alias(length=Count("versions")).filter(length__gt=keep)
-        return sum(
-            collection.prune(resource_id, keep, by=COMMAND)
-            for resource_id in long_ones.order_by("pk").values_list("pk", flat=True)
-        )
+        removed = 0
+        for resource_id in long_ones.order_by("pk").values_list("pk", flat=True):
+            with suppress(NotFound):  # deleted meanwhile
+                removed += collection.prune(resource_id, keep, by=COMMAND)
+        return removed
