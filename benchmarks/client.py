@@ -5,8 +5,8 @@
 
 The first is compared with a target of 20 µs. The second is compared with the same conditional
 request sent by httpx alone over the very same connection, which answers 304 as well; the target is
-a factor of at most 1.1. Both take turns in an order drawn by lot. Next to the time on the clock
-stands that of the processor, which a machine that is busy with other things cannot falsify.
+a factor of at most 1.1. Both take turns in random order. Next to the time on the clock
+stands that of the processor, which other load does not distort.
 """
 
 from __future__ import annotations

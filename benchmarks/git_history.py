@@ -5,8 +5,8 @@
 
 The repository has 5 000 commits of 200 override files, each commit changing one of them. Bare Git
 is one `git log --follow` and one `git cat-file --batch`, whose answers nobody looks at. Ours and
-Git's take turns in an order drawn by lot; next to the time on the clock stands that of the
-processor, children included, which a machine that is busy with other things falsifies less. The
+Git's take turns in random order; next to the time on the clock stands that of the
+processor, children included, which other load distorts less. The
 targets are a factor of at most 1.1 for the first read after HEAD has moved, and 1 ms for the next one.
 """
 

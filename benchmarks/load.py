@@ -45,7 +45,7 @@ class Load:
 
 
 def any_of(path: str, count: int) -> Load:
-    """Return a load of reads of agents drawn by lot; `{}` in the path is the number."""
+    """Return a load of reads of random agents; `{}` in the path is the number."""
     before, after = path.split("{}")
     return Load(
         script=f'request = function() return wrk.format("GET", "{before}" .. '

@@ -47,7 +47,7 @@ def reads(bench: Bench) -> Iterator[Row]:
     least = 0.5 if bench.name == "SQLite" else 0.3
     loads = {
         "`GET /agents/:id`, published": (Load(SERVED.format("s")), least),
-        "the same, one of 100 drawn by lot": (any_of("/api/agents/s{}", 100), least),
+        "the same, one of 100 at random": (any_of("/api/agents/s{}", 100), least),
         "a stored record": (Load(RECORD.format("s")), 0.3),
         "a list of 20": (Load("/api/stored/agents?perPage=20"), 0.15),
         "a page of versions": (Load(RECORD.format("s") + "/versions"), 0.15),
@@ -106,7 +106,7 @@ def growth(bench: Bench) -> Iterator[Row]:
             times = slower(bench, service, Load(small), Load(large))
             yield Row(bench.name, name, f"{times:.2f} × the time", f"≤ {most} ×", times <= most)
         times = slower(bench, service, any_of("/api/agents/s{}", 100), any_of("/api/agents/m{}", MANY))
-        name = "published reads drawn by lot of 20 000 agents against of 100"
+        name = "published reads of 20 000 agents at random against 100"
         yield Row(bench.name, name, f"{times:.2f} × the time")
 
 

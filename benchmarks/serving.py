@@ -56,7 +56,7 @@ class Bench:
 
     def rate(self, service: Service, load: Load, *, warm_up: int = WARM_UP) -> float:
         """Return how many requests a second are answered, once the server is warm."""
-        self.note(f"{self.name}: {load.path if not load.script else 'drawn by lot'}")
+        self.note(f"{self.name}: {load.path if not load.script else 'at random'}")
         load.rate(service.url, self.key, warm_up)
         return load.rate(service.url, self.key, self.seconds)
 

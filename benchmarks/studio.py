@@ -4,8 +4,8 @@
     SECRET_KEY=test python -m benchmarks.studio [REPETITIONS]
 
 Every page is asked for by a publisher, in this process, on a SQLite file of its own. Next to the
-time on the clock stands that of the processor, which a machine that is busy with other things
-cannot falsify. The target is half a second.
+time on the clock stands that of the processor, which other load does not
+distort. The target is half a second.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How long something takes, by the clock and by the processor.
 
 The processor's time, that of children included, is what a machine that is busy with other things
-falsifies least.
+distorts least.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def milliseconds(work: Work, repetitions: int = 1) -> Times:
 
 
 def in_turns(contenders: Sequence[Work], repetitions: int) -> list[list[Times]]:
-    """Return the times of each contender; they take turns in an order drawn by lot."""
+    """Return the times of each contender; they take turns in random order."""
     times: list[list[Times]] = [[] for _ in contenders]
     for _ in range(repetitions):
         for turn in random.sample(range(len(contenders)), len(contenders)):

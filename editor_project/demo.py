@@ -1,4 +1,4 @@
-"""A handful of examples, each showing one thing that the editor does."""
+"""The examples of `make run`, each showing one feature of the editor."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TRIAGE = """You sort incoming messages. Answer with one word: billing, technical
 
 
 def load(user: User, workspace_id: str) -> None:
-    """Make the examples in the workspace, in the user's name."""
+    """Create the examples in the workspace, as the user."""
     by, editor = caller_for(user), get_editor()
     editor.prompt.create(
         id="tone", name="Tone of voice", content=TONE, workspace=workspace_id, publish=True, by=by

@@ -1,4 +1,4 @@
-"""The responses to bugs and to a database that is away: a page in the studio, JSON elsewhere."""
+"""Responses after bugs and while the database is down: a page in the studio, JSON elsewhere."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from versioning.api import errors
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Respond to an exception; Django calls this while it handles it."""
+    """Respond after an exception; Django calls this while it handles the exception."""
     is_studio = request.path.startswith(reverse("admin:index"))
     error = sys.exception()
     if isinstance(error, OperationalError | InterfaceError):

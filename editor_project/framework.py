@@ -1,6 +1,6 @@
-"""The agents that this installation defines in code, put together with its editor.
+"""The agents that this installation defines in code, with its editor.
 
-Two of them, short enough to read as documentation. Point `EDITOR_FRAMEWORK` at your own.
+There are two, short enough to read as documentation. Point `EDITOR_FRAMEWORK` at your own.
 """
 
 from __future__ import annotations

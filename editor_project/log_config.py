@@ -1,4 +1,4 @@
-"""Structured logs: one JSON object a line on standard error, people's format when debugging."""
+"""Structured logs: one JSON object per line on standard error, or readable lines when debugging."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _LEFT_OUT = frozenset({*vars(logging.makeLogRecord({})), "message", "asctime", "
 
 
 class JsonLines(logging.Formatter):
-    """A record as one line of JSON, with its `extra` and what is bound to the request.
+    """Formats a record as one line of JSON, with its `extra` and what is bound to the request.
 
-    There is a line for every request, so it is made without structlog's chain of processors, which
-    took a quarter of the time of a read.
+    Every request is logged, so this does without structlog's chain of processors, which took a quarter of
+    the time of a read.
     """
 
     _encode = json.JSONEncoder(default=repr).encode
@@ -46,7 +46,7 @@ class JsonLines(logging.Formatter):
 
 
 class DiscreetHandler(logging.StreamHandler[TextIO]):
-    """Writes to standard error, whatever a line is about, without secrets that it may quote."""
+    """Writes to standard error, removing secrets that a line may quote."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
@@ -61,7 +61,7 @@ def _without_request(
 
 
 def logging_config(*, debug: bool) -> None:
-    """Send the logs of Django, of libraries and of the editor through the same formatter."""
+    """Return a configuration in which Django, libraries and the editor share one formatter."""
     shared = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,

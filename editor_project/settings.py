@@ -1,4 +1,4 @@
-"""Settings, all of them from the environment; docs/settings.md explains each."""
+"""Settings, all read from the environment; docs/settings.md explains each."""
 
 from __future__ import annotations
 

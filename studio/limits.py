@@ -1,8 +1,8 @@
-"""How much of something large a page shows. Pure.
+"""Limits on how much of something large a page shows. Pure.
 
-A configuration of a megabyte can hold half a million lines or items. A page that showed them all would be a
-hundred megabytes of HTML, which no browser opens and the server takes a minute to make. So every page has a
-budget: whatever is shown is charged to it, and what exceeds it is left out and counted.
+A configuration of a megabyte can have half a million lines or items. A page with all of them would be a
+hundred megabytes of HTML, which no browser opens and the server takes a minute to generate. So every page
+has a budget: whatever is shown is charged to it, and what exceeds it is left out and counted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_MESSAGES: Final = 10
 
 @dataclass
 class PageBudget:
-    """What a page may still show. Escaped, a character is up to six bytes of HTML."""
+    """How much a page may still show. An escaped character is up to six bytes of HTML."""
 
     characters: int = 300_000
     lines: int = 3_000
@@ -37,12 +37,12 @@ class PageBudget:
         return self.lines <= 0 or self.characters <= 0
 
     def spend(self, steps: int) -> bool:
-        """Charge the steps of some work, and say whether it may be done."""
+        """Charge the steps of some work; return whether it may be done."""
         self.steps -= steps
         return self.steps >= 0
 
     def take(self, text: str) -> str:
-        """Charge a text, and return it, or as much of its beginning as may still be shown."""
+        """Charge a text; return it, or as much of its beginning as may still be shown."""
         shown = text[: max(self.characters, 0)]
         self.characters -= len(shown)
         return shown
@@ -54,6 +54,6 @@ def shortened(text: str, limit: int = MAX_NAME) -> str:
 
 
 def first_of(notes: list[str], limit: int = MAX_NOTES) -> list[str]:
-    """Return the first of many notes, and at the end how many more there are."""
+    """Return the first notes of many, and the number of the others as a last one."""
     more = len(notes) - limit
     return notes if more <= 0 else [*notes[:limit], f"And {more} more."]

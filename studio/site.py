@@ -69,7 +69,7 @@ class StudioSite(UnfoldAdminSite):
         return response
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Say whether somebody may use the studio at all."""
+        """Say whether the user may use the studio."""
         return may_enter(caller_of(request))
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
@@ -77,7 +77,7 @@ class StudioSite(UnfoldAdminSite):
         return {**super().each_context(request), "navigation": self._navigation(request)}
 
     def catch_all_view(self, request: HttpRequest, url: str) -> HttpResponse:
-        """Answer for an address that no page has."""
+        """Answer for an address without a page."""
         return error_page(request, 404, "There is nothing here", "No page has this address.")
 
     def _navigation(self, request: HttpRequest) -> list[dict[str, Any]]:

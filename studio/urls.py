@@ -70,7 +70,7 @@ def resource_urls(kind: StudioKind) -> list[URLPattern]:
 
 
 def try_run(kind: StudioKind) -> URLPattern:
-    """Return the address that streams a run: a view of the API, which answers everybody in JSON."""
+    """Return the address that streams a run: an API view, which answers everybody in JSON."""
     view = TryRun.as_view({"post": "stream"})
     return path("<str:resource>/try/run/", view, name=kind.url_name("try_run"))
 

@@ -39,7 +39,7 @@ def problem_of(invalid: pytest.ExceptionInfo[Invalid]) -> str:
     return invalid.value.issues[0].field
 
 
-DEEDS = {
+ACTIONS = {
     "find": lambda by: workspaces().find("acme", by=by),
     "rename": lambda by: workspaces().rename("acme", "Mine", by=by),
     "members": lambda by: workspaces().members("acme", by=by),
@@ -61,19 +61,19 @@ def key_prefix(owner: str) -> str:
     return ApiKey.objects.filter(owner__username=owner)[0].prefix
 
 
-@pytest.mark.parametrize("deed", DEEDS.values(), ids=DEEDS)
+@pytest.mark.parametrize("action", ACTIONS.values(), ids=ACTIONS)
 @pytest.mark.parametrize("name", NOT_ADMINS)
-def test_a_member_who_is_no_admin_administers_nothing(name: str, deed: object) -> None:
+def test_a_member_who_is_no_admin_administers_nothing(name: str, action: object) -> None:
     entries = Event.objects.count()
     with pytest.raises(Forbidden):
-        deed(caller(name))  # type: ignore[operator]
+        action(caller(name))  # type: ignore[operator]
     assert Event.objects.count() == entries
 
 
-@pytest.mark.parametrize("deed", DEEDS.values(), ids=DEEDS)
-def test_to_a_stranger_a_workspace_is_not_there(deed: object) -> None:
+@pytest.mark.parametrize("action", ACTIONS.values(), ids=ACTIONS)
+def test_to_a_stranger_a_workspace_is_not_there(action: object) -> None:
     with pytest.raises(NotFound):
-        deed(caller("charlie"))  # type: ignore[operator]
+        action(caller("charlie"))  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("workspace_id", ["", "no such", "a\0b", "ac//me"])
@@ -149,12 +149,12 @@ def test_an_admin_who_lowered_the_own_role_cannot_raise_it_again() -> None:
 
 @pytest.mark.parametrize("by", ["alice", "root"])
 def test_the_last_admin_stays(by: str) -> None:
-    for deed in (
+    for action in (
         lambda: workspaces().remove("acme", "alice", by=caller(by)),
         lambda: workspaces().change_role("acme", "alice", Role.PUBLISHER, by=caller(by)),
     ):
         with pytest.raises(Invalid) as refusal:
-            deed()
+            action()
         assert refusal.value.code == "last_admin"
     assert role_of("alice") is Role.ADMIN
 

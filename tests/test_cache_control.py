@@ -16,13 +16,13 @@ from tests.support.service import Service
 from tests.support.streams import listening
 from versioning.conf import get_editor
 
-NOBODY_KEEPS = "private, no-store"
-THE_CALLER_ASKS_AGAIN = "private, no-cache"
+NO_STORE = "private, no-store"
+REVALIDATE = "private, no-cache"
 
 
 def rule(answer: Answer) -> str:
     """Return what an answer has to say: what has a tag can be asked for again."""
-    return THE_CALLER_ASKS_AGAIN if "ETag" in answer.headers else NOBODY_KEEPS
+    return REVALIDATE if "ETag" in answer.headers else NO_STORE
 
 
 def ask(api: Api, route: str, **more: Any) -> Answer:
@@ -51,7 +51,7 @@ def test_so_do_refusals_that_come_before_a_view(alice: Api) -> None:
         alice.request("GET", "/agents", accept="image/png"),
     ]
     assert [answer.status for answer in answers] == [404, 400, 405, 400, 413, 415, 406]
-    assert {answer.headers["Cache-Control"] for answer in answers} == {NOBODY_KEEPS}
+    assert {answer.headers["Cache-Control"] for answer in answers} == {NO_STORE}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -64,7 +64,7 @@ def test_an_answer_that_is_given_again_says_the_same(cast: Cast, kind: Kind) -> 
     unchanged = [door.request("GET", kind.url("writer"), if_none_match=first.tag) for _ in range(2)]
     assert cached > 0 and [answer.status for answer in (again, *unchanged)] == [200, 304, 304]
     answers = {answer.headers["Cache-Control"] for answer in (first, again, *unchanged)}
-    assert answers == {THE_CALLER_ASKS_AGAIN}
+    assert answers == {REVALIDATE}
 
 
 def test_a_stream_is_kept_by_nobody(live_service: Service) -> None:
@@ -72,15 +72,15 @@ def test_a_stream_is_kept_by_nobody(live_service: Service) -> None:
         if api.get(AGENTS.url("streamed")).status == 404:
             agent(api, "streamed")
         with listening(api, "streamed") as stream:
-            assert stream.headers["Cache-Control"] == NOBODY_KEEPS
+            assert stream.headers["Cache-Control"] == NO_STORE
 
 
 @pytest.mark.django_db
 def test_health_is_asked_anew_and_the_description_is_anybodys() -> None:
     for prefix in ("/api", ""):
         api = Api("", prefix=prefix)
-        assert {api.get(path).headers["Cache-Control"] for path in ("/healthz", "/readyz")} == {NOBODY_KEEPS}
+        assert {api.get(path).headers["Cache-Control"] for path in ("/healthz", "/readyz")} == {NO_STORE}
     described = Api("").request("GET", "/schema", accept="application/json")
     assert "public" in described.headers["Cache-Control"]
     refused = Api("").request("POST", "/schema")
-    assert (refused.status, refused.headers["Cache-Control"]) == (405, NOBODY_KEEPS)
+    assert (refused.status, refused.headers["Cache-Control"]) == (405, NO_STORE)

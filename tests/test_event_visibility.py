@@ -1,4 +1,4 @@
-"""Who sees which event: a table of deeds, and everybody who looks."""
+"""Who sees which event: a table of actions, and everybody who looks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MEMBERS = DRAFTS | {"vera", "ci"}
 ALL = MEMBERS | {"charlie"}
 ADMINS = {"alice", "root"}
 
-Deed = Callable[[Api, Kind], Any]
+Action = Callable[[Api, Kind], Any]
 
 
 def viewers(cast: Cast) -> dict[str, Api]:
@@ -49,11 +49,11 @@ def who_sees(cast: Cast, position: int) -> set[str]:
     return found
 
 
-def make(**more: Any) -> Deed:
+def make(**more: Any) -> Action:
     return lambda api, kind: kind.make(api, **more)
 
 
-def save(**more: Any) -> Deed:
+def save(**more: Any) -> Action:
     return lambda api, kind: api.patch(kind.url("writer"), more)
 
 
@@ -65,7 +65,7 @@ def unpublish(api: Api, kind: Kind) -> None:
     api.post(kind.url("writer", "unpublish"))
 
 
-def label(*, released: bool) -> Deed:
+def label(*, released: bool) -> Action:
     def put(api: Api, kind: Kind) -> None:
         body = {"versionId": kind.versions(api)[-1]["id"], "released": released}
         assert api.put(kind.url("writer", "labels", "canary"), body).status == 200
@@ -91,7 +91,7 @@ OPEN = make(autoPublish=True, visibility="public")
 DRAFTED = save(name="new", autoPublish=False)
 CLOSED = save(visibility="private")
 
-OF_BOTH: dict[str, tuple[list[Deed], str, set[str]]] = {
+OF_BOTH: dict[str, tuple[list[Action], str, set[str]]] = {
     "made": ([make()], "created", DRAFTS),
     "saved": ([LIVE, DRAFTED], "versionCreated", DRAFTS),
     "published": ([make(), publish], "published", MEMBERS),
@@ -117,7 +117,7 @@ OF_BOTH: dict[str, tuple[list[Deed], str, set[str]]] = {
     "all of what is deleted": ([LIVE, delete], "published", DRAFTS),
 }
 
-OF_AGENTS: dict[str, tuple[list[Deed], str, set[str]]] = {
+OF_AGENTS: dict[str, tuple[list[Action], str, set[str]]] = {
     "made public": ([OPEN], "created", DRAFTS),
     "published to everybody": ([OPEN], "published", ALL),
     "unpublished for everybody": ([OPEN, unpublish], "unpublished", ALL),
@@ -144,21 +144,21 @@ def last_position(what: str) -> int:
     return max(event.position for event in events.entries(0) if event.type.endswith(f".{what}"))
 
 
-@pytest.mark.parametrize(("deeds", "what", "expected"), OF_BOTH.values(), ids=OF_BOTH)
+@pytest.mark.parametrize(("actions", "what", "expected"), OF_BOTH.values(), ids=OF_BOTH)
 def test_who_sees_what_happens_to_a_resource(
-    cast: Cast, kind: Kind, deeds: list[Deed], what: str, expected: set[str]
+    cast: Cast, kind: Kind, actions: list[Action], what: str, expected: set[str]
 ) -> None:
-    for deed in deeds:
-        deed(cast.alice, kind)
+    for action in actions:
+        action(cast.alice, kind)
     assert who_sees(cast, last_position(what)) == expected
 
 
-@pytest.mark.parametrize(("deeds", "what", "expected"), OF_AGENTS.values(), ids=OF_AGENTS)
+@pytest.mark.parametrize(("actions", "what", "expected"), OF_AGENTS.values(), ids=OF_AGENTS)
 def test_who_sees_what_happens_to_a_public_agent(
-    cast: Cast, deeds: list[Deed], what: str, expected: set[str]
+    cast: Cast, actions: list[Action], what: str, expected: set[str]
 ) -> None:
-    for deed in deeds:
-        deed(cast.alice, AGENTS)
+    for action in actions:
+        action(cast.alice, AGENTS)
     assert who_sees(cast, last_position(what)) == expected
 
 

@@ -39,7 +39,7 @@ def summary(entry: Event) -> tuple[str, str, str, str]:
     return entry.actor, what, entry.previous_version_id, entry.version_id
 
 
-Deed = Callable[[Api, Kind, History], Answer]
+Action = Callable[[Api, Kind, History], Answer]
 Expected = Callable[[History], tuple[str, str, str]]
 
 
@@ -47,7 +47,7 @@ def at(kind: Kind, *rest: str) -> str:
     return kind.url("writer", *rest)
 
 
-DEEDS: dict[str, tuple[Deed, Expected]] = {
+ACTIONS: dict[str, tuple[Action, Expected]] = {
     "publishing a version": (
         lambda api, kind, h: api.post(at(kind, "versions", h.draft, "activate")),
         lambda h: ("published", h.published, h.draft),
@@ -91,12 +91,12 @@ DEEDS: dict[str, tuple[Deed, Expected]] = {
 }
 
 
-@pytest.mark.parametrize(("deed", "expected"), DEEDS.values(), ids=DEEDS)
-def test_a_deed_leaves_one_entry(cast: Cast, kind: Kind, deed: Deed, expected: Expected) -> None:
+@pytest.mark.parametrize(("action", "expected"), ACTIONS.values(), ids=ACTIONS)
+def test_an_action_leaves_one_entry(cast: Cast, kind: Kind, action: Action, expected: Expected) -> None:
     history = make_history(kind, cast.alice)
     before = timezone.now()
     with watched() as entries:
-        assert deed(cast.paula, kind, history).status == 200
+        assert action(cast.paula, kind, history).status == 200
     assert [summary(entry) for entry in entries] == [("paula", *expected(history))]
     [entry] = entries
     assert entry.type.startswith(f"{word(kind)}.")
@@ -283,7 +283,7 @@ def test_a_form_of_the_studio_leaves_its_person_and_the_studio(cast: Cast, kind:
 # What leaves no entry
 
 
-NOTHING_TO_TELL: dict[str, Deed] = {
+NOTHING_TO_TELL: dict[str, Action] = {
     "a save of what is there": lambda api, kind, h: api.patch(at(kind), {"metadata": {}}),
     "an export": lambda api, kind, h: api.post(at(kind, "export")),
     "reading": lambda api, kind, h: api.get(at(kind), status="draft"),
@@ -296,11 +296,11 @@ NOTHING_TO_TELL: dict[str, Deed] = {
 }
 
 
-@pytest.mark.parametrize("deed", NOTHING_TO_TELL.values(), ids=NOTHING_TO_TELL)
-def test_what_moves_nothing_leaves_no_entry(cast: Cast, kind: Kind, deed: Deed) -> None:
+@pytest.mark.parametrize("action", NOTHING_TO_TELL.values(), ids=NOTHING_TO_TELL)
+def test_what_moves_nothing_leaves_no_entry(cast: Cast, kind: Kind, action: Action) -> None:
     history = make_history(kind, cast.alice)
     with watched() as entries:
-        assert deed(cast.alice, kind, history).status in {200, 201}
+        assert action(cast.alice, kind, history).status in {200, 201}
     assert entries == []
 
 
@@ -311,12 +311,12 @@ def test_unpublishing_what_is_not_published_leaves_no_entry(cast: Cast, kind: Ki
     assert entries == []
 
 
-@pytest.mark.parametrize(("deed", "expected"), DEEDS.values(), ids=DEEDS)
-def test_a_refused_deed_leaves_no_entry(cast: Cast, kind: Kind, deed: Deed, expected: Expected) -> None:
+@pytest.mark.parametrize(("action", "expected"), ACTIONS.values(), ids=ACTIONS)
+def test_a_refused_action_leaves_no_entry(cast: Cast, kind: Kind, action: Action, expected: Expected) -> None:
     history = make_history(kind, cast.alice)
     with watched() as entries:
-        assert deed(cast.vera, kind, history).status == 403
-        assert deed(cast.charlie, kind, history).status == 404
+        assert action(cast.vera, kind, history).status == 403
+        assert action(cast.charlie, kind, history).status == 404
         assert cast.alice.delete(at(kind), if_match='"stale"').status == 412
         assert cast.alice.delete(at(kind, "versions", history.published)).status == 400
     assert entries == []

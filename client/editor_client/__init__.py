@@ -1,4 +1,4 @@
-"""The Python client of the editor: typed, cached, and not down because the server is.
+"""The Python client of the editor: typed, cached, and usable while the server is down.
 
 It needs httpx and nothing of the server.
 """
@@ -47,9 +47,9 @@ _CLIENTS = {"AsyncClient": "editor_client.asynchronous", "Client": "editor_clien
 
 
 def __getattr__(name: str) -> Any:
-    """Import a client when it is first asked for.
+    """Import a client when it is first used.
 
-    The service imports the rules in `editor_client.shared`, and should not load httpx for them.
+    The service imports the rules in `editor_client.shared` and must not load httpx for them.
     """
     if name not in _CLIENTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

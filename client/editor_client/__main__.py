@@ -1,7 +1,7 @@
 """The command line: `python -m editor_client get | pull | push | diff`.
 
-Exit codes: 0 it is done, and for `diff` nothing differs; 1 `diff` has found differences; 2 it could
-not be done, or not all of it, and standard error says why.
+Exit codes: 0 for success, and for `diff` if nothing differs; 1 if `diff` has found differences; 2 if
+something could not be done, with the reason on standard error.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ exit codes:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the command line says and return the exit code."""
+    """Run the command line and return the exit code."""
     parser = _parser()
     given = parser.parse_args(arguments)
     if not given.url or not given.api_key:
@@ -95,7 +95,7 @@ def _pull_push(client: Client, given: argparse.Namespace) -> PullPush:
 
 @contextmanager
 def _telling(work: PullPush) -> Iterator[None]:
-    """Say what was done, however far it went."""
+    """Print what was done, however far it went."""
     try:
         yield
     finally:
@@ -150,7 +150,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_server(parser: argparse.ArgumentParser, environment: Mapping[str, str]) -> None:
-    """Let the options stand before the command and after it."""
+    """Accept the options before and after the command."""
     known = {
         "url": environment.get("EDITOR_URL"),
         "api_key": environment.get("EDITOR_API_KEY"),

@@ -1,4 +1,4 @@
-"""Agents as applications use them: read them, run them. Each method once, as in `stored`."""
+"""Agents as applications use them: reading and running them. Described as in `stored`."""
 
 from __future__ import annotations
 

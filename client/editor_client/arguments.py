@@ -1,4 +1,4 @@
-"""The keyword arguments of the methods that take many. An absent one means unchanged, None means cleared."""
+"""The keyword arguments of methods with many. An absent argument means unchanged, None means cleared."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Visibility = Literal["private", "public"]
 
 
 class Selector(TypedDict, total=False):
-    """Which version: at most one of these; what is published when there is none."""
+    """A version: at most one of these members; the published one without any."""
 
     status: Status | None
     version_id: str | None
@@ -19,7 +19,7 @@ class Selector(TypedDict, total=False):
 
 
 class Saved(TypedDict, total=False):
-    """What every save takes beside the fields of the snapshot."""
+    """The arguments of every save, in addition to the fields of the snapshot."""
 
     metadata: Object | None
     change_message: str | None
@@ -27,7 +27,7 @@ class Saved(TypedDict, total=False):
 
 
 class Created(TypedDict, total=False):
-    """What creating takes as well."""
+    """Additional arguments for creating."""
 
     id: str
     workspace_id: str
@@ -52,7 +52,7 @@ class NewPromptBlock(PromptBlockChanges, Created, total=False):
 
 
 class Ordering(TypedDict, total=False):
-    """In which order a list comes, and in pages of which size."""
+    """The order of a list, and the size of its pages."""
 
     per_page: int
     order_by: str
@@ -60,13 +60,13 @@ class Ordering(TypedDict, total=False):
 
 
 class Paging(Ordering, total=False):
-    """Which page of a list, from 0."""
+    """The page of a list, from 0."""
 
     page: int
 
 
 class PromptBlockFilters(TypedDict, total=False):
-    """What a list of prompt blocks can be narrowed by."""
+    """The filters of a list of prompt blocks."""
 
     status: Literal["published", "draft", "all"]
     author_id: str
@@ -77,14 +77,14 @@ class PromptBlockFilters(TypedDict, total=False):
 
 
 class AgentFilters(PromptBlockFilters, total=False):
-    """What a list of agents can be narrowed by."""
+    """The filters of a list of agents."""
 
     visibility: Visibility
     favorited_only: bool
 
 
 class Run(TypedDict, total=False):
-    """What a run takes beside the messages."""
+    """The arguments of a run, in addition to the messages."""
 
     versions: Object | None
     request_context: Object | None

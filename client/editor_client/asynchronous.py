@@ -1,4 +1,4 @@
-"""The awaiting client: does what the flows ask for, and decides nothing."""
+"""The asynchronous client: it performs what the flows yield, and decides nothing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ C = TypeVar("C", bound=Result)
 def awaiting(
     describe: Callable[Concatenate[Any, P], Call[T]],
 ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
-    """Turn the description of a call into a coroutine method that makes it."""
+    """Turn the description of a call into a coroutine method."""
 
     @wraps(describe)
     async def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -46,7 +46,7 @@ def awaiting(
 def iterating(
     describe: Callable[Concatenate[Any, P], Pages[Entry]],
 ) -> Callable[Concatenate[Any, P], AsyncIterator[Entry]]:
-    """Turn the description of a walk into a method that takes it."""
+    """Turn the description of a walk into a method that returns an asynchronous iterator."""
 
     @wraps(describe)
     async def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[Entry]:
@@ -60,7 +60,7 @@ def iterating(
 
 @asynccontextmanager
 async def in_time(seconds: float) -> AsyncIterator[None]:
-    """Limit what takes several waits, each of which httpx limits alone."""
+    """Limit the total time of several waits; httpx limits each wait separately."""
     try:
         async with asyncio.timeout(seconds):
             yield
@@ -130,10 +130,10 @@ class Agent:
     generate = awaiting(agents.Agent.generate)
 
     def stream(self, messages: agents.Messages, **run: Unpack[Run]) -> AsyncIterator[Event]:
-        """Run the agent and yield what happens as it happens.
+        """Run the agent and yield its events.
 
-        The run begins with the first event that is asked for, and ends when the iterator is closed.
-        Raises `ServerError` when the run fails and `Unreachable` when the stream breaks off.
+        The run begins when the first event is requested and ends when the iterator is closed. Raises
+        `ServerError` if the run fails and `Unreachable` if the stream breaks off.
         """
         return self._client.events(self._calls.stream(messages, **run))
 
@@ -155,21 +155,21 @@ class AsyncClient(BaseClient):
     preview_instructions = awaiting(ClientCalls.preview_instructions)
 
     def get_agent(self, agent_id: str, **selector: Unpack[Selector]) -> Agent:
-        """Return an agent as applications use it; nothing is asked yet."""
+        """Return an agent as applications use it; no request is sent yet."""
         return Agent(self, agents.Agent(agent_id, **selector))
 
     def get_stored_agent(self, agent_id: str) -> StoredAgent:
-        """Return a stored agent; nothing is asked yet."""
+        """Return a stored agent; no request is sent yet."""
         return StoredAgent(self, stored.StoredAgent(agent_id))
 
     def get_stored_prompt_block(self, block_id: str) -> StoredPromptBlock:
-        """Return a prompt block; nothing is asked yet."""
+        """Return a prompt block; no request is sent yet."""
         return StoredPromptBlock(self, stored.StoredPromptBlock(block_id))
 
     async def prefetch(self, wanted: Iterable[str | Agent | StoredAgent | StoredPromptBlock]) -> list[Any]:
-        """Read what the application is going to need and return it, in the same order.
+        """Read what the application will need and return it, in the same order.
 
-        A text is the id of an agent, for `get_agent`. All are tried before the first error is raised.
+        A text is the id of an agent, as for `get_agent`. All are read before the first error is raised.
         """
         readable = [agents.Agent(one) if isinstance(one, str) else one._calls for one in wanted]  # noqa: SLF001
         return await self._run(self._flows.prefetch([one.details() for one in readable]))
@@ -253,7 +253,7 @@ class AsyncClient(BaseClient):
 
     @asynccontextmanager
     async def _open(self, request: Request) -> AsyncIterator[httpx.Response]:
-        """Yield an answer whose body is still to come; raises what any other answer stands for."""
+        """Yield a response before its body is read; raises the error for any status other than success."""
         sent = self._as_sent(request, accept="text/event-stream")
         asked = self._http.build_request(**sent, timeout=self._timeout)
         async with in_time(self._timeout):

@@ -1,4 +1,4 @@
-"""What both clients are made of: the settings, checked, and a request as httpx takes it."""
+"""What both clients share: validated settings, and requests in the form that httpx takes."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class BaseClient(ABC):
 
     @property
     def address(self) -> str:
-        """Where the API of the server is."""
+        """The address of the API."""
         return self._root
 
     def __repr__(self) -> str:
@@ -78,7 +78,7 @@ class BaseClient(ABC):
 
     @abstractmethod
     def _start(self) -> None:
-        """Make what the driver needs to do its work."""
+        """Create what the driver needs."""
 
     def _as_sent(
         self, request: Request, etag: str | None = None, accept: str | None = None
@@ -107,14 +107,14 @@ def _check(url: str, api_key: str, policy: Policy) -> None:
 
 
 def answer_of(response: httpx.Response) -> Answer:
-    """Return what the flows need of a response that has been read."""
+    """Return a response that has been read, in the form that the flows need."""
     names = ((name.lower(), value) for name, value in response.headers.raw)
     headers = {name.decode(): value.decode("latin-1") for name, value in names if name in NEEDED_HEADERS}
     return Answer(response.status_code, headers, response.content)
 
 
 def no_answer(error: httpx.RequestError) -> NoAnswer:
-    """Return why no answer came, or only a part of one."""
+    """Return why there was no response, or only a part of one."""
     late = isinstance(error, httpx.TimeoutException)
     reason = "it took too long" if late else str(error) or type(error).__name__
     sent = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
@@ -123,7 +123,7 @@ def no_answer(error: httpx.RequestError) -> NoAnswer:
 
 @contextmanager
 def unreachable_when_broken() -> Iterator[None]:
-    """Raise `Unreachable` for a stream that does not go on."""
+    """Raise `Unreachable` if a stream breaks off."""
     try:
         yield
     except httpx.RequestError as error:

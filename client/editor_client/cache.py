@@ -1,7 +1,7 @@
 """The cached answers, by server, key, resource and selector.
 
-Several threads use one cache. Looking up takes no lock; whatever changes it does. The folder for
-the time after a restart is `editor_client.disk`.
+Several threads share a cache. Reading it takes no lock; changing it does. `editor_client.disk` stores the
+answers for the time after a restart.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_ENTRIES = 1000
 
 
 class Scope(NamedTuple):
-    """Whose answers: of which server, to which key. The key itself is not stored."""
+    """The server and the key that an answer belongs to. The key itself is not stored."""
 
     server: str
     key_digest: str
@@ -32,7 +32,7 @@ class Scope(NamedTuple):
 
 
 class Key(NamedTuple):
-    """What an answer is an answer to."""
+    """What an answer is the answer to."""
 
     scope: Scope
     resource: Resource
@@ -41,7 +41,7 @@ class Key(NamedTuple):
 
 
 class Ticket(NamedTuple):
-    """When a request was sent: its answer never replaces the answer to a later one."""
+    """The time of a request: an answer never replaces the answer to a later request."""
 
     number: int
     time: float
@@ -54,7 +54,7 @@ OLDEST = Ticket(number=-1, time=float("-inf"), changes=-1)
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A good answer, and when it was asked for."""
+    """A good answer, and the time of its request."""
 
     ticket: Ticket
     answer: Answer
@@ -65,7 +65,7 @@ class Entry:
 
 
 class Cache:
-    """The memory; `clock` gives seconds that only ever rise."""
+    """The cache in memory; `clock` gives monotonic seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -78,12 +78,12 @@ class Cache:
         self._lock = Lock()
 
     def after_fork(self) -> None:
-        """Go on in a forked process: the answers stay, but no other thread does."""
+        """Continue in a forked process: the answers stay, but other threads are gone."""
         self._lock = Lock()
         self._refreshing = set()
 
     def ticket(self) -> Ticket:
-        """Return the ticket of a request that is sent now."""
+        """Return a ticket for a request that is sent now."""
         return Ticket(next(self._numbers), self._clock(), self._changes)
 
     def get(self, key: Key) -> Entry | None:
@@ -92,37 +92,37 @@ class Cache:
         return found if isinstance(found, Entry) else None
 
     def knows(self, key: Key) -> bool:
-        """Say whether anything is known, be it that the last answer was a refusal."""
+        """Say whether there is an entry, including that the last answer was a refusal."""
         return key in self._entries
 
     def age(self, entry: Entry) -> float:
-        """Return the seconds since the server said so; endless once this client has changed something."""
+        """Return the seconds since the server confirmed it; infinite after a change by this client."""
         if entry.ticket.changes != self._changes:
             return float("inf")
         return self._clock() - entry.ticket.time
 
     def put(self, key: Key, entry: Entry) -> bool:
-        """Cache an answer, unless a later request has been answered; return whether it is cached."""
+        """Cache an answer unless a later request has been answered; return whether it was cached."""
         return self._set(key, entry, entry.ticket)
 
     def refuse(self, key: Key, ticket: Ticket) -> None:
-        """Forget an answer, because the server says that it is not there or not for this key."""
+        """Remove an answer because the server says that it does not exist or is not for this key."""
         self._set(key, ticket, ticket)
 
     def changed(self) -> None:
-        """Count no cached answer as fresh any more: this client changed something."""
+        """Treat all cached answers as stale, because this client changed something."""
         with self._lock:
             self._changes += 1
 
     def forget(self, resource: Resource | None = None) -> None:
-        """Forget everything, or everything about one resource, and all answers that are on their way."""
+        """Remove everything, or everything about one resource, including answers that are still awaited."""
         with self._lock:
             self._barrier = next(self._numbers)
             for key in [key for key in self._entries if resource in {None, key.resource}]:
                 del self._entries[key]
 
     def begin_refresh(self, key: Key) -> bool:
-        """Say whether the caller is the one to refresh this entry, and has to end it."""
+        """Return whether the caller is to refresh this entry, and then call `end_refresh`."""
         with self._lock:
             if key in self._refreshing:
                 return False

@@ -1,4 +1,4 @@
-"""A call as a value: the request that it sends, and how its answer is read. No input, no output."""
+"""A call as a value: its request, and how to read the answer. Without any input or output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CONTEXT = "requestContext"
 
 
 class Resource(NamedTuple):
-    """What a call is about; the cache finds all answers about a resource by it."""
+    """The resource that a call is about; the cache finds all answers about it."""
 
     kind: str
     id: str
@@ -30,7 +30,7 @@ class Resource(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Request:
-    """What is sent, below the API prefix and without the headers that every request has."""
+    """A request, below the API prefix and without the headers that all requests have."""
 
     method: str
     path: str
@@ -41,7 +41,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back; header names are in lower case."""
+    """A response; header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -53,7 +53,7 @@ class Answer:
         return self.headers.get("etag")
 
     def json(self) -> Any:
-        """Return what the body holds; raises `ServerError` when that is not JSON."""
+        """Return the body; raises `ServerError` if it is not JSON."""
         try:
             return json.loads(self.content)
         except (ValueError, RecursionError):
@@ -62,7 +62,7 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Call(Generic[T_co]):
-    """One use of the server, which answers with a `T_co`."""
+    """A call of the server, which returns a `T_co`."""
 
     request: Request
     read: Callable[[Answer], T_co]
@@ -80,7 +80,7 @@ class Call(Generic[T_co]):
 
 @lru_cache(maxsize=4096)
 def id_segment(resource_id: str) -> str:
-    """Return an id as one segment of a path; raises `ValidationFailed` for what is no id."""
+    """Return an id as one segment of a path; raises `ValidationFailed` if it is no id."""
     problem = ids.problem(resource_id)
     if problem is not None:
         raise ValidationFailed.field("id", problem)
@@ -88,7 +88,7 @@ def id_segment(resource_id: str) -> str:
 
 
 def segment(field: str, text: str) -> str:
-    """Return a name as one segment of a path; raises `ValidationFailed` when it would be another path."""
+    """Return a name as one segment of a path; raises `ValidationFailed` if it would change the path."""
     try:
         encoded = ids.encode(text)
     except UnicodeEncodeError:
@@ -99,19 +99,19 @@ def segment(field: str, text: str) -> str:
 
 
 def query(**parameters: Any) -> Query:
-    """Return the parameters that are given, under their JSON names and as text."""
+    """Return the given parameters, with their JSON names and as text."""
     return tuple((camel(name), _as_text(value)) for name, value in parameters.items() if value is not None)
 
 
 def paging(page: Paging) -> Query:
-    """Return the parameters that choose a part of a list and its order."""
+    """Return the parameters for a page of a list and its order."""
     order = {"orderBy[field]": page.get("order_by"), "orderBy[direction]": page.get("direction")}
     ordered = tuple((name, camel(value)) for name, value in order.items() if value is not None)
     return (*query(page=page.get("page"), per_page=page.get("per_page")), *ordered)
 
 
 def encoded(body: Any, field: str = "body") -> bytes:
-    """Return the JSON of a value; raises `ValidationFailed` for what JSON cannot express."""
+    """Return the JSON of a value; raises `ValidationFailed` for what JSON cannot represent."""
     try:
         return canonical.dump(body).encode()
     except (TypeError, ValueError, RecursionError) as error:
@@ -119,16 +119,16 @@ def encoded(body: Any, field: str = "body") -> bytes:
 
 
 def context_query(request_context: Mapping[str, Any] | None) -> Query:
-    """Return the values for templates and rules as reads take them: equal ones give the same text."""
+    """Return a request context as a query parameter; equal contexts give the same text."""
     if request_context is None:
         return ()
     return ((CONTEXT, base64.b64encode(encoded(request_context, CONTEXT)).decode()),)
 
 
 def reading(result: type[R], **expected: Any) -> Callable[[Answer], R]:
-    """Return what reads a result out of an answer; members that are `expected` must have these values.
+    """Return a function that reads a result from an answer with the `expected` members.
 
-    A proxy's page or the record of something else is a `ServerError`, however much it looks like success.
+    It raises `ServerError` for a proxy's page or for another resource, even if the status is a success.
     """
 
     def read(answer: Answer) -> R:

@@ -1,4 +1,4 @@
-"""What the clients offer beside single resources: lists, creation, a preview. Described as in `stored`."""
+"""The methods of the clients that are not about a single resource, described as in `stored`."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ R = TypeVar("R", bound=Record)
 
 
 class AgentList(AgentFilters, Paging, total=False):
-    """What a list of stored agents takes."""
+    """The arguments of a list of stored agents."""
 
 
 class AgentWalk(AgentFilters, Ordering, total=False):
-    """What a walk through all stored agents takes."""
+    """The arguments for iterating over all stored agents."""
 
 
 class PromptBlockList(PromptBlockFilters, Paging, total=False):
-    """What a list of prompt blocks takes."""
+    """The arguments of a list of prompt blocks."""
 
 
 class PromptBlockWalk(PromptBlockFilters, Ordering, total=False):
-    """What a walk through all prompt blocks takes."""
+    """The arguments for iterating over all prompt blocks."""
 
 
 class ClientCalls:
@@ -47,11 +47,11 @@ class ClientCalls:
         return Call(request=_list("/stored/agents", asked), read=reading(AgentPage))
 
     def iter_stored_agents(self, **asked: Unpack[AgentWalk]) -> Pages[AgentRecord]:
-        """Walk through all of them, page by page."""
+        """Iterate over all of them, page by page."""
         return Pages(lambda number: self.list_stored_agents(page=number, **asked))
 
     def create_stored_agent(self, **fields: Unpack[NewAgent]) -> Call[AgentRecord]:
-        """Make an agent, which is published at once where the key may publish and nothing else is said."""
+        """Create an agent; it is published at once if the key may publish, unless told otherwise."""
         return _create("/stored/agents", fields, AgentRecord)
 
     def list_stored_prompt_blocks(self, **asked: Unpack[PromptBlockList]) -> Call[PromptBlockPage]:
@@ -59,24 +59,24 @@ class ClientCalls:
         return Call(request=_list("/stored/prompt-blocks", asked), read=reading(PromptBlockPage))
 
     def iter_stored_prompt_blocks(self, **asked: Unpack[PromptBlockWalk]) -> Pages[PromptBlockRecord]:
-        """Walk through all of them, page by page."""
+        """Iterate over all of them, page by page."""
         return Pages(lambda number: self.list_stored_prompt_blocks(page=number, **asked))
 
     def create_stored_prompt_block(self, **fields: Unpack[NewPromptBlock]) -> Call[PromptBlockRecord]:
-        """Make a prompt block, a draft unless `auto_publish=True`."""
+        """Create a prompt block, as a draft unless `auto_publish=True`."""
         return _create("/stored/prompt-blocks", fields, PromptBlockRecord)
 
     def list_agents(
         self, *, partial: bool | None = None, request_context: Mapping[str, Any] | None = None
     ) -> Call[dict[str, ServedAgent]]:
-        """Return every published agent that the key may read, by id; `partial` leaves the texts out."""
+        """Return every published agent that the key may read, by id; `partial` omits the texts."""
         asked = (*query(partial=partial), *context_query(request_context))
         return Call(request=Request(method="GET", path="/agents", query=asked), read=_agents_by_id)
 
     def preview_instructions(
         self, blocks: Sequence[Mapping[str, Any]], *, context: Mapping[str, Any] | None = None
     ) -> Call[Preview]:
-        """Assemble blocks that are not saved anywhere yet; nothing is stored."""
+        """Assemble blocks without saving them."""
         body = {"blocks": blocks} if context is None else {"blocks": blocks, "context": context}
         request = Request(method="POST", path="/stored/agents/preview-instructions", body=encoded(body))
         return Call(request=request, read=reading(Preview))

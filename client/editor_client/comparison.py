@@ -1,4 +1,4 @@
-"""A file and the server: what each has, and what follows from it. `diff` says it, `push` and `pull` do it."""
+"""Compare a file with the server. `diff` shows the result; `push` and `pull` act on it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from editor_client.sync import Client
 
 
 class State(Enum):
-    """How a file and the server stand to each other."""
+    """How a file and the server differ."""
 
     SAME = "same"
     DRAFT = "the latest draft"
@@ -32,12 +32,12 @@ class State(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Remote:
-    """What the server has of a resource."""
+    """A resource as the server has it."""
 
     record: Record
     published: Config | None
     draft: Config | None
-    """The latest version, when it is not the published one and the key may read it."""
+    """The latest version, if it is not the published one and the key may read it."""
 
     @property
     def pointers(self) -> tuple[str | None, str | None]:
@@ -46,17 +46,17 @@ class Remote:
 
     @property
     def newest(self) -> Config:
-        """What an edit starts from."""
+        """The version that an edit starts from."""
         return self.draft or self.published or {}
 
     def has_other_draft(self, agreement: Agreement | None) -> bool:
-        """Say whether there is a draft that the file has never held."""
+        """Say whether there is a draft that the file has never contained."""
         if self.draft is None or _same(self.draft, self.published):
             return False
         return agreement is None or agreement.digest != canonical.digest(self.draft)
 
     def agreement(self, config: Config) -> Agreement:
-        """Return the note that a file with this content is what the server has now."""
+        """Return the note that this content of the file equals what the server has now."""
         active, latest = self.pointers
         return Agreement(digest=canonical.digest(config), active=active, latest=latest)
 
@@ -67,7 +67,7 @@ def calls_of(place: Place) -> StoredAgent | StoredPromptBlock:
 
 
 def fetch(client: Client, place: Place) -> Remote | None:
-    """Return what the server has; None when there is nothing that the key may read."""
+    """Return the resource; None if there is none that the key may read."""
     resource = calls_of(place)
     try:
         record: Record = client.perform(resource.details())
@@ -86,7 +86,7 @@ def fetch(client: Client, place: Place) -> Remote | None:
 
 
 def compare(folder: Folder, place: Place, here: Config | None, there: Remote | None) -> State:
-    """Return how the file and the server stand to each other."""
+    """Return how the file and the server differ."""
     if here is None:
         return State.ONLY_THERE
     agreement = folder.agreed.get(place)
@@ -105,7 +105,7 @@ def compare(folder: Folder, place: Place, here: Config | None, there: Remote | N
 
 
 def changes(here: Config, there: Config) -> Config:
-    """Return the edit that makes the server's configuration that of the file; None clears a field."""
+    """Return the edit that turns the server's configuration into that of the file; None clears a field."""
     edit: Config = {name: None for name in there if name not in here}
     edit.update(
         (name, value)
@@ -116,7 +116,7 @@ def changes(here: Config, there: Config) -> Config:
 
 
 def difference(place: Place, here: Config | None, there: Config | None) -> Iterator[str]:
-    """Yield the lines of a unified diff, from the server's text to that of the file."""
+    """Yield the lines of a unified diff from the server's text to that of the file."""
     before, after = (
         [] if config is None else canonical.file_text(config).splitlines() for config in (there, here)
     )

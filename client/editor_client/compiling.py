@@ -1,4 +1,4 @@
-"""Prompts without the server: the same templates and rules, evaluated here."""
+"""Evaluate prompts without the server, with the same templates and rules."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def compile_prompt(
     *,
     blocks: Mapping[str, Prompt | None] | None = None,
 ) -> str:
-    """Return the text that a prompt block, or the instructions of an agent, come to in a context.
+    """Return the text of a prompt block, or of an agent's instructions, in a context.
 
-    `blocks` holds the prompt blocks that the instructions refer to, by id; None stands for one that
-    is to be left out, as the server leaves out what is not published. The text is empty when the
-    rules of a block do not hold. Raises `ValidationFailed` for a missing block, for something that
-    is no prompt, and for a result that the server would refuse as too long.
+    `blocks` are the prompt blocks that the instructions refer to, by id; None stands for one to leave out,
+    as the server does if it is not published. The text is empty if the rules of a block do not hold. Raises
+    `ValidationFailed` for a missing block, for something that is not a prompt, and for a result that the
+    server would refuse as too long.
     """
     if "content" in prompt:
         shown: Any = [{"type": "prompt_block", "content": prompt["content"], "rules": prompt.get("rules")}]

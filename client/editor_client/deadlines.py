@@ -1,7 +1,7 @@
 """A deadline for a whole request.
 
-httpx limits each wait alone, so that a server which sends a byte now and then can keep a caller for
-ever. This is the one place that reaches below httpx, to where its waits are made.
+httpx limits each wait separately, so a server that sends a byte now and then could occupy a caller for
+ever. Only this module uses what is below httpx, where the waits happen.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import httpx
 
 
 class Deadline(threading.local):
-    """When the request of this thread has to be over."""
+    """The deadline for the request of this thread."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -33,7 +33,7 @@ class Deadline(threading.local):
         self.time = None
 
     def limit(self, timeout: float | None, error: type[Exception]) -> float | None:
-        """Return how long a wait may take; raises the error when there is no time left."""
+        """Return how long a wait may take; raises the error if no time is left."""
         if self.time is None:
             return timeout
         left = self.time - self._clock()
@@ -42,7 +42,7 @@ class Deadline(threading.local):
         return left if timeout is None else min(timeout, left)
 
     def apply_to(self, client: httpx.Client) -> None:
-        """Make the connections of an httpx client keep to the deadline, those through proxies too."""
+        """Apply the deadline to the connections of an httpx client, including those through proxies."""
         for transport in (client._transport, *client._mounts.values()):  # noqa: SLF001
             pool = getattr(transport, "_pool", None)
             backend = getattr(pool, "_network_backend", None)

@@ -1,8 +1,8 @@
-"""A folder with the last good answers, for the time when a restarted application finds no server.
+"""A folder with the last good answers, for an application that restarts while the server is down.
 
-One folder below it for each server and key, one file an answer. Names are digests, because what
-they stand for may be secret or too long; files can be read by their owner alone, because prompts
-can be confidential; the key is in none of them. Whatever cannot be read is as good as absent.
+It has a folder for each server and key, and a file for each answer. Names are digests, because the
+originals may be secret or too long. Only the owner can read the files, because prompts can be confidential;
+no file contains the key. Unreadable files are ignored.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class DiskCache:
         self._lock = Lock()
 
     def load(self, key: Key) -> Answer | None:
-        """Return the answer that was stored; None when there is none that is whole."""
+        """Return the stored answer; None if there is none, or only a damaged one."""
         try:
             text = self._path(key).read_bytes()
         except OSError:
@@ -49,7 +49,7 @@ class DiskCache:
             return None
 
     def store(self, key: Key, answer: Answer, is_current: Callable[[], bool]) -> None:
-        """Store an answer if it is still the current one; a failure is logged: the caller has the answer."""
+        """Store an answer if it is still current; a failure is logged only: the caller has the answer."""
         with self._lock:
             if not is_current():
                 return
@@ -87,7 +87,7 @@ class DiskCache:
             self._trim()
 
     def _trim(self) -> None:
-        """Remove what was written longest ago: questions can be as many as the contexts of templates."""
+        """Remove the answers written longest ago; contexts of templates can give any number of them."""
         files = sorted(self._folder.iterdir(), key=_written)
         _remove(files[:-MAX_ENTRIES])
 

@@ -1,4 +1,4 @@
-"""What flows yield: the input and output, which only a driver does."""
+"""The effects that flows yield: input and output, which only a driver performs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Flow = Generator[Effect, Any, T]
 
 
 class NoAnswer(Exception):
-    """No answer came, or only a part of one."""
+    """There was no response, or only a part of one."""
 
     def __init__(self, reason: str, *, in_time: bool = True, sent: bool = True) -> None:
         super().__init__(reason)

@@ -1,4 +1,4 @@
-"""What can go wrong for a caller: one tree, whose members carry what the server said.
+"""The errors of the client; each has what the server said.
 
 EditorError            anything below; itself for statuses that have no name here
   ValidationFailed     400  `issues` names every problem
@@ -8,7 +8,7 @@ EditorError            anything below; itself for statuses that have no name her
   Conflict             409  the id is taken, or the resource is in use
   EditConflict         412  somebody changed it since `base` was read; `current` says who
   RateLimited          429  `retry_after` says when to come back
-  ServerError          5xx, and answers that are none
+  ServerError          5xx, and answers that are malformed
   Unreachable          no answer at all, or not in time
 """
 
@@ -38,10 +38,10 @@ __all__ = [
 
 
 class EditorError(Exception):
-    """The root of the tree.
+    """The base class.
 
-    `status` is that of the answer (None when there was none), `code` is stable and for programs,
-    `issues` are the problems of single fields, `details` is all that the answer said.
+    `status` is that of the answer (None if there was none), `code` is stable and meant for programs,
+    `issues` are the problems of single fields, `details` is everything that the answer said.
     """
 
     code = "error"
@@ -67,36 +67,36 @@ class EditorError(Exception):
 
 
 class ValidationFailed(EditorError):
-    """The server, or the client before it asked, refuses the input; `issues` names the fields."""
+    """The server, or the client itself, refuses the input; `issues` names the fields."""
 
     code = "validation_failed"
 
     @classmethod
     def field(cls, field: str, message: str) -> ValidationFailed:
-        """Return the error for a single problem that is known before the server is asked."""
+        """Return the error for a single problem that is found before a request is sent."""
         return cls(f"{field}: {message}", issues=[Issue(field, message)])
 
 
 class Unauthorized(EditorError):
-    """There is no key, or it does not hold any more."""
+    """There is no key, or it is not valid any more."""
 
     code = "unauthorized"
 
 
 class Forbidden(EditorError):
-    """Readable for this key, but the action needs a right that it lacks."""
+    """The key may read the resource but lacks the right for this action."""
 
     code = "forbidden"
 
 
 class NotFound(EditorError):
-    """Missing, or not readable: the server gives the same answer for both."""
+    """The resource is missing or not readable; the server gives the same answer for both."""
 
     code = "not_found"
 
 
 class Conflict(EditorError):
-    """The id is taken (`id_taken`), or a published agent needs the resource (`in_use`)."""
+    """The id is taken (`id_taken`), or a published agent refers to the resource (`in_use`)."""
 
     code = "conflict"
 
@@ -108,25 +108,25 @@ class EditConflict(EditorError):
 
     @property
     def current(self) -> Mapping[str, Any]:
-        """What is there now: `latestVersionId, activeVersionId, savedBy, savedAt, changedFields`."""
+        """The current state: `latestVersionId, activeVersionId, savedBy, savedAt, changedFields`."""
         current: Mapping[str, Any] = self.details.get("current") or {}
         return current
 
 
 class RateLimited(EditorError):
-    """The key has asked too often."""
+    """The key has sent too many requests."""
 
     code = "throttled"
 
 
 class ServerError(EditorError):
-    """The server failed, or what it answered is no answer."""
+    """The server failed, or its answer is malformed."""
 
     code = "server_error"
 
 
 class Unreachable(EditorError):
-    """No answer, or not in time. After a write nobody knows whether it was done."""
+    """There was no answer in time. After a write it is not known whether it was done."""
 
     code = "unreachable"
 
@@ -143,12 +143,12 @@ _BY_STATUS: dict[int, type[EditorError]] = {
 
 
 def malformed(reason: str, status: int = 200) -> ServerError:
-    """Return the error for an answer that is not what it should be."""
+    """Return the error for an answer that is not as expected."""
     return ServerError(f"The answer cannot be used: {reason}.", status=status, code="malformed_answer")
 
 
 def from_answer(status: int, content: bytes, retry_after: float | None = None) -> EditorError:
-    """Return the error that an answer other than success stands for, whatever its body holds."""
+    """Return the error for an answer other than success, whatever its body is."""
     body = _object(content)
     kind = _BY_STATUS.get(status) or (EditorError if 400 <= status < 500 else ServerError)  # noqa: PLR2004
     sentence, code = body.get("error"), body.get("code")

@@ -1,4 +1,4 @@
-"""Server-sent events: from the bytes of a stream to what happened in the run."""
+"""Server-sent events: from the bytes of a stream to the events of a run."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _DONE = b"[DONE]"
 
 
 class EventReader:
-    """Reads a stream in whatever pieces it comes; comments, which only keep it alive, are left out."""
+    """Reads a stream from chunks of any size; comments, which only keep it alive, are skipped."""
 
     def __init__(self) -> None:
         self.done = False
         self._rest = b""
 
     def feed(self, piece: bytes) -> Iterator[Event]:
-        """Yield the events that this piece completes; raises `ServerError` for one that says it failed."""
+        """Yield the events completed by this chunk; raises `ServerError` for one that reports a failure."""
         *lines, self._rest = (self._rest + piece).split(b"\n")
         for line in lines:
             name, _, data = line.rstrip(b"\r").partition(b":")
@@ -29,7 +29,7 @@ class EventReader:
                     yield _event(data)
 
     def end(self) -> None:
-        """Note that nothing follows; raises `Unreachable` when the stream was not complete."""
+        """Finish the stream; raises `Unreachable` if it was not complete."""
         if not self.done:
             raise Unreachable("The stream broke off before its end.", code="stream_broken")
 

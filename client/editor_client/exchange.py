@@ -1,4 +1,4 @@
-"""One request to the server: how often it is sent, how long it may take, whether the server is down."""
+"""One request to the server: retries, the time limit, and whether the server is down."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ BACK_OFF_SECONDS = 0.1
 
 
 class Exchange:
-    """What the requests of one client have in common.
+    """What the requests of one client share.
 
-    While the server is `down` nothing is asked twice, and of those who have an answer to give
-    instead one at a time finds out whether it is back; the others do not wait for it.
+    While the server is `down`, nothing is sent twice, and of the callers that have a cached answer only one
+    at a time checks whether it is back; the others do not wait.
     """
 
     def __init__(self, retries: int, clock: Callable[[], float]) -> None:
@@ -33,12 +33,12 @@ class Exchange:
         self._probing = Lock()
 
     def after_fork(self) -> None:
-        """Start again in a forked process, where no other thread asks."""
+        """Start afresh in a forked process, where other threads are gone."""
         self._probing = Lock()
 
     @contextmanager
     def probe(self) -> Iterator[bool]:
-        """Say whether the caller is the one to ask a server that is down."""
+        """Return whether the caller is to send a request to a server that is down."""
         mine = self._probing.acquire(blocking=False)
         try:
             yield mine
@@ -49,10 +49,10 @@ class Exchange:
     def ask(
         self, request: Request, timeout: float, *, etag: str | None = None, wait: bool = True
     ) -> Flow[Answer]:
-        """Send a request and return the answer, whatever its status; only reads are sent again.
+        """Send a request and return the answer, whatever its status; only reads are retried.
 
-        All attempts together take `timeout` seconds at most. A caller that has an answer to give
-        instead does not `wait` for as long as the server wants. Raises `Unreachable`.
+        All attempts together take at most `timeout` seconds. A caller with a cached answer does not `wait`
+        as long as the server asks for. Raises `Unreachable`.
         """
         is_read = request.method == "GET"
         deadline = self._clock() + timeout
@@ -74,7 +74,7 @@ class Exchange:
 
 
 def failure(answer: Answer) -> EditorError:
-    """Return the error that an answer other than success stands for."""
+    """Return the error for an answer other than success."""
     return from_answer(answer.status, answer.content, _retry_after(answer))
 
 
@@ -100,7 +100,7 @@ def _is_busy(outcome: Answer | NoAnswer) -> bool:
 
 
 def _wanted_pause(outcome: Answer | NoAnswer) -> float | None:
-    """Return the seconds for which the server wants to be left alone, where it says so."""
+    """Return the seconds after which the server wants the next request, if it says so."""
     return _retry_after(outcome) if isinstance(outcome, Answer) else None
 
 

@@ -1,4 +1,4 @@
-"""The fields of a snapshot, as results have them and as methods take them."""
+"""The fields of a snapshot, as members of results and as arguments of methods."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Instructions = str | list[dict[str, Any]]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SharedFields(Result):
-    """The fields that the snapshots of both kinds have; None where one is not set."""
+    """The fields that snapshots of both kinds have; None for one that is not set."""
 
     name: str | None = None
     description: str | None = None
@@ -27,12 +27,12 @@ class SharedFields(Result):
 
     @property
     def config(self) -> dict[str, Any]:
-        """The snapshot alone, under its JSON names: what an export holds."""
+        """The snapshot alone, with JSON names, as in an export."""
         return {name: self.raw[name] for name in snapshot_names(type(self)) if name in self.raw}
 
 
 class SharedArguments(TypedDict, total=False):
-    """The snapshot fields that both kinds take; None clears one."""
+    """The snapshot fields that both kinds accept; None clears a field."""
 
     name: str
     description: str | None
@@ -41,7 +41,7 @@ class SharedArguments(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AgentFields(SharedFields):
-    """The fields of an agent's snapshot. Most may be a value or a list of variants of it."""
+    """The fields of an agent's snapshot. Most can be a value or a list of variants."""
 
     instructions: Instructions | None = None
     model: Any = None
@@ -62,7 +62,7 @@ class AgentFields(SharedFields):
 
 
 class AgentArguments(SharedArguments, total=False):
-    """The fields of an agent's snapshot as methods take them."""
+    """The fields of an agent's snapshot as arguments."""
 
     instructions: str | Blocks
     model: Conditional | None

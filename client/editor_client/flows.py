@@ -1,7 +1,7 @@
-"""Every decision of the clients, without input and output.
+"""All decisions of the clients, without input and output.
 
-A flow is a generator: it yields what is to be done and is sent what came of it. The two drivers,
-`editor_client.sync` and `editor_client.asynchronous`, do it and decide nothing.
+A flow is a generator: it yields an effect and receives the result. The two drivers, `editor_client.sync`
+and `editor_client.asynchronous`, perform the effects and decide nothing.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ REWRITE_SECONDS = 3600.0
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """What the caller decides."""
+    """The settings that a caller chooses."""
 
     timeout: float
     run_timeout: float
@@ -48,7 +48,7 @@ class Policy:
 
 
 class Flows:
-    """The flows of one client, and what they have in common: the cache, and whether the server is down."""
+    """The flows of one client and their shared state: the cache, and whether the server is down."""
 
     def __init__(
         self, scope: Scope, policy: Policy, disk: DiskCache | None, clock: Callable[[], float]
@@ -61,11 +61,11 @@ class Flows:
         self._exchange = Exchange(policy.retries, clock)
 
     def perform(self, call: Call[T]) -> Flow[T]:
-        """Make a call and return its result; raises what `editor_client.errors` lists."""
+        """Make a call and return its result; raises the errors of `editor_client.errors`."""
         return cast("Flow[T]", self._read(call)) if call.cached else self._ask(call)
 
     def prefetch(self, calls: Iterable[Call[Any]]) -> Flow[list[Any]]:
-        """Make all calls; the first error is raised when all have been made."""
+        """Make all calls; the first error is raised after all have been made."""
         results = []
         problems = []
         for call in calls:
@@ -78,14 +78,14 @@ class Flows:
         return results
 
     def fail(self, answer: Answer) -> Flow[NoReturn]:
-        """Raise the error that an answer stands for."""
+        """Raise the error for an answer."""
         error = failure(answer)
         if isinstance(error, Unauthorized):
             yield from self._forget()
         raise error
 
     def after_fork(self) -> None:
-        """Go on in a process of its own: the cache stays, no other thread does."""
+        """Continue in a forked process: the cache stays, other threads are gone."""
         self._cache.after_fork()
         self._exchange.after_fork()
         if self._disk is not None:
@@ -124,7 +124,7 @@ class Flows:
         return (yield from self._revalidate(call, key, cached))
 
     def _load_from_disk(self, call: Call[Any], key: Key) -> Flow[Entry | None]:
-        """Return what a former process has left in the folder; it counts as old."""
+        """Return what an earlier process has stored in the folder; it counts as old."""
         if self._disk is None or self._cache.knows(key):
             return None
         answer = yield DiskWork(partial(self._disk.load, key))
@@ -138,7 +138,7 @@ class Flows:
         return entry
 
     def _refresh(self, call: Call[Any], key: Key, cached: Entry) -> Flow[None]:
-        """Ask again while the caller goes on; what goes wrong is logged, for nobody waits for it."""
+        """Ask again in the background; errors are logged, since nobody waits for the result."""
         try:
             yield from self._revalidate(call, key, cached)
         except EditorError as error:
@@ -197,7 +197,7 @@ class Flows:
         return entry.value
 
     def _is_current(self, key: Key, entry: Entry) -> bool:
-        """Say whether this is still the answer to give; a refusal may have come since."""
+        """Say whether this is still the answer to give; a refusal may have arrived since."""
         cached = self._cache.get(key)
         return cached is not None and cached.answer is entry.answer
 
@@ -207,7 +207,7 @@ class Flows:
             yield DiskWork(partial(self._disk.drop, key))
 
     def _forget(self, *about: Resource) -> Flow[None]:
-        """Forget one resource, or everything when the key does not hold any more."""
+        """Remove one resource from the cache, or everything if the key is no longer valid."""
         self._cache.forget(*about)
         if self._disk is not None:
             yield DiskWork(partial(self._disk.forget, *about))

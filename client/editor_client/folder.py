@@ -32,11 +32,11 @@ Config = dict[str, Any]
 
 
 class FolderError(Exception):
-    """A file that cannot be what the folder should hold; the message names it."""
+    """A file that does not belong into the folder; the message names it."""
 
 
 class Place(NamedTuple):
-    """Which resource a file is about."""
+    """The resource that a file is about."""
 
     kind: str
     id: str
@@ -49,7 +49,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """When file and server were last the same: the content, and where the server's pointers stood."""
+    """The state in which file and server were last the same: the content, and the server's pointers."""
 
     digest: str
     active: str | None
@@ -58,7 +58,7 @@ class Agreement:
 
 @dataclass
 class Folder:
-    """The files, and what was agreed on with one server."""
+    """The files, and the agreements with one server."""
 
     root: Path
     server: str
@@ -66,7 +66,7 @@ class Folder:
 
     @classmethod
     def open(cls, root: Path, server: str) -> Folder:
-        """Return the folder, which need not exist; what was agreed on with another server does not count."""
+        """Return the folder, which need not exist; agreements with another server are ignored."""
         folder = cls(root, server)
         try:
             state = json.loads((root / STATE).read_text(encoding="utf-8"))
@@ -79,7 +79,7 @@ class Folder:
         return folder
 
     def places(self) -> Iterator[Place]:
-        """Yield what there are files of; raises `FolderError` for a name that is not that of an id."""
+        """Yield the resources that have files; raises `FolderError` for a name that is not an encoded id."""
         if not self.root.is_dir():
             raise FolderError(f"{self.root} is not a folder")
         for kind in KINDS:
@@ -87,9 +87,9 @@ class Folder:
                 yield _place(f"{kind}/{path.name}")
 
     def read(self, place: Place) -> Config:
-        """Return the configuration in a file, without the fields that it says are not set.
+        """Return the configuration in a file, without fields that are null.
 
-        Raises `FolderError` for a file that holds none, `FileNotFoundError` where there is no file.
+        Raises `FolderError` for a file without a configuration, `FileNotFoundError` if there is no file.
         """
         path = self.root / place.name
         try:
@@ -104,7 +104,7 @@ class Folder:
         return {name: value for name, value in config.items() if value is not None}
 
     def write(self, place: Place, content: str) -> None:
-        """Write a file, at once or not at all."""
+        """Write a file atomically."""
         _write(self.root / place.name, content)
 
     def remove(self, place: Place) -> None:
@@ -112,12 +112,12 @@ class Folder:
         (self.root / place.name).unlink()
 
     def is_edited(self, place: Place, config: Config) -> bool:
-        """Say whether the file has changed since server and file agreed, or has never been agreed on."""
+        """Say whether the file has changed since the last agreement, or has never been agreed on."""
         agreement = self.agreed.get(place)
         return agreement is None or agreement.digest != canonical.digest(config)
 
     def save(self) -> None:
-        """Write down what is agreed on."""
+        """Save the agreements."""
         files = {place.name: vars(agreement) for place, agreement in self.agreed.items()}
         _write(self.root / STATE, canonical.file_text({"server": self.server, "files": files}))
 

@@ -1,4 +1,4 @@
-"""Lists that are longer than a page."""
+"""Iterate over lists that have several pages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T", bound=HasId)
 
 
 class Pages(Generic[T]):
-    """A walk through a list, page by page; `call` describes the page of a number."""
+    """Iterates over a list, page by page; `call` describes the page with a number."""
 
     def __init__(self, call: Callable[[int], Call[Page[T]]]) -> None:
         self._call = call
@@ -29,14 +29,14 @@ class Pages(Generic[T]):
         self._seen: set[str] = set()
 
     def next_call(self) -> Call[Page[T]] | None:
-        """Return the call for the next page; None when there is none."""
+        """Return the call for the next page; None if there is none."""
         return None if self._next is None else self._call(self._next)
 
     def entries_of(self, page: Page[T]) -> Iterator[T]:
-        """Yield what is new on the page that came back.
+        """Yield the new entries of a page.
 
-        What is made meanwhile moves the rest of the list down, so that the end of one page can
-        come again at the beginning of the next.
+        Entries created meanwhile shift the list, so that the last entries of one page can be repeated on
+        the next.
         """
         self._next = page.page + 1 if page.has_more else None
         for entry in page.entries:

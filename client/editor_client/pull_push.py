@@ -1,7 +1,7 @@
-"""`pull`, `push` and `diff`: what is done with a folder, file by file.
+"""`pull`, `push` and `diff` for a folder, file by file.
 
-Nothing is overwritten that somebody else changed: neither a file that was edited here, nor what was
-saved on the server since the file was pulled. Such a file is a conflict, unless `force` decides it.
+Nothing that somebody else has changed is overwritten: neither a file edited here, nor what was saved on the
+server since the file was pulled. Such a file is a conflict, unless `force` is used.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ LEFT = {State.BEHIND, State.GONE}
 
 @dataclass
 class Report:
-    """What was done, and what could not be done, in lines for people."""
+    """What was done and what could not be done, in lines for people."""
 
     lines: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     def say(self, what: str, place: Place, why: str = "") -> None:
-        """Note what became of a file."""
+        """Add a line about a file."""
         self.lines.append(f"{what}: {place.name}" + (f" ({why})" if why else ""))
 
     def complain(self, place: Place, why: object) -> None:
-        """Note what could not be done."""
+        """Add a problem."""
         self.problems.append(f"{place.name}: {why}")
 
 
 @dataclass(kw_only=True)
 class PullPush:
-    """A folder, a server, and whether the one that is written to loses every conflict."""
+    """A folder, a server, and whether conflicts are overwritten."""
 
     client: Client
     folder: Folder
@@ -49,7 +49,7 @@ class PullPush:
     report: Report = field(default_factory=Report)
 
     def pull(self) -> None:
-        """Write what is published as files; remove the files of what is not published any more."""
+        """Write the published resources to files; remove the files of those no longer published."""
         published = self._published()
         with self._kept_agreements():
             self._each(published, self._pull_one)
@@ -58,14 +58,14 @@ class PullPush:
     def push(self, *, message: str | None = None, publish: bool = False) -> None:
         """Save the files that differ, as drafts or published at once; nothing is deleted.
 
-        Raises `FolderError` before anything is saved when a file holds no configuration.
+        Raises `FolderError` before anything is saved if a file has no configuration.
         """
         files = self._files()
         with self._kept_agreements():
             self._each(files, lambda place: self._push_one(place, files[place], message, publish=publish))
 
     def diff(self) -> bool:
-        """Say how files and server differ, without changing either; return whether they do."""
+        """Show how files and server differ, without changing either; return whether they do."""
         files = self._files()
         differ = [self._diff_one(place, here) for place, here in files.items()]
         absent = [place for place in self._published() if place not in files]
@@ -140,14 +140,14 @@ class PullPush:
 
     @contextmanager
     def _kept_agreements(self) -> Iterator[None]:
-        """Write down what was agreed on, however far it went."""
+        """Save the agreements, however far the work went."""
         try:
             yield
         finally:
             self.folder.save()
 
     def _each(self, places: Iterable[Place], work: Callable[[Place], None]) -> None:
-        """Do the work for each file; what goes wrong with one does not keep the others from it."""
+        """Do the work for each file; an error with one does not prevent the others."""
         for place in places:
             try:
                 work(place)

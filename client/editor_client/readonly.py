@@ -1,4 +1,4 @@
-"""JSON that nobody can change: what the cache holds is handed to many readers at once."""
+"""JSON values that nobody can change, because many readers share what is cached."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def frozen(value: Any) -> Any:
 
 
 def thawed(value: Any) -> Any:
-    """Return an equal JSON value that is the caller's own to change."""
+    """Return an equal JSON value that the caller may change."""
     if isinstance(value, dict):
         return {key: thawed(member) for key, member in value.items()}
     if isinstance(value, list):

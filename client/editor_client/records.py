@@ -1,4 +1,4 @@
-"""Stored agents and prompt blocks, their versions, and what else is said about them."""
+"""Stored agents and prompt blocks, their versions, labels, exports and dependents."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class PromptBlockVersion(Version, PromptBlockFields):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Page(Result, Generic[T]):
-    """A part of a list."""
+    """A page of a list."""
 
     total: int
     page: int
@@ -197,7 +197,7 @@ class Label(Result):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Favorited(Result):
-    """Whether an agent is a favorite of the owner of the key, and of how many people."""
+    """Whether an agent is a favorite of the key's owner, and of how many people."""
 
     favorited: bool
     favorite_count: int
@@ -213,7 +213,7 @@ class Dependent(Result):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Dependents(Result):
-    """The agents that refer to a resource: those that the caller may read, and how many more."""
+    """The agents that refer to a resource: those that the caller may read, and the number of others."""
 
     dependents: tuple[Dependent, ...]
     hidden_count: int

@@ -1,8 +1,8 @@
-"""What the calls return: typed, read-only, and open to members that a newer server adds.
+"""The results of calls: typed, read-only, and with access to members that a newer server adds.
 
-A result is also a mapping of what the server said, under the JSON names:
-`record.active_version_id` and `record["activeVersionId"]` are the same, and a member that this
-client does not know yet can be read in the second way.
+A result is also a mapping of what the server said, with the JSON names: `record.active_version_id` and
+`record["activeVersionId"]` are the same, and the second form also reads a member that this client does not
+know yet.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ Reader = Callable[[Any], Any]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Result(Mapping[str, Any]):
-    """An answer of the server. How a member is read follows from its annotation."""
+    """An answer of the server. The annotation of a member determines how it is read."""
 
     raw: Mapping[str, Any] = field(repr=False, metadata={"own": True})
     """Everything that the server said, under the JSON names."""
 
     @classmethod
     def of(cls, raw: Any, **own: Any) -> Self:
-        """Return the result that an answer holds; `own` is what the client itself adds.
+        """Return the result in an answer; `own` are members that the client itself adds.
 
-        Raises `ServerError` for anything that is not made of what this result is made of.
+        Raises `ServerError` if the answer does not have the members of this result.
         """
         if not isinstance(raw, dict):
             raise malformed("it holds no JSON object where there should be one")
@@ -59,7 +59,7 @@ class Result(Mapping[str, Any]):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CachedResult(Result):
-    """A result that the client caches, for the time when the server does not answer."""
+    """A result that the client caches, for the case that the server does not answer."""
 
     stale: bool = field(default=False, metadata={"own": True})
     """Whether this is the last good answer of a server that did not give one just now."""
@@ -85,7 +85,7 @@ class Success(Result):
 
 
 class Member(NamedTuple):
-    """How one member of a result is found in an answer."""
+    """How a member of a result is read from an answer."""
 
     name: str
     json_name: str
@@ -95,7 +95,7 @@ class Member(NamedTuple):
 
 @lru_cache
 def members(result: type[Result]) -> tuple[Member, ...]:
-    """Return what a result is made of, without what the client itself adds."""
+    """Return the members of a result, without those that the client itself adds."""
     kinds = get_type_hints(result)
     return tuple(
         Member(one.name, camel(one.name), _reader(kinds[one.name]), _is_required(one))
@@ -109,7 +109,7 @@ def _is_required(one: Field[Any]) -> bool:
 
 
 def _reader(kind: Any) -> Reader:
-    """Return what turns a JSON value into one of this kind, or raises for another."""
+    """Return a function that reads a JSON value of this type, or raises for any other."""
     inner = [part for part in get_args(kind) if part not in {NoneType, Ellipsis}]
     if get_origin(kind) is UnionType and len(inner) == 1:
         read = _reader(inner[0])

@@ -11,7 +11,7 @@ from editor_client.result import CachedResult, Notice, Result
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ShownBlock(Result):
-    """What became of one block of the instructions."""
+    """The result for one block of the instructions."""
 
     shown: bool
     type: str | None = None
@@ -58,7 +58,7 @@ class ServedAgent(CachedResult):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Generated(Result):
-    """What an agent answered, and how it came to it."""
+    """The answer of an agent, and how it was made."""
 
     text: str
     finish_reason: str | None = None
@@ -74,7 +74,7 @@ class Generated(Result):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Event(Result):
-    """Something that happened in a run: `text-delta`, `tool-call`, `finish` and others."""
+    """An event of a run: `text-delta`, `tool-call`, `finish` and others."""
 
     type: str
     payload: Mapping[str, Any] = field(default_factory=dict)

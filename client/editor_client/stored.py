@@ -1,7 +1,7 @@
-"""Stored agents and prompt blocks: each method once, as what it sends and how the answer is read.
+"""Stored agents and prompt blocks: each method once, as its request and how to read the answer.
 
-`editor_client.sync` and `editor_client.asynchronous` turn these descriptions into methods
-that make the call. Every description may raise `ValidationFailed` before anything is sent.
+`editor_client.sync` and `editor_client.asynchronous` turn these descriptions into methods that make the
+call. Every description may raise `ValidationFailed` before anything is sent.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ Base = Record | str | None
 
 @dataclass(frozen=True)
 class Kind(Generic[R, V, P, C]):
-    """What is different about the two kinds."""
+    """The differences between the two kinds."""
 
     segment: str
     record: type[R]
@@ -76,7 +76,7 @@ PROMPT_BLOCKS = Kind(
 
 
 class Stored(Generic[R, V, P, C]):
-    """One resource, by id; that there is one is not known before something is asked."""
+    """One resource, by id; whether it exists is not known before a request."""
 
     def __init__(self, kind: Kind[R, V, P, C], resource_id: str) -> None:
         self.kind = kind
@@ -87,7 +87,7 @@ class Stored(Generic[R, V, P, C]):
     # Records
 
     def details(self, **selector: Unpack[Selector]) -> Call[R]:
-        """Read the record with the fields of one version, the published one unless a selector says else."""
+        """Read the record with the fields of one version, the published one without a selector."""
         version = ("resolved_version_id", selector.get("version_id"))
         return cached_read(
             self.kind.record, self.about, self.path, query(**selector), ("id", self.id), version
@@ -96,7 +96,7 @@ class Stored(Generic[R, V, P, C]):
     def delete(self, *, if_unused: bool | None = None, base: Base = None) -> Call[Success]:
         """Delete the resource with its versions and labels.
 
-        With `if_unused` it is a `Conflict` while a published agent refers to it.
+        With `if_unused`, raises `Conflict` if a published agent refers to it.
         """
         return self._change(
             "DELETE", reading(Success), query=query(if_unused=if_unused), base=base, removes=True
@@ -107,7 +107,7 @@ class Stored(Generic[R, V, P, C]):
         return self._get(reading(Dependents), "/dependents", query=query(status=status))
 
     def export(self, fields: Mapping[str, Any] | None = None, **selector: Unpack[Selector]) -> Call[Export]:
-        """Return a version, or given snapshot fields, as the file that would hold it; nothing is stored."""
+        """Return a version, or given snapshot fields, as the content of its file; nothing is saved."""
         body = None if fields is None else encoded(fields)
         request = Request(method="POST", path=f"{self.path}/export", query=query(**selector), body=body)
         return Call(request=request, read=reading(Export), about=self.about)
@@ -120,14 +120,14 @@ class Stored(Generic[R, V, P, C]):
         workspace_id: str | None = None,
         **selector: Unpack[Selector],
     ) -> Call[R]:
-        """Make a new resource, a draft, of the version that the selector names."""
+        """Create a new resource, as a draft, from the version that the selector names."""
         names = {"new_id": new_id, "new_name": new_name, "workspace_id": workspace_id}
         body = with_json_names({name: value for name, value in names.items() if value is not None})
         read = reading(self.kind.record, id=new_id)
         return self._change("POST", read, "/clone", query=query(**selector), body=body)
 
     def unpublish(self, *, base: Base = None) -> Call[R]:
-        """Serve no version any more; nothing is deleted."""
+        """Stop serving any version; nothing is deleted."""
         return self._change("POST", self._record, "/unpublish", base=base, removes=True)
 
     # Versions
@@ -143,7 +143,7 @@ class Stored(Generic[R, V, P, C]):
     def iter_versions(
         self, *, source: Literal["database", "git"] | None = None, **order: Unpack[Ordering]
     ) -> Pages[V]:
-        """Walk through all versions, newest first."""
+        """Iterate over all versions, newest first."""
         return Pages(lambda number: self.list_versions(source=source, page=number, **order))
 
     def get_version(self, version_id: str) -> Call[V]:
@@ -152,7 +152,7 @@ class Stored(Generic[R, V, P, C]):
         return cached_read(self.kind.version, self.about, path, (), ("id", version_id))
 
     def create_version(self, *, change_message: str | None = None, base: Base = None) -> Call[V]:
-        """Save a copy of what is published, or of the latest version, as a new draft."""
+        """Save a copy of the published version, or else of the latest, as a new draft."""
         return self._change(
             "POST", reading(self.kind.version), "/versions", body=_message(change_message), base=base
         )
@@ -194,7 +194,7 @@ class Stored(Generic[R, V, P, C]):
     ) -> Call[Label]:
         """Set a label on a version, or move it there.
 
-        With `released=True` whoever may read what is published may read and run the version by this
+        With `released=True`, everybody who may read what is published may read and run the version by this
         name; None leaves that as it is.
         """
         body = {"versionId": version_id} | ({} if released is None else {"released": released})
@@ -208,7 +208,7 @@ class Stored(Generic[R, V, P, C]):
     # With the JSON names, as files have them
 
     def create(self, fields: Mapping[str, Any]) -> Call[R]:
-        """Make the resource."""
+        """Create the resource."""
         request = Request(
             method="POST", path=f"/stored/{self.kind.segment}", body=encoded({**fields, "id": self.id})
         )
@@ -264,8 +264,8 @@ class StoredAgent(Stored[AgentRecord, AgentVersion, AgentVersionPage, AgentCompa
     def update(self, *, base: Base = None, **changes: Unpack[AgentChanges]) -> Call[AgentRecord]:
         """Save an edit as a draft, or publish it with `auto_publish=True`.
 
-        With `base`, the record that the edit was made on, a change that somebody else made
-        meanwhile is an `EditConflict` and nothing is saved.
+        With `base`, the record that the edit started from, raises `EditConflict` if somebody else has saved
+        a change since; then nothing is saved.
         """
         return self.edit(with_json_names(changes), base)
 
@@ -274,7 +274,7 @@ class StoredAgent(Stored[AgentRecord, AgentVersion, AgentVersionPage, AgentCompa
         return self._change("PUT", reading(Favorited), "/favorite")
 
     def unfavorite(self) -> Call[Favorited]:
-        """Take the mark away."""
+        """Remove the mark."""
         return self._change("DELETE", reading(Favorited), "/favorite")
 
 
@@ -292,7 +292,7 @@ class StoredPromptBlock(
 
 
 def entity_tag(base: Base) -> str | None:
-    """Return what `If-Match` says of the base; raises `ValueError` for a record that has no tag."""
+    """Return the value of `If-Match` for the base; raises `ValueError` for a record without a tag."""
     if not isinstance(base, Record):
         return base
     if base.etag is None:

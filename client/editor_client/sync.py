@@ -1,4 +1,4 @@
-"""The blocking client: does what the flows ask for, and decides nothing."""
+"""The blocking client: it performs what the flows yield, and decides nothing."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ REFRESHING_THREADS = 4
 
 
 def blocking(describe: Callable[Concatenate[Any, P], Call[T]]) -> Callable[Concatenate[Any, P], T]:
-    """Turn the description of a call into a method that makes it."""
+    """Turn the description of a call into a method."""
 
     @wraps(describe)
     def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -50,7 +50,7 @@ def blocking(describe: Callable[Concatenate[Any, P], Call[T]]) -> Callable[Conca
 def iterating(
     describe: Callable[Concatenate[Any, P], Pages[Entry]],
 ) -> Callable[Concatenate[Any, P], Iterator[Entry]]:
-    """Turn the description of a walk into a method that takes it."""
+    """Turn the description of a walk into a method that returns an iterator."""
 
     @wraps(describe)
     def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[Entry]:
@@ -123,16 +123,16 @@ class Agent:
     generate = blocking(agents.Agent.generate)
 
     def stream(self, messages: agents.Messages, **run: Unpack[Run]) -> Iterator[Event]:
-        """Run the agent and yield what happens as it happens.
+        """Run the agent and yield its events.
 
-        The run begins with the first event that is asked for, and ends when the iterator is closed.
-        Raises `ServerError` when the run fails and `Unreachable` when the stream breaks off.
+        The run begins when the first event is requested and ends when the iterator is closed. Raises
+        `ServerError` if the run fails and `Unreachable` if the stream breaks off.
         """
         return self._client.events(self._calls.stream(messages, **run))
 
 
 class Client(BaseClient):
-    """The client for threads: any number of them may share one, and processes that are forked later, too.
+    """The client for threads. Any number of threads can share one, and so can processes forked later.
 
     `with Client(…) as client:` closes its connections, as `close()` does.
     """
@@ -147,27 +147,27 @@ class Client(BaseClient):
     preview_instructions = blocking(ClientCalls.preview_instructions)
 
     def get_agent(self, agent_id: str, **selector: Unpack[Selector]) -> Agent:
-        """Return an agent as applications use it; nothing is asked yet."""
+        """Return an agent as applications use it; no request is sent yet."""
         return Agent(self, agents.Agent(agent_id, **selector))
 
     def get_stored_agent(self, agent_id: str) -> StoredAgent:
-        """Return a stored agent; nothing is asked yet."""
+        """Return a stored agent; no request is sent yet."""
         return StoredAgent(self, stored.StoredAgent(agent_id))
 
     def get_stored_prompt_block(self, block_id: str) -> StoredPromptBlock:
-        """Return a prompt block; nothing is asked yet."""
+        """Return a prompt block; no request is sent yet."""
         return StoredPromptBlock(self, stored.StoredPromptBlock(block_id))
 
     def prefetch(self, wanted: Iterable[str | Agent | StoredAgent | StoredPromptBlock]) -> list[Any]:
-        """Read what the application is going to need and return it, in the same order.
+        """Read what the application will need and return it, in the same order.
 
-        A text is the id of an agent, for `get_agent`. All are tried before the first error is raised.
+        A text is the id of an agent, as for `get_agent`. All are read before the first error is raised.
         """
         readable = [agents.Agent(one) if isinstance(one, str) else one._calls for one in wanted]  # noqa: SLF001
         return self._run(self._flows.prefetch([one.details() for one in readable]))
 
     def close(self) -> None:
-        """Let the reads in the background end and close the connections."""
+        """Wait for reads in the background and close the connections."""
         if self._background is not None:
             self._background.shutdown(cancel_futures=True)
         self._http.close()
@@ -257,7 +257,7 @@ class Client(BaseClient):
 
     @contextmanager
     def _open(self, request: Request) -> Iterator[httpx.Response]:
-        """Yield an answer whose body is still to come; raises what any other answer stands for."""
+        """Yield a response before its body is read; raises the error for any status other than success."""
         sent = self._as_sent(request, accept="text/event-stream")
         asked = self._http.build_request(**sent, timeout=self._timeout)
         with self._deadline.at(self._clock() + self._timeout):

@@ -1,1 +1,1 @@
-"""The PostgreSQL of the service: Django's, with bounds on how long anybody waits for it."""
+"""The service's PostgreSQL backend: Django's, with limits on every wait."""

@@ -1,4 +1,4 @@
-"""Django's PostgreSQL backend, with a pool that notices within seconds that the server is gone, or back."""
+"""Django's PostgreSQL backend, with a pool that notices within seconds that the server is down, or back."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ MARGIN: Final = 0.5
 
 
 class Silent(OperationalError):
-    """The server has said nothing for too long."""
+    """The server has not answered in time."""
 
 
 class PatientConnection(Connection[Any]):
-    """A connection on which nobody waits for ever, once statements are limited."""
+    """A connection on which no wait is endless once statements are limited."""
 
     statement_seconds: ClassVar[float | None] = None
     """How long a statement may take in this process; None is as long as it likes."""
@@ -39,7 +39,7 @@ class PatientConnection(Connection[Any]):
 
     @classmethod
     def connect(cls, conninfo: str = "", **kwargs: Any) -> Self:
-        """Return a new connection, whose server knows the limit of this process."""
+        """Return a new connection whose server applies the limit of this process."""
         connection = super().connect(conninfo, **kwargs)
         connection.patience = CONNECT_SECONDS
         # To compile the condition of a page of the log takes half a second, and to run it 10 ms.
@@ -55,7 +55,7 @@ class PatientConnection(Connection[Any]):
         self.execute("SELECT set_config('statement_timeout', %s, false)", [str(round(seconds * 1000))])
 
     def wait(self, gen: PQGen[Any], interval: float = 0.1, timeout: float | None = None) -> Any:
-        """Wait for the server; raises `Silent` when it says nothing for too long."""
+        """Wait for the server; raises `Silent` if it does not answer in time."""
         try:
             return super().wait(gen, interval, self.patience if timeout is None else timeout)
         except _WaitTimeout:
@@ -72,16 +72,17 @@ class PatientConnection(Connection[Any]):
 
 
 class Pool(ConnectionPool[PatientConnection]):
-    """A pool for a server that may be away.
+    """A pool for a server that may be down.
 
-    One dead connection shows that all older ones are; and while nothing answers, requests hardly wait.
+    If one connection is dead, older ones are taken for dead as well; and while the server is down, requests
+    hardly wait.
     """
 
     _errors = 0  # that is, attempts to connect that had failed when a connection was last had
     is_silent = False  # that is, no connection was had since one was checked and the server said nothing
 
     def getconn(self, timeout: float | None = None) -> PatientConnection:
-        """Return a connection that is alive; raises `PoolTimeout`, at once while the server is away."""
+        """Return a live connection; raises `PoolTimeout`, at once while the server is down."""
         is_away = self.is_silent or self._stats[self._CONNECTIONS_ERRORS] > self._errors
         connection = super().getconn(AWAY_SECONDS if is_away else timeout)
         self.is_silent = False
@@ -90,7 +91,7 @@ class Pool(ConnectionPool[PatientConnection]):
 
     @staticmethod
     def check_or_drain(connection: PatientConnection) -> None:
-        """Check a connection; where it is dead, those that are as old are taken for dead, too."""
+        """Check a connection; if it is dead, drop the others of its age too."""
         try:
             connection.check()
         except Exception as error:
@@ -103,7 +104,7 @@ class Pool(ConnectionPool[PatientConnection]):
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Django's connection to PostgreSQL, with that pool."""
+    """Django's database wrapper for PostgreSQL, with that pool."""
 
     # What the stubs of Django lack.
     _connection_pools: ClassVar[dict[str, ConnectionPool[Any]]]

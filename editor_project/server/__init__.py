@@ -1,1 +1,1 @@
-"""How `manage.py serve` takes requests: ports, worker processes, and the way from a connection to WSGI."""
+"""The server of `manage.py serve`: ports, worker processes, and the gateway to WSGI."""

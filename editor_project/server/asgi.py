@@ -1,4 +1,4 @@
-"""Bodies under an ASGI server of another make: received with the same limits as by `manage.py serve`."""
+"""Limits for request bodies under other ASGI servers, the same as with `manage.py serve`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 def bodies_first(application: Application) -> Application:
-    """Receive the body of a request before Django does, which would wait for it as long as it takes."""
+    """Receive the body of a request before Django does, which would wait for it without a limit."""
     body_memory = BodyMemory()
 
     async def receiving(scope: Scope, receive: Receive, send: Send) -> None:
@@ -56,13 +56,13 @@ def bodies_first(application: Application) -> Application:
 
 
 def _with(scope: Scope, body: bytes) -> Scope:
-    """Return the scope of a request whose body is there as a whole."""
+    """Return the scope of a request with its complete body."""
     headers = [one for one in scope["headers"] if one[0] not in {b"content-length", b"transfer-encoding"}]
     return {**scope, "headers": [*headers, (b"content-length", str(len(body)).encode())]}
 
 
 def _given(body: bytes, then: Receive) -> Receive:
-    """Return what gives out the body, and afterwards whatever else comes."""
+    """Return a `receive` that gives the body, and then any further messages."""
     messages = iter([{"type": "http.request", "body": body, "more_body": False}])
 
     async def give() -> Mapping[str, Any]:
@@ -74,6 +74,6 @@ def _given(body: bytes, then: Receive) -> Receive:
 
 
 async def _never() -> Mapping[str, Any]:
-    """Wait: nothing more is asked of a client whose body was not taken."""
+    """Wait for ever: nothing more is received from a client whose body was refused."""
     await asyncio.Event().wait()
     raise AssertionError

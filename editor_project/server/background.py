@@ -1,4 +1,4 @@
-"""The worker that `manage.py serve` runs beside the processes that answer requests."""
+"""The worker that `manage.py serve` runs, in addition to the processes that answer requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from django.db import connections
 from versioning.worker.running import END_SECONDS, Worker
 
 LONGEST_PAUSE: Final = 30.0
-"""Seconds before a worker that ends again and again is started once more, at the most."""
+"""The maximum seconds before a worker that keeps ending is started again."""
 _STEADY_AFTER: Final = 60.0
 _LATE: Final = 2.0
 _HIGHEST: Final = 1024  # the server has few files open in this process
@@ -27,9 +27,9 @@ logger = logging.getLogger(__name__)
 
 
 class BackgroundWorker:
-    """A child process that does what is due, while the block runs; started anew when it ends.
+    """A child process that does due work during the block; restarted when it ends.
 
-    It is forked, as granian forks its own: what Django and the framework take in memory is shared.
+    It is forked, as granian forks its own workers, so the memory of Django and the framework is shared.
     """
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class BackgroundWorker:
             self._process.kill()
 
     def _restart(self) -> None:
-        """Wait for the end of the process, and start another one unless that was wanted."""
+        """Wait for the end of the process, and start another one unless it was asked to stop."""
         pause = 1.0
         while True:
             begun = time.monotonic()
@@ -74,9 +74,9 @@ def _started() -> multiprocessing.process.BaseProcess:
 
 
 def _work(parent: int) -> None:
-    """Be the worker until a signal, or until the parent is gone.
+    """Be the worker until a signal arrives or the parent has ended.
 
-    A worker without its parent would be one more than the next `serve` knows of.
+    A worker without its parent would be unknown to the next `serve`.
     """
     _leave_sockets()
     connections.close_all()
@@ -90,9 +90,9 @@ def _work(parent: int) -> None:
 
 
 def _leave_sockets() -> None:
-    """Let go of the sockets of the server, which a process that is started anew has inherited.
+    """Close the server's sockets, which a restarted process has inherited.
 
-    Their numbers stay taken, so that nothing that still knows one closes somebody else's file.
+    Their descriptors stay occupied, so that code that still knows one does not close another file.
     """
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in range(min(resource.getrlimit(resource.RLIMIT_NOFILE)[0], _HIGHEST)):

@@ -1,7 +1,7 @@
-"""How many connections a worker holds, and how long it holds one on which nothing happens.
+"""How many connections a worker accepts, and when it closes those on which nothing happens.
 
-A connection costs a stranger nothing, so that none may be held for ever: neither one on which no
-request comes, nor one whose client does not read its answer.
+A connection costs a stranger nothing, so none may stay open for ever: neither one without a request, nor
+one whose client does not read its answer.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any, Final
 from granian.http import HTTP1Settings
 
 CONNECTIONS: Final = 4096
-"""How many a worker holds at once, where the system lets it open as many files; others wait."""
+"""The maximum per worker, if the system allows that many open files; further ones wait."""
 
 IDLE_SECONDS: Final = 30
-"""How long a connection may go without the head of a request, or without a byte of an answer being read."""
+"""How long a connection may go without the head of a request, or without its client reading."""
 
 MAX_HEAD: Final = 72 * 1024  # bytes; an address alone may have 64 KiB
 _OTHER_FILES: Final = 512  # a worker's own: the database, static files, sockets, modules
@@ -25,9 +25,9 @@ HTTP: Final = HTTP1Settings(header_read_timeout=IDLE_SECONDS * 1000, max_buffer_
 
 
 def possible() -> int:
-    """Return how many connections each worker may hold, after asking the system for as many files.
+    """Return how many connections each worker may accept, after raising the limit on open files.
 
-    What the limit is at first is often 1 024, which is one silent client's work to use up.
+    The initial limit is often 1 024, which one silent client can use up.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = CONNECTIONS + _OTHER_FILES
@@ -38,10 +38,10 @@ def possible() -> int:
 
 
 def that_ends(sockets: Any) -> Any:
-    """Return granian's sockets of a worker, with an end for every connection whose client reads nothing.
+    """Return a worker's listening sockets, set to close connections whose clients read nothing.
 
-    The connections have the option from the socket that accepts them. Only Linux has it; elsewhere an
-    answer that nobody reads is waited with for as long as the client likes.
+    Connections inherit the option from the listening socket. Only Linux has it; elsewhere an answer that
+    nobody reads is kept as long as the client likes.
     """
     if not hasattr(socket, "TCP_USER_TIMEOUT"):
         return sockets

@@ -1,9 +1,9 @@
-"""From a connection to the WSGI application and back, with no thread that waits for a client.
+"""From a connection to the WSGI application and back, without a thread that waits for a client.
 
-Granian's own WSGI interface calls the application as soon as the head of a request is there, and
-whoever reads the body then blocks a thread for as long as the client likes: nothing can interrupt
-that. So its ASGI interface is used here, where a body is awaited and can be given up; the
-application runs in threads all the same, the first of which is the one in which granian calls.
+Granian's own WSGI interface calls the application as soon as the head of a request has arrived. Reading the
+body then blocks a thread for as long as the client likes, and nothing can interrupt that. So this uses its
+ASGI interface, where a body is awaited and can be given up. The application still runs in threads; the
+first of these is the one in which granian calls.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ _SAME_FOR_ALL: Final = {
 class Gateway:
     """A WSGI application behind granian's ASGI interface.
 
-    Requests without a body are answered in the thread in which they come. One with a body is given
-    back to the event loop until the whole body is there, and answered in a thread of this pool, as
-    are streams; so they never stand in the way of reads.
+    Requests without a body are answered in the thread in which they arrive. A request with a body waits in
+    the event loop until the body is complete and is then answered in a thread of this pool, as are streams;
+    so they never delay reads.
     """
 
     def __init__(self, application: Application, loop: asyncio.AbstractEventLoop, threads: int) -> None:
@@ -94,7 +94,7 @@ class Gateway:
             await discard(proto.receive)
 
     def _answer(self, environ: Environ, proto: Any) -> None:
-        """Run the application in this thread and send what it answers."""
+        """Run the application in this thread and send its response."""
         head: list[tuple[str, list[tuple[str, str]]]] = []
         try:
             parts = self._application(environ, lambda *given: head.append(given[:2]))
@@ -118,7 +118,7 @@ class Gateway:
         proto.send({"type": "http.response.body", "body": body})
 
     def _stream(self, proto: Any, parts: Iterable[bytes]) -> None:
-        """Send one part after the other, until there are no more or the client has gone."""
+        """Send one part after the other, until there are no more or the client has disconnected."""
         gone = asyncio.run_coroutine_threadsafe(disconnected(proto.receive), self._loop)
         try:
             for part in parts:
@@ -169,7 +169,7 @@ def environ_of(scope: dict[str, Any]) -> Environ:
 
 
 def _with(environ: Environ, body: bytes | Refusal) -> Environ:
-    """Add a body that is there as a whole, or why there is none."""
+    """Add a complete body, or the reason why there is none."""
     content = body if isinstance(body, bytes) else b""
     environ.pop("HTTP_TRANSFER_ENCODING", None)
     environ |= {"wsgi.input": io.BytesIO(content), "CONTENT_LENGTH": str(len(content))}

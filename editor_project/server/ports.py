@@ -1,4 +1,4 @@
-"""The address that a service listens on: nobody else may have it."""
+"""The address that the service listens on, which nobody else may use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _HIGHEST: Final = 65535
 
 
 class Unusable(Exception):
-    """The address cannot be listened on; the message is a sentence."""
+    """The service cannot listen on the address; the message is a sentence."""
 
 
 def parse(bind: str) -> tuple[str, int]:
@@ -28,11 +28,11 @@ def parse(bind: str) -> tuple[str, int]:
 
 
 def claim(address: str, port: int) -> socket.socket:
-    """Return a socket that keeps everybody else from listening there, for as long as it is open.
+    """Return a socket that prevents others from listening on the address while it is open.
 
-    Workers share their port by SO_REUSEPORT, which lets a second service in without a word: each
-    would get half of the requests. So the port is bound without it first, which fails where anybody
-    has it, and shared afterwards, which the next one who claims it does not do. Raises `Unusable`.
+    Workers share their port by SO_REUSEPORT, with which a second service could silently join, and each
+    would get half of the requests. So the port is first bound without it, which fails if anybody has the
+    port, and shared afterwards. Raises `Unusable`.
     """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     held = socket.socket(family, socket.SOCK_STREAM)

@@ -1,4 +1,4 @@
-"""Which processor a worker keeps to; docs/decisions/0010 says why it does."""
+"""Bind each worker to a processor; docs/decisions/0010 explains why."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ LOOK: Final = 0.1
 """Seconds for which processors are watched before the first choice."""
 
 PERIOD: Final = 5.0
-"""Seconds for which they are watched before another one."""
+"""Seconds for which they are watched before another choice."""
 
 CROWDED: Final = 0.3
-"""The share of a processor that others may take before a worker looks for a better one."""
+"""The share of a processor that others may use before a worker looks for a better one."""
 
 BETTER: Final = 0.2
-"""How much less busy that one has to be."""
+"""How much less busy the other one has to be."""
 
 READINESS: Final = 0.5
-"""The probability of moving then: workers that move at once, out of each other's way, meet again."""
+"""The probability of moving then; workers that all move at once would meet again."""
 
 _STAT: Final = Path("/proc/stat")
 _GROUPS: Final = Path("/proc/self/cgroup")
 _LIMITS: Final = Path("/sys/fs/cgroup")
 
 Busy = Mapping[int, float]
-"""Of each processor, the seconds for which it has worked so far."""
+"""The seconds for which each processor has worked so far."""
 
 
 class Processors:
-    """The processors among which workers choose; none where they are to stay unbound."""
+    """The processors among which workers choose; none if they are not to be bound."""
 
     def __init__(self, order: Sequence[int]) -> None:
         self.order = list(order)
@@ -43,9 +43,9 @@ class Processors:
 
     @classmethod
     def found(cls, wish: str) -> Processors:
-        """Return those of this machine, the least busy first.
+        """Return the processors of this machine, the least busy first.
 
-        `wish` is `on`, `off` or `auto`, which leaves a process alone that was given a part of the
+        `wish` is `on`, `off` or `auto`, which does not bind a process that was given only a part of the
         machine: whoever did that had a plan, and others may have been given the same part.
         """
         if wish == "off" or not hasattr(os, "sched_setaffinity") or not _STAT.exists():
@@ -60,9 +60,9 @@ class Processors:
         return cls(sorted(allowed, key=lambda one: (worked.get(one, 0), random.random())))  # noqa: S311
 
     def take(self, worker: int, workers: int) -> None:
-        """Bind this process, the worker of this number counted from 1, to a processor.
+        """Bind this process, the worker with this number (from 1), to a processor.
 
-        Each worker has processors of its own to move between, as far as there are enough of them.
+        Each worker has its own processors to move between, as far as there are enough of them.
         """
         if self.order:
             first = (worker - 1) % len(self.order)
@@ -70,7 +70,7 @@ class Processors:
             self._keep_to(self.order[0])
 
     def reconsider(self) -> None:
-        """Move to another processor, when this one has been shared for a while and another is freer."""
+        """Move to another processor if this one has been shared for a while and another is freer."""
         seconds = time.monotonic() - self._since
         if self._chosen is None or seconds < PERIOD:
             return
@@ -109,7 +109,7 @@ def better(others: Mapping[int, float], chosen: int) -> int | None:
 
 
 def shares(before: Busy, after: Busy, seconds: float) -> dict[int, float]:
-    """Return for which share of so many seconds each processor has worked."""
+    """Return the share of the given seconds for which each processor has worked."""
     return {one: (after[one] - before[one]) / seconds for one in before.keys() & after.keys()}
 
 
@@ -126,7 +126,7 @@ def busy() -> Busy:
 
 
 def _has_quota() -> bool:
-    """Say whether this process may use less of its processors than all of their time."""
+    """Say whether the time of this process on its processors is limited."""
     groups = _GROUPS.read_text() if _GROUPS.exists() else ""
     own = [line.removeprefix("0::/") for line in groups.splitlines() if line.startswith("0::/")]
     files = [_LIMITS / "cpu/cpu.cfs_quota_us", *(_LIMITS / group / "cpu.max" for group in ["", *own])]

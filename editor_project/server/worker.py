@@ -20,14 +20,14 @@ from editor_project.server.gateway import Gateway
 from editor_project.server.processors import Processors
 
 TICK: Final = 1.0
-"""Seconds between two looks at what is around the worker."""
+"""Seconds between checks of the parent and the processor."""
 
 GRACE: Final = 2.0
-"""Seconds in which a worker whose parent is gone may answer what it has begun."""
+"""Seconds in which a worker whose parent has ended may finish what it has begun."""
 
 
 class HandOver(CallbackScheduler):
-    """Gives each request to a function, in the thread in which it comes; granian's own makes a task of it."""
+    """Passes each request to a function in the thread in which it arrives; granian would make a task."""
 
     def __new__(cls, loop: asyncio.AbstractEventLoop, _take: Callable[[Any], None]) -> Self:
         """Leave out what is needed for tasks alone."""
@@ -48,10 +48,10 @@ def work(
     worker: int,
     *arguments: Any,
 ) -> None:
-    """Serve as one of so many workers, the one of this number, until a signal or the parent's end.
+    """Serve as the worker with this number, of so many, until a signal or the end of the parent.
 
-    What granian starts for its ASGI interface is started, with another way from a request to the
-    application; `arguments` are granian's own.
+    It starts what granian starts for its ASGI interface, but passes requests to the application in another
+    way; `arguments` are granian's own.
     """
     processors.take(worker, workers)
     threading.Thread(target=_watch, args=[parent, processors], daemon=True).start()
@@ -67,11 +67,11 @@ def work(
 
 
 def _watch(parent: int, processors: Processors) -> None:
-    """Look around once a second: is there a parent, is the processor ours.
+    """Check once a second whether the parent exists and the processor is free enough.
 
-    A worker without its parent would go on serving: nobody could stop it, and the next `serve` would
-    share the port with it. Linux can send a signal at a parent's death, but means the death of the
-    thread that has forked; asking who the parent is does everywhere.
+    A worker without its parent would go on serving: nobody could stop it, and the next `serve` would share
+    the port with it. Linux can send a signal at a parent's death, but means the death of the thread that
+    forked; asking for the parent's id works everywhere.
     """
     while os.getppid() == parent:
         time.sleep(TICK)

@@ -1,8 +1,8 @@
-"""What an attempt to sign in is counted for, so that wrong passwords cannot be tried without end.
+"""The subjects for which attempts to sign in are counted, so that passwords cannot be guessed.
 
-Wrong passwords count for the account and for the address that they come from. A browser in which somebody
-has signed in to the account before is counted for itself instead: otherwise anybody who knows a user name
-could lock its owner out with wrong passwords.
+Wrong passwords count for the account and for the address that they come from. A browser that has signed in
+to the account before is counted on its own instead; otherwise anybody who knows a user name could lock its
+owner out with wrong passwords.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _IPV6_NETWORK: Final = 64  # bits; what one customer of a provider has at the le
 
 
 def remember_browser(request: HttpRequest, response: HttpResponse) -> None:
-    """Set the cookie by which this browser is known for the account the next time."""
+    """Set the cookie that identifies this browser for the account the next time."""
     response.set_cookie(
         BROWSER_COOKIE,
         signing.dumps([_account_subject(request.user.get_username()), secrets.token_hex(8)], salt=_SALT),
@@ -39,11 +39,11 @@ def remember_browser(request: HttpRequest, response: HttpResponse) -> None:
 
 
 def client_address(request: HttpRequest) -> str | None:
-    """Return the address that a request comes from (for IPv6 the network); None if it is not known for sure.
+    """Return the address of the client (for IPv6 the network); None if it is not known for sure.
 
-    Clients can write into headers whatever they like, so only the one that `EDITOR_CLIENT_ADDRESS_HEADER`
-    names is used, and of several addresses the last one, which the proxy itself has added. Behind a proxy
-    without such a header everybody would have the proxy's address, so None is returned.
+    Clients can send any headers, so only the header named by `EDITOR_CLIENT_ADDRESS_HEADER` is used, and of
+    several addresses in it the last one, which the proxy itself has added. Behind a proxy without such a
+    header everybody would have the proxy's address, so None is returned.
     """
     header = settings.EDITOR_CLIENT_ADDRESS_HEADER
     if header:
@@ -64,7 +64,7 @@ def client_address(request: HttpRequest) -> str | None:
 
 
 def subjects_of(request: HttpRequest, name: str) -> list[str]:
-    """Return the subjects that an attempt counts for; the first one is reset when the password is right."""
+    """Return the subjects of an attempt; the first one is reset when the password is right."""
     own = _account_subject(name)
     browser = _known_browser(request, own)
     if browser is not None:

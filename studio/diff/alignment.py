@@ -1,9 +1,9 @@
-"""Which items two sequences have in common, in order. Pure.
+"""Find the common parts of two sequences. Pure.
 
-Items, or short series of items, that occur once in each sequence are taken as anchors first ("patience
-diff"), which costs next to nothing and finds what people would find. What is left between the anchors goes
-to Myers' search for the shortest edit, which gives up after `MAX_EDITS`; all the work together ends with the
-budget of the page. What is still different then counts as replaced.
+Items, or short series of items, that occur once in each sequence are used as anchors first ("patience
+diff"), which is cheap and finds what people expect. What is left between the anchors goes to Myers' search
+for the shortest edit, which gives up after `MAX_EDITS`. All this work is charged to the budget of the page;
+whatever is still different when it is spent counts as replaced.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from studio.limits import PageBudget
 
 MAX_EDITS: Final = 200
 SERIES: Final = (1, 3, 8)
-"""How many items in a row may make an anchor; where words repeat, it takes several to be unique."""
+"""The maximum length of an anchor; where words repeat, only a series of several is unique."""
 SMALL: Final = 100
-"""Of how many items the shortest edit is found at once, without longer series as anchors."""
+"""Up to this many items, the shortest edit is searched at once, without longer anchors."""
 
 
 class Run(NamedTuple):
-    """Items that are the same: `length` of them, from these two positions on."""
+    """Equal items: `length` of them, from these two positions on."""
 
     before: int
     after: int
@@ -33,7 +33,7 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Region:
-    """A part of each sequence that is still to be aligned."""
+    """A part of each sequence that is not aligned yet."""
 
     before: int
     before_end: int
@@ -52,7 +52,7 @@ class _Region:
 def common_runs(before: Sequence[str], after: Sequence[str], budget: PageBudget) -> list[Run]:
     """Return the runs of items that both sequences have, in order and without overlap.
 
-    The work is charged to the budget; once it is spent, only what both begin and end with is found.
+    The work is charged to the budget; once it is spent, only the common beginning and end are found.
     """
     runs: list[Run] = []
     pending = [_Region(0, len(before), 0, len(after))]
@@ -70,7 +70,7 @@ def common_runs(before: Sequence[str], after: Sequence[str], budget: PageBudget)
 
 
 def gaps(runs: Sequence[Run], before: int, after: int) -> Iterator[tuple[range, range]]:
-    """Yield the places between the runs, in both sequences; these are their lengths."""
+    """Yield the parts between the runs, in both sequences; the arguments are their lengths."""
     i = j = 0
     for run in [*runs, Run(before, after, 0)]:
         yield range(i, run.before), range(j, run.after)
@@ -80,7 +80,7 @@ def gaps(runs: Sequence[Run], before: int, after: int) -> Iterator[tuple[range, 
 def _without_common_ends(
     before: Sequence[str], after: Sequence[str], region: _Region, runs: list[Run]
 ) -> _Region:
-    """Return the region without what its two parts begin and end with, which is added to the runs."""
+    """Return the region without its common beginning and end, which are added to the runs."""
     i, i_end, j, j_end = region.before, region.before_end, region.after, region.after_end
     while i < i_end and j < j_end and before[i] == after[j]:
         i, j = i + 1, j + 1
@@ -94,7 +94,7 @@ def _without_common_ends(
 def _anchors(
     before: Sequence[str], after: Sequence[str], region: _Region, budget: PageBudget
 ) -> list[tuple[int, int]]:
-    """Return the longest sequence of places at which the same occurs once in either part."""
+    """Return the longest sequence of pairs of items that occur once in either part."""
     if not budget.spend(region.size):
         return []
     old = before[region.before : region.before_end]
@@ -114,14 +114,14 @@ def _anchors(
 
 
 def _once(items: Sequence[str], length: int) -> dict[tuple[str, ...], int]:
-    """Return where each series of this length begins that occurs once, in order."""
+    """Return the positions of the series of this length that occur once, in order."""
     series = list(zip(*(items[start:] for start in range(length)), strict=False))
     counts = Counter(series)
     return {one: place for place, one in enumerate(series) if counts[one] == 1}
 
 
 def _longest_rising(candidates: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the longest part of the pairs, sorted by the first, in which the second rises too."""
+    """Return the longest part of the pairs, sorted by the first member, in which the second rises too."""
     tails: list[int] = []
     ends: list[int] = []
     previous: list[int] = []
@@ -147,7 +147,7 @@ def _between(anchors: list[tuple[int, int]], region: _Region) -> list[_Region]:
 def _shortest_edit(
     before: Sequence[str], after: Sequence[str], region: _Region, budget: PageBudget
 ) -> list[tuple[int, int]]:
-    """Return the pairs that the shortest edit leaves alone; none when it takes more than `MAX_EDITS`."""
+    """Return the pairs that the shortest edit keeps; none if it takes more than `MAX_EDITS`."""
     if not budget.spend(region.size):
         return []
     old = before[region.before : region.before_end]
@@ -199,7 +199,7 @@ def _walked_back(trail: list[dict[int, int]], x: int, y: int) -> list[tuple[int,
 
 
 def _joined(runs: list[Run]) -> list[Run]:
-    """Return the runs with neighbours made one, and without the empty ones."""
+    """Return the runs with adjacent ones merged, and without empty ones."""
     found: list[Run] = []
     for run in runs:
         last = found[-1] if found else None

@@ -1,4 +1,4 @@
-"""The fields in which two configurations differ, in the words of the page and each in parts. Pure."""
+"""The differing fields of two configurations, each in parts, with the titles of the page. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BLOCK_TITLES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A change somewhere inside of a field."""
+    """A change within a field."""
 
     title: str
     """Where in the field; empty for the field as a whole."""
@@ -40,7 +40,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class FieldDifference:
-    """A field that is not the same in both versions."""
+    """A field that differs between both versions."""
 
     name: str
     title: str
@@ -53,14 +53,14 @@ class FieldDifference:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all that differs is shown."""
+        """Whether all differences are shown."""
         return not self.left_out and not any(part.left_out for part in self.parts)
 
 
 def differences(
     before: Config, after: Config, schema: ConfigSchema, budget: PageBudget | None = None
 ) -> list[FieldDifference]:
-    """Return the fields in which two configurations differ, in the order of the schema.
+    """Return the differing fields of two configurations, in the order of the schema.
 
     All of them share one budget, that of a page unless another is given.
     """
@@ -72,14 +72,14 @@ def differences(
 
 
 def unchanged_titles(changed: Iterable[FieldDifference], *configs: Config) -> list[str]:
-    """Return what the fields are called that both configurations have and that do not differ."""
+    """Return the titles of the fields that both configurations have and that do not differ."""
     different = {field.name for field in changed}
     same = {name for config in configs for name in config} - different
     return titles(in_reading_order(same))
 
 
 def field_difference(name: str, before: Any, after: Any, budget: PageBudget) -> FieldDifference:
-    """Return how a field changed, as far as the budget goes; None stands for a field that is not there."""
+    """Return how a field changed, within the budget; None stands for a missing field."""
     counted = budget.left_out
     found = json_changes(readable(before), readable(after), budget)
     left_out = budget.left_out - counted
@@ -109,7 +109,7 @@ class ShownText:
 
 
 def shown(name: str, value: Any, budget: PageBudget) -> list[ShownText]:
-    """Return the value of a field in pieces: instructions by block, the rest as a whole."""
+    """Return the value of a field in pieces: instructions by block, other values as a whole."""
     if name != "instructions" or not isinstance(value, list):
         return [_shown_text("", as_text(readable(value)), budget)]
     pieces = []
@@ -152,7 +152,7 @@ def _part(name: str, change: JsonChange, budget: PageBudget) -> Part:
 
 
 def _texts(before: Any, after: Any, op: Op) -> tuple[str, str]:
-    """Return both sides of a change as text; a side that is not there is empty."""
+    """Return both sides of a change as text; a missing side is empty."""
     old = "" if op is Op.ADDED else as_text(before)
     new = "" if op is Op.REMOVED else as_text(after)
     if old == new and op is Op.CHANGED:
@@ -162,7 +162,7 @@ def _texts(before: Any, after: Any, op: Op) -> tuple[str, str]:
 
 
 def _title(name: str, path: Sequence[str]) -> str:
-    """Return where a part of a field is, such as `Block 2` or `search · description`."""
+    """Return the title of a part, such as `Block 2` or `search · description`."""
     if name != "instructions" or not path or not path[0].isdigit():
         return " · ".join("when" if key == "rules" else key for key in path)
     named = {"content": "", "rules": "when it is shown"}

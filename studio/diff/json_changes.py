@@ -1,4 +1,4 @@
-"""What changed inside of a JSON value, member by member and item by item. Pure."""
+"""The changes within a JSON value, member by member and item by item. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from studio.limits import PageBudget
 
 @dataclass(frozen=True, kw_only=True)
 class JsonChange:
-    """A value inside of a JSON value that was added, removed, moved or changed."""
+    """A value within a JSON value that was added, removed, moved or changed."""
 
     path: tuple[str, ...]
     """The keys that lead to it; an item of a list by its place, from 1."""
@@ -24,9 +24,9 @@ class JsonChange:
 
 
 def json_changes(before: Any, after: Any, budget: PageBudget, path: tuple[str, ...] = ()) -> list[JsonChange]:
-    """Return what is different inside of two JSON values, in the order of the keys and items.
+    """Return the changes between two JSON values, in the order of the keys and items.
 
-    Each is charged to the budget; those that exceed it are left out, and counted there.
+    Each is charged to the budget; those that exceed it are left out and counted.
     """
     if isinstance(before, dict) and isinstance(after, dict):
         return _changed_members(before, after, budget, path)
@@ -38,7 +38,7 @@ def json_changes(before: Any, after: Any, budget: PageBudget, path: tuple[str, .
 
 
 def _noted(change: JsonChange, budget: PageBudget) -> list[JsonChange]:
-    """Return the change, if the budget allows one more."""
+    """Return the change if the budget allows another one."""
     if budget.changes <= 0:
         budget.left_out += 1
         return []
@@ -86,9 +86,9 @@ def _changed_items(
 def _compared_items(
     before: list[Any], after: list[Any], budget: PageBudget
 ) -> list[tuple[int, Op, int, int]]:
-    """Return what happened to the items that are not the same, in the order in which a page shows it.
+    """Return the changes of items that are not equal, in the order in which a page shows them.
 
-    Each as (the place where it is shown, what happened, its place before, its place after).
+    Each as (the position where it is shown, the change, its position before, its position after).
     """
     old, new = [canonical.comparable(item) for item in before], [canonical.comparable(item) for item in after]
     between = list(gaps(common_runs(old, new, budget), len(old), len(new)))
@@ -102,7 +102,7 @@ def _compared_items(
 
 
 def _moves(old: list[str], new: list[str], gone: set[int], come: set[int]) -> list[tuple[int, int]]:
-    """Return the pairs of equal items in other places; both are taken out of the sets."""
+    """Return the pairs of equal items at other positions; both are removed from the sets."""
     places: dict[str, list[int]] = {}
     for j in sorted(come, reverse=True):
         places.setdefault(new[j], []).append(j)
@@ -115,7 +115,7 @@ def _moves(old: list[str], new: list[str], gone: set[int], come: set[int]) -> li
 def _alike(
     before: list[Any], after: list[Any], gap: tuple[range, range], gone: set[int], come: set[int]
 ) -> list[tuple[int, int]]:
-    """Return the pairs of items where one was changed into the other; both are taken out of the sets."""
+    """Return the pairs of items where one was changed into the other; both are removed from the sets."""
     pairs = []
     for i, j in zip([i for i in gap[0] if i in gone], [j for j in gap[1] if j in come], strict=False):
         if _type(before[i]) == _type(after[j]):
@@ -126,5 +126,5 @@ def _alike(
 
 
 def _type(item: Any) -> tuple[str, Any]:
-    """Return what two items must share to count as one item that was changed."""
+    """Return what two items must have in common to count as one changed item."""
     return type(item).__name__, item.get("type") if isinstance(item, dict) else None

@@ -1,4 +1,4 @@
-"""The spans of a text as numbered lines; what is far from a change is folded. Pure."""
+"""The spans of a text as numbered lines, with unchanged parts folded. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MARKS: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of the text that shows both versions at once."""
+    """A line of the text that combines both versions."""
 
     spans: tuple[Span, ...]
     ends: Op | None
@@ -40,7 +40,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Lines that stand together; folded ones did not change and are far from what did."""
+    """Consecutive lines; folded ones are unchanged and far from any change."""
 
     rows: tuple[Row, ...] = ()
     """The lines, unless they are folded."""
@@ -51,7 +51,7 @@ class Section:
 
 
 def rows(pieces: Sequence[Span], before: int = 1, after: int = 1) -> Iterator[Row]:
-    """Yield the lines that the pieces make, numbered in both versions from these numbers on."""
+    """Yield the lines of the pieces, numbered in both versions from these numbers on."""
     last: Row | None = None
     for row in _rows(pieces, before, after):
         if last is not None:
@@ -62,9 +62,9 @@ def rows(pieces: Sequence[Span], before: int = 1, after: int = 1) -> Iterator[Ro
 
 
 def sections(pieces: Sequence[Span], budget: PageBudget, *, context: int = 2) -> list[Section]:
-    """Return the lines in sections: what changed, with some lines around it, and the rest folded.
+    """Return the lines in sections: changes with some lines around them, and the rest folded.
 
-    They are charged to the budget; what exceeds it is left out, and counted there.
+    They are charged to the budget; what exceeds it is left out and counted.
     """
     found: list[Section] = []
     before = after = 1
@@ -86,7 +86,7 @@ def sections(pieces: Sequence[Span], budget: PageBudget, *, context: int = 2) ->
 
 
 def _folded(pieces: Sequence[Span], context: int) -> Iterator[list[Span] | str]:
-    """Yield the pieces that stand near a change, and between them the text of whole lines that do not."""
+    """Yield the pieces near a change, and between them the text of whole lines that are not."""
     near: list[Span] = []
     for place, piece in enumerate(pieces):
         first, last = place == 0, place == len(pieces) - 1
@@ -111,7 +111,7 @@ def _folded(pieces: Sequence[Span], context: int) -> Iterator[list[Span] | str]:
 
 
 def _after_lines(text: str, count: int) -> int:
-    """Return where the line after the first few begins; the end of the text when there is none."""
+    """Return where the line after the first few begins, or the end of the text."""
     place = 0
     for _ in range(count):
         place = text.find("\n", place) + 1
@@ -141,7 +141,7 @@ def _changed_places(part: list[Span] | str) -> int:
 
 
 def _affordable(part: list[Span], budget: PageBudget, before: int, after: int) -> list[Row]:
-    """Return the lines that the pieces make, as far as the budget goes; the last one may be cut."""
+    """Return the lines of the pieces within the budget; the last one may be cut."""
     found: list[Row] = []
     is_cut = False
     for row in rows(part, before, after):

@@ -1,4 +1,4 @@
-"""Values of a configuration as text to compare: display rules in words, the rest as JSON. Pure."""
+"""Values of a configuration as text for comparing: display rules in words, the rest as JSON. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ALWAYS = "always"
 
 
 class RulesInWords(str):
-    """Display rules in words, compared as text; `rules` are the rules themselves."""
+    """Display rules in words; `rules` are the rules themselves."""
 
     __slots__ = ("rules",)
     rules: dict[str, Any]
@@ -28,7 +28,7 @@ class RulesInWords(str):
 
 
 def as_text(value: Any) -> str:
-    """Return a value that `readable` has made, as the text that a page shows."""
+    """Return a value from `readable` as the text that a page shows."""
     if isinstance(value, str):
         return value
     block_type = value.get("type") if isinstance(value, dict) else None
@@ -49,7 +49,7 @@ def _as_json(value: Any) -> str:
 
 
 def _as_saved(value: Any) -> Any:
-    """Return a readable value as it is stored, its rules too."""
+    """Return a value from `readable` as it is stored, including rules."""
     if isinstance(value, RulesInWords):
         return value.rules
     if isinstance(value, list):
@@ -60,7 +60,7 @@ def _as_saved(value: Any) -> Any:
 
 
 def readable(value: Any) -> Any:
-    """Return the value with its display rules in words, so that they can be compared as text."""
+    """Return the value with its display rules in words, for comparing as text."""
     if isinstance(value, list):
         return [readable(item) for item in value]
     if not isinstance(value, dict):

@@ -1,6 +1,6 @@
-"""Two texts as one: what stayed, what was removed and what was added, by line and then by word. Pure.
+"""Two texts as one: what is unchanged, removed and added, by line and then by word. Pure.
 
-Nothing is lost: both texts can be put together again from the spans.
+Nothing is lost: both texts can be restored from the spans.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Op(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of text that stayed, was removed or was added."""
+    """A piece of text that was unchanged, removed or added."""
 
     op: Op
     text: str
@@ -48,9 +48,9 @@ _LEAST_COMMON: Final = 0.3
 
 
 def spans(before: str, after: str, budget: PageBudget) -> list[Span]:
-    """Return the pieces of both texts in reading order; of a replaced piece the old one comes first.
+    """Return the pieces of both texts in reading order; the old text precedes the one that replaces it.
 
-    Without the added pieces they make up `before`, without the removed ones `after`.
+    Without the added pieces they give `before`, without the removed ones `after`.
     """
     old, new = _LINES.findall(before), _LINES.findall(after)
     found: list[Span] = []
@@ -63,7 +63,7 @@ def spans(before: str, after: str, budget: PageBudget) -> list[Span]:
 
 
 def _pieces(old: Sequence[str], new: Sequence[str], budget: PageBudget) -> Iterator[tuple[Op, str, str]]:
-    """Yield what stays, and between it what is removed and what is added in its place."""
+    """Yield the unchanged pieces, and between them the removed and the added ones."""
     runs = common_runs(old, new, budget)
     for run, (gone, come) in zip_longest(runs, gaps(runs, len(old), len(new))):
         if gone or come:
@@ -74,7 +74,7 @@ def _pieces(old: Sequence[str], new: Sequence[str], budget: PageBudget) -> Itera
 
 
 def _by_word(before: str, after: str, budget: PageBudget) -> list[Span]:
-    """Return the pieces of two texts by word, or as a whole where hardly a word stays."""
+    """Return the pieces of two texts by word, or as a whole if hardly a word is unchanged."""
     as_a_whole = [Span(Op.REMOVED, before), Span(Op.ADDED, after)]
     if len(before) + len(after) > MAX_BY_WORD:
         return as_a_whole
@@ -93,7 +93,7 @@ def _by_word(before: str, after: str, budget: PageBudget) -> list[Span]:
 
 
 def _merged(pieces: Sequence[Span]) -> list[Span]:
-    """Return the pieces with neighbours of the same op joined, the removed before the added."""
+    """Return the pieces with adjacent ones of the same op merged, the removed before the added."""
     found: list[Span] = []
     for _, together in groupby((piece for piece in pieces if piece.text), lambda piece: piece.op is Op.SAME):
         texts = {Op.SAME: "", Op.REMOVED: "", Op.ADDED: ""}
@@ -104,10 +104,10 @@ def _merged(pieces: Sequence[Span]) -> list[Span]:
 
 
 def _on_whole_lines(pieces: list[Span]) -> list[Span]:
-    """Return the pieces with an insertion or removal of lines beginning where a line begins.
+    """Return the pieces with insertions and removals of lines starting at the start of a line.
 
-    Between "a." and "a.", line break, "b." the difference may as well be the line break and "b." as
-    the full stop, the line break and "b": people expect the first.
+    Between "a." and "a.", line break, "b." the difference may be the line break and "b.", or the full stop,
+    the line break and "b": people expect the first.
     """
     found = list(pieces)
     for place in range(1, len(found) - 1):

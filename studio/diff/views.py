@@ -1,4 +1,4 @@
-"""Two versions side by side: any two, draft against live, or one against the one before."""
+"""Two versions side by side: any two, draft and live, or one and the previous one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OFFERED: Final = 50
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """One of the two that are compared."""
+    """One of the two versions."""
 
     id: str
     title: str
@@ -36,10 +36,10 @@ class Side:
 
 
 class DifferencesPage(ResourcePage):
-    """A page that shows what is different."""
+    """A page that shows differences."""
 
     def effects(self, before: Snapshot | None, after: Snapshot | None) -> list[FieldDifference]:
-        """Return what changes when the second is served in place of the first."""
+        """Return what changes if the second version is served instead of the first."""
         schema = self.collection.schema_of(self.resource_id)
         return differences(self.effective(before), self.effective(after), schema)
 
@@ -50,7 +50,7 @@ class ComparePage(DifferencesPage):
     tab = "compare"
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show how they differ; without a choice, what publishing the draft would change."""
+        """Show the differences; without a choice, what publishing the draft would change."""
         self.require(Right.READ_DRAFTS)
         found = self.with_history
         if found is None:

@@ -1,4 +1,4 @@
-"""What can be picked on the edit page: prompt blocks, agents, tools, names of the context."""
+"""Suggestions on the edit page: prompt blocks, agents, tools, names of the context."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ChoicesPage(ResourcePage):
     """Suggestions while somebody types: `?of=prompt&q=tone`, as JSON."""
 
     def get(self, request: HttpRequest, resource: str) -> JsonResponse:
-        """Return what the caller may read and that has the text in its id or its name."""
+        """Return what the caller may read and whose id or name contains the text."""
         self.require(Right.SAVE)
         kind = _KINDS.get(request.GET.get("of", ""), PROMPT_BLOCK)
         text = request.GET.get("q", "").replace("\x00", "").strip()
@@ -57,7 +57,7 @@ class ChoicesPage(ResourcePage):
 
 
 def referred_to(controls: Input, caller: Caller) -> dict[str, dict[str, Choice]]:
-    """Return, by kind and id, what the form refers to, without what the caller may not read."""
+    """Return what the form refers to and the caller may read, by kind and id."""
     blocks = {row["id"].as_line for row in controls["instructions"]["blocks"].rows}
     agents = {row["key"].as_line for row in controls["agents"]["offered"].rows}
     return {

@@ -1,4 +1,4 @@
-"""Switching how a field of the edit page is written: one text, blocks, controls or JSON."""
+"""Change how a field of the edit page is edited: as one text, blocks, controls or JSON."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from versioning.domain.overrides import code_config
 
 
 class ConvertPage(EditablePage):
-    """The controls of a field in another mode, with what was typed into it; a part of a page."""
+    """The controls of a field in another mode, with what was typed; a fragment of a page."""
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Return the field, or the reason why it cannot be written that way; nothing is saved."""
+        """Return the field, or the reason why that mode cannot express it; nothing is saved."""
         self.require(Right.SAVE)
         name, before, mode = (request.GET.get(part, "") for part in ("field", "from", "to"))
         controls = controls_of(request.POST)

@@ -1,4 +1,4 @@
-"""The context of a preview: controls made from its schema, and the JSON object that their values make."""
+"""The context of a preview: controls from its schema, and the JSON object from their values."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class ContextControl:
 
 
 def context_controls(schema: Any) -> list[ContextControl]:
-    """Return a control for every plain value that a JSON Schema declares, nested ones included."""
+    """Return a control for every plain value that a JSON Schema declares, including nested ones."""
     controls = _controls(schema, "", MAX_SEGMENTS - 2)
     return [control for control, _ in zip(controls, range(MAX_CONTROLS), strict=False)]
 
 
 def read_context(posted: Input, controls: list[ContextControl], reading: Reading) -> dict[str, Any]:
-    """Return the context: the JSON in `context`, and over it what was filled in below `given`.
+    """Return the context: the JSON in `context`, with the values below `given` laid over it.
 
     Raises `Invalid` with every error; `reading` knows where they belong.
     """

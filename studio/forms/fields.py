@@ -1,4 +1,4 @@
-"""The fields of a configuration as controls: how each is shown, and how it is read back."""
+"""The fields of a configuration as controls: how each is shown and read back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_ROWS: Final = 250
 
 @dataclass(frozen=True, kw_only=True)
 class FormField:
-    """A field of the snapshot: from its value to controls, and back."""
+    """A field of the snapshot, converted from its value to controls and back."""
 
     show: Callable[[Any], Shown]
     read: Callable[[Input, str, Reading], Any]
@@ -92,12 +92,12 @@ _OWN_CONTROLS = {
 
 
 def shows(name: str, value: Any) -> bool:
-    """Say whether a field with several ways to be written can show a value in its own controls."""
+    """Say whether a field with several modes can show a value in its own controls."""
     return field_for(name).show(value)["as"] != "json"  # type: ignore[call-overload,index]
 
 
 def field_for(name: str) -> FormField:
-    """Return how a field is shown and read: as JSON unless it has controls of its own."""
+    """Return how a field is shown and read: as JSON unless it has its own controls."""
     return _OWN_CONTROLS.get(name, JSON)
 
 
@@ -115,7 +115,7 @@ def _objects(value: Any) -> Iterator[Any]:
 
 
 def too_large(config: Config, names: list[str]) -> list[str]:
-    """Return the fields that are too large for a form together with those before them."""
+    """Return the fields that are too large for a form, alone or together with earlier ones."""
     left = MAX_CHARACTERS
     found = []
     for name in names:
@@ -138,8 +138,8 @@ def shown(config: Config, names: list[str]) -> Input:
 def changes(base: Config, names: list[str], posted: Input, reading: Reading) -> dict[str, Any]:
     """Return the fields that were changed in the form of `base`; None clears one.
 
-    A field whose controls give what the controls of the base would give was not touched, and is
-    left as it is to the last detail. A field that was not posted is not touched either.
+    A field whose controls give the same value as the controls of the base was not edited, and is left
+    exactly as it is. A field that was not posted was not edited either.
     """
     changed = {}
     for name in names:
@@ -152,7 +152,7 @@ def changes(base: Config, names: list[str], posted: Input, reading: Reading) -> 
 
 
 def rebased(latest: Config, names: list[str], posted: Input, touched: list[str]) -> Input:
-    """Return the form of the latest configuration with what was typed into the touched fields."""
+    """Return the form of the latest configuration, with the edited fields as they were typed."""
     form = shown(latest, names)
     form.parts.update({name: posted[name] for name in touched})
     return form
@@ -163,12 +163,12 @@ def _as_given_back(field: FormField, value: Any) -> Any:
 
 
 def _holds(field: FormField, value: Any) -> bool:
-    """Say whether the controls of a field can hold a value."""
+    """Say whether the controls of a field can represent a value."""
     return canonical.same(_tidy(_as_given_back(field, value)), _tidy(value))
 
 
 def _tidy(value: Any) -> Any:
-    """Return a value without what makes no difference: nulls, no members at all, kinds of line ends."""
+    """Return a value without irrelevant differences: nulls, empty objects, kinds of line ends."""
     if isinstance(value, Mapping):
         members = {key: _tidy(member) for key, member in value.items()}
         return {key: member for key, member in members.items() if member not in (None, "")} or None

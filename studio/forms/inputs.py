@@ -1,4 +1,4 @@
-"""The controls of a form as a tree, and which control an error of the configuration belongs to."""
+"""The controls of a form as a tree, and the control that an error of the configuration belongs to."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ MAX_CONTROLS = 6_000
 
 @dataclass
 class Input:
-    """One control, or all controls whose names begin alike: `instructions.blocks.0.content`.
+    """One control, or all controls whose names start alike: `instructions.blocks.0.content`.
 
-    A template walks it by the names of its parts (`{{ block.content.typed }}`); a part that is not
-    there is an empty control of the right name. No part that a template asks for is called like
-    an attribute of this class.
+    A template walks it by the names of its parts (`{{ block.content.typed }}`); a missing part is an empty
+    control with the right name. No part that a template uses has the name of an attribute of this class.
     """
 
     path: str
@@ -52,7 +51,7 @@ class Input:
 
     @classmethod
     def showing(cls, shown: Shown, path: str = "") -> Input:
-        """Return the tree in which the controls hold what is to be shown."""
+        """Return the tree whose controls hold the given values."""
         if isinstance(shown, str):
             return cls(path, shown)
         members = (
@@ -105,15 +104,15 @@ class Reading:
     places: dict[str, Input] = field(default_factory=dict)
 
     def add_error(self, path: str, message: str) -> None:
-        """Note an error in the value at this path of the configuration."""
+        """Add an error for the value at this path of the configuration."""
         self.issues.append(Issue(path, message))
 
     def note(self, path: str, control: Input) -> None:
-        """Note which control holds the value at this path of the configuration."""
+        """Record which control holds the value at this path of the configuration."""
         self.places[path] = control
 
     def attach(self, issues: Iterable[Issue]) -> list[Issue]:
-        """Attach every issue to the control nearest to it, and return those without a control."""
+        """Add every issue to the nearest control, and return those without one."""
         unplaced = []
         for issue in issues:
             path = issue.field

@@ -1,4 +1,4 @@
-"""Converting a field from one way of writing it to another: text, blocks, controls, JSON."""
+"""Convert a field from one mode to another: text, blocks, controls, JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MODES: Final = {
 
 
 def typed_value(name: str, controls: Input, mode: str, schema: ConfigSchema) -> Any:
-    """Return the value that the controls of one mode hold.
+    """Return the value of the controls of one mode.
 
     Raises `Invalid` for what cannot be read, and for JSON that does not fit the field.
     """
@@ -40,7 +40,7 @@ def typed_value(name: str, controls: Input, mode: str, schema: ConfigSchema) -> 
 
 
 def rewritten(name: str, value: Any, mode: str) -> Input:
-    """Return the controls of a field that hold the whole value in another mode.
+    """Return the controls of a field for the same value in another mode.
 
     Raises `Invalid` if that mode cannot express it.
     """

@@ -1,4 +1,4 @@
-"""What is picked by name: the model, and what an agent is offered, such as tools and sub-agents."""
+"""Controls for what is chosen by name: the model, tools and sub-agents."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def read_model(field: Input, path: str, reading: Reading) -> dict[str, Any] | No
 
 
 def show_usages(value: dict[str, Any] | None) -> Shown:
-    """Return a row for everything that is offered: its name, a description override, and when."""
+    """Return a row for each tool or sub-agent: its name, a description override, and its rules."""
     return {
         "offered": [
             {
@@ -47,7 +47,7 @@ def show_usages(value: dict[str, Any] | None) -> Shown:
 
 
 def read_usages(field: Input, path: str, reading: Reading) -> dict[str, Any] | None:
-    """Return what is offered by name, None for nothing; a row without a name must be empty."""
+    """Return tools or sub-agents by name, None for none; a row without a name must be empty."""
     usages: dict[str, Any] = {}
     for row in field["offered"].rows:
         key = row["key"].as_line

@@ -1,4 +1,4 @@
-"""The history of a resource: the timeline, single versions, and what can be done with them."""
+"""The history of a resource: the timeline, single versions, and their actions."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class VersionLinksPage(ResourcePage):
         return f"{self.address('compare')}?{query}"
 
     def links(self, resource: VersionedResource, entry: Entry) -> dict[str, str]:
-        """Return the addresses of all that can be seen of a version and done with it."""
+        """Return the addresses of all pages and actions of a version."""
         version = entry.version
         names = ("version", "restore", "labels", "download", "version_delete")
         return {
@@ -69,7 +69,7 @@ class VersionLinksPage(ResourcePage):
 
 
 class HistoryPage(VersionLinksPage):
-    """All versions, newest first, and at the head of them what is live and what would change."""
+    """All versions, newest first, and above them what is live and what would change."""
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Show a page of the timeline."""
@@ -144,19 +144,19 @@ class OneVersionPage(VersionLinksPage):
         return {self.request.POST.get("tag", "")}
 
     def seen_too_late(self) -> HttpResponse:
-        """Go back to the history, which shows what happened in the meantime."""
+        """Return to the history, which shows what happened in the meantime."""
         return self.back("history", SEEN_TOO_LATE, level=messages.ERROR)
 
 
 class VersionPage(OneVersionPage):
-    """One version: what it holds, and what can be done with it."""
+    """One version: its content and its actions."""
 
     def get(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
         """Show it."""
         return self.show()
 
     def show(self, *, status: int = 200, **context: Any) -> HttpResponse:
-        """Return the page, with errors of what was typed into it."""
+        """Return the page, with errors of what was typed."""
         version = self.version()
         entry, resource = self.entry(version), self.found()
         budget = PageBudget()

@@ -1,4 +1,4 @@
-"""The home page: what needs me, what was published, what I did, and the search over everything."""
+"""The home page (drafts, publications, own edits), and the search over everything."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHOWN: Final = 8
 FOUND: Final = 20
 
 Latest = Callable[[Catalog, int], Iterable[Activity]]
-"""What happened last in a catalog, at most so many of it."""
+"""Returns the latest activities in a catalog, at most so many."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,7 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """What a search finds of one kind."""
+    """The search results of one kind."""
 
     kind: StudioKind
     rows: list[Row]
@@ -53,10 +53,10 @@ class Found:
 
 
 class HomePage(StudioPage):
-    """Where everybody starts."""
+    """The page where everybody starts."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show what is going on, or what was found."""
+        """Show the latest activity, or the search results."""
         text = request.GET.get("q", "").replace("\x00", "").strip()
         if len(text) > MAX_LENGTH:
             return self.page("studio/home/search.html", title="Search", longest=MAX_LENGTH)

@@ -1,7 +1,7 @@
-"""Trying an agent out: a chat that runs the draft next to what is published, on the same messages.
+"""Try an agent: a chat with the draft and the published version side by side.
 
-The draft runs as if it were published now: with the published texts of its prompt blocks, and with
-the sub-agents that it would have. `?blocks=drafts` runs it with the drafts of its prompt blocks.
+The draft runs as if it were published now: with the published texts of its prompt blocks, and with the
+sub-agents that it would have. `?blocks=drafts` runs it with the drafts of its prompt blocks.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from versioning.domain.snapshots import title_of
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """A version that answers."""
+    """A version in the chat."""
 
     title: str
     version: str
@@ -81,9 +81,9 @@ class TryPage(SavedInstructionsPage):
 
 
 class TryRun(RunViewSet):
-    """Runs what a column shows, and sends what happens: the API's own stream, but for the sub-agents.
+    """Runs the version of a column and streams its events like the API, except for the sub-agents.
 
-    A draft delegates to those that it would have once it is published.
+    A draft delegates to the sub-agents that it would have once published.
     """
 
     schema = None  # no part of the API

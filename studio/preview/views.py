@@ -1,6 +1,6 @@
-"""The preview: the text that instructions make in a context, and which blocks are shown.
+"""Preview the text of the instructions in a context, and which blocks are shown.
 
-On its own page for what is saved; next to the edit page for what is typed there at this moment.
+It has its own page for what is saved, and is shown on the edit page for what is typed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SORTS = {"text": "Text", "prompt_block": "Text with conditions", "prompt_block_
 
 @dataclass(frozen=True, kw_only=True)
 class PreviewedBlock:
-    """A block in the words of the page."""
+    """A block as the page shows it."""
 
     position: int
     sort: str
@@ -82,11 +82,11 @@ class Preview:
 
 
 class InstructionsPage(EditablePage):
-    """A page that shows assembled instructions: as if published now, or with drafts of blocks."""
+    """A page with assembled instructions, as if published now or with drafts of blocks."""
 
     @cached_property
     def with_drafts(self) -> bool:
-        """Whether prompt blocks are to be shown in their drafts; as if published now unless asked."""
+        """Whether to show the drafts of prompt blocks; by default as if published now."""
         asked = self.request.POST if self.request.method == "POST" else self.request.GET
         return asked.get("blocks") == "drafts" and self.may(Right.READ_DRAFTS)
 
@@ -96,7 +96,7 @@ class InstructionsPage(EditablePage):
 
 
 class SavedInstructionsPage(InstructionsPage):
-    """A page that shows what is saved: the draft, or what is published."""
+    """A page about a saved version: the draft, or the published one."""
 
     @cached_property
     def statuses(self) -> list[Status]:
@@ -110,14 +110,14 @@ class SavedInstructionsPage(InstructionsPage):
         return found
 
     def saved(self, status: Status) -> Config:
-        """Return what is served with the draft, or with what is published."""
+        """Return the agent as served with the draft, or with the published version."""
         if self.resource is None:
             return self.effective(None)
         return self.effective(self.resource.latest if status is Status.DRAFT else self.resource.active)
 
 
 class PreviewPage(SavedInstructionsPage):
-    """A context to fill in, and the text that the instructions make in it."""
+    """A context to fill in, and the text of the instructions in that context."""
 
     tab = "preview"
 

@@ -1,4 +1,4 @@
-"""The pages that ask for confirmation before others lose something, and say who is affected."""
+"""Pages that ask for confirmation before an action affects others, and show who is affected."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_NAMED_DRAFTS: Final = 50
 
 
 class ConfirmPage(DependentsPage, ABC):
-    """Shows what an action would mean, and does it once confirmed.
+    """Shows the effects of an action, and performs it once confirmed.
 
     If somebody changed the resource since the page was opened, nothing is done and the page says so.
     """

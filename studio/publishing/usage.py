@@ -51,7 +51,7 @@ class DependentsPage(ResourcePage):
 
 
 class UsagePage(DependentsPage):
-    """Who refers to the resource: what is live, and what is being drafted."""
+    """The agents that refer to the resource, in their live versions and in their drafts."""
 
     tab = "usage"
 

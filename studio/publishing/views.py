@@ -1,4 +1,4 @@
-"""The page for publishing: what would change, for whom, and what prevents it."""
+"""The page for publishing: the changes, who is affected, and what prevents it."""
 
 from __future__ import annotations
 

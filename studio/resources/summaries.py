@@ -1,4 +1,4 @@
-"""A resource in a line: what the lists, the home page and the head of every page say about it."""
+"""A resource in one line, for lists, the home page and the head of every page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of the audit log: who did what, and when; of one workspace, or of all that one administers."""
+"""The pages of the audit log: of one workspace, or of all that the caller administers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAX_DIGITS: Final = 6
 
 
 class AuditForm(forms.Form):
-    """What the log can be narrowed by; nothing is required."""
+    """The filters of the log; none is required."""
 
     type = forms.ChoiceField(label="What was done", required=False)
     actor = forms.CharField(label="By whom", required=False, max_length=MAX_TEXT)
@@ -46,12 +46,12 @@ class AuditForm(forms.Form):
 
     @property
     def given(self) -> dict[str, Any]:
-        """What is asked for and could be understood."""
+        """The filters that are set and valid."""
         self.is_valid()
         return {name: value for name, value in self.cleaned_data.items() if value}
 
     def narrowed(self, entries: QuerySet[Event]) -> QuerySet[Event]:
-        """Return the entries that are asked for."""
+        """Return the entries that match the filters."""
         given = self.given
         entries = entries.filter(**{name: given[name] for name in ("type", "actor") if name in given})
         if "target" in given:
@@ -68,7 +68,7 @@ class AuditForm(forms.Form):
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """An entry as it is told."""
+    """An entry as the page shows it."""
 
     entry: Event
     words: str
@@ -120,7 +120,7 @@ class WorkspaceAuditPage(WorkspacePage, AuditPage):
 
 
 def lines_of(entries: Sequence[Event], caller: Caller) -> list[Line]:
-    """Return entries as they are told; the number of queries does not depend on how many there are."""
+    """Return entries as the page shows them; the number of queries does not depend on their number."""
     numbers = _numbers_of(entries)
     addresses = _addresses_of(entries, caller)
     return [
@@ -141,12 +141,12 @@ def lines_of(entries: Sequence[Event], caller: Caller) -> list[Line]:
 
 
 def _versions_of(entry: Event) -> tuple[str, str]:
-    """Return from which version to which it went."""
+    """Return the versions before and after."""
     return entry.previous_version_id or entry.detail.get("restoredFrom", ""), entry.version_id
 
 
 def _numbers_of(entries: Sequence[Event]) -> dict[str, str]:
-    """Return what the versions are called that rows hold, or held, by id."""
+    """Return the names of versions that are, or were, stored in rows, by id."""
     found = {
         entry.version_id: f"version {entry.version_number}"
         for entry in entries
@@ -161,7 +161,7 @@ def _numbers_of(entries: Sequence[Event]) -> dict[str, str]:
 
 
 def _addresses_of(entries: Sequence[Event], caller: Caller) -> dict[tuple[str, str], str]:
-    """Return where the resources are that the caller may read still, by kind and id."""
+    """Return the addresses of resources that the caller may still read, by kind and id."""
     found: dict[tuple[str, str], str] = {}
     for kind in KINDS:
         ids = {entry.resource_id for entry in entries if entry.resource_kind == kind.word}

@@ -1,4 +1,4 @@
-"""What happened, as the audit log tells it: from the types of events to words."""
+"""The words of the audit log for types of events."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def verb_of(event: Event) -> str:
 
 
 def target_of(event: Event) -> str:
-    """Return what it was done to: `agent writer`, `API key ek_ab12 of ada`, the name of a member."""
+    """Return the target of the event: `agent writer`, `API key ek_ab12 of ada`, the name of a member."""
     subject, detail = event.type.rpartition(".")[0], event.detail
     if event.resource_id:
         return f"{_noun(event.resource_kind)} {event.resource_id}"
@@ -61,7 +61,7 @@ def target_of(event: Event) -> str:
 
 
 def detail_of(event: Event) -> str:
-    """Return what else is to be said."""
+    """Return further details of the event."""
     describe = _DETAILS.get(event.type.rpartition(".")[0])
     return describe(event.detail) if describe else _of_resource(event)
 

@@ -1,4 +1,4 @@
-"""Days in forms, and the moments in UTC at which they begin and end."""
+"""Dates in forms, and the times in UTC at which they begin and end."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django import forms
 from django.core.validators import MaxValueValidator
 
 LAST_DAY: Final = datetime.date.max - datetime.timedelta(days=1)
-"""The last day that ends at a moment which can be stored."""
+"""The last day whose end can be stored."""
 
 
 class DayField(forms.DateField):
@@ -26,10 +26,10 @@ class DayField(forms.DateField):
 
 
 def beginning_of(day: datetime.date) -> datetime.datetime:
-    """Return the first moment of a day."""
+    """Return the time at which a day begins."""
     return datetime.datetime.combine(day, datetime.time(), tzinfo=datetime.UTC)
 
 
 def end_of(day: datetime.date) -> datetime.datetime:
-    """Return the moment after a day, which a `DayField` has accepted."""
+    """Return the time at which a day that a `DayField` has accepted ends."""
     return beginning_of(day) + datetime.timedelta(days=1)

@@ -121,10 +121,10 @@ def test_what_is_live_and_what_would_change_is_found_without_help(enter: Enter, 
     page = enter("edgar", f"?q={told}")
     page.get_by_role("link", name="Teller").first.click()
     page.get_by_role("link", name="History").click()
-    standing = page.get_by_role("region", name="What is live")
-    expect(standing).to_contain_text("Live now Version 2")
-    expect(standing).to_contain_text("Published by paula")
-    standing.get_by_role("link", name="See what would change").click()
+    pointers = page.get_by_role("region", name="What is live")
+    expect(pointers).to_contain_text("Live now Version 2")
+    expect(pointers).to_contain_text("Published by paula")
+    pointers.get_by_role("link", name="See what would change").click()
     expect(page.locator("del", has_text="sentence")).to_be_visible()
 
 

@@ -114,7 +114,7 @@ def test_only_what_one_may_do_is_offered(kind: Kind, history: History, name: str
 # What is done with a version
 
 
-DEEDS = [
+ACTIONS = [
     ("vera", "versions/{historical}/restore"),
     ("edgar", "versions/{draft}/labels"),
     ("edgar", "versions/{historical}/delete"),
@@ -122,7 +122,7 @@ DEEDS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "page"), DEEDS)
+@pytest.mark.parametrize(("name", "page"), ACTIONS)
 def test_nobody_does_what_the_role_does_not_allow(
     cast: Cast, kind: Kind, history: History, name: str, page: str
 ) -> None:
@@ -143,7 +143,7 @@ def test_an_older_version_is_restored_as_a_draft(cast: Cast, kind: Kind, history
     assert cast.alice.get(kind.url("writer"), status="draft").body[kind.text] == "historical words"
 
 
-def stale_deeds(history: History) -> dict[str, dict[str, str]]:
+def stale_actions(history: History) -> dict[str, dict[str, str]]:
     return {
         f"versions/{history.historical}/restore": {},
         f"versions/{history.draft}/labels": {"name": "canary"},
@@ -156,7 +156,7 @@ def test_whoever_looked_before_somebody_saved_is_told_so(cast: Cast, kind: Kind,
     tag = tag_on(paula.get(page_of(kind, "history")))
     kind.save(cast.edgar, text="words of edgar")
     before = states(cast, kind)
-    for page, typed in stale_deeds(history).items():
+    for page, typed in stale_actions(history).items():
         answer = paula.post(page_of(kind, page), tag=tag, **typed)
         assert "Somebody changed this in the meantime, so nothing was done." in words_of(answer)
     assert states(cast, kind) == before

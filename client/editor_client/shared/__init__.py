@@ -1,4 +1,4 @@
-"""The rules that the client and the service both evaluate: one code, so that both always agree.
+"""The rules that client and service share, so that both always give the same result.
 
-They need the standard library alone. The service imports them from here.
+They need only the standard library. The service imports them from here.
 """

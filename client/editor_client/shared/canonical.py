@@ -1,8 +1,8 @@
-"""One canonical JSON form, and the only door through which JSON comes in.
+"""The canonical form of JSON, and the only parser for JSON from outside.
 
-The same configuration gives the same text whatever the order of its keys, so that text and its
-digest decide whether anything changed (`{"a": 1} == {"a": True}` in Python, but not here), make
-the export, and make the entity tags. Numbers are compared by value, and kept as they were given.
+Equal configurations give the same text whatever the order of their keys. The text and its digest determine
+whether anything has changed (`{"a": 1} == {"a": True}` in Python, but not here), and they are used for
+exports and entity tags. Numbers are compared by value and stored as given.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _COMPACT = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False,
 
 
 class _NotJson(ValueError):
-    """A value that JSON text can spell but that no JSON document may hold."""
+    """A value that JSON text can express but that is not allowed in a JSON document."""
 
 
 def parse(text: bytes | str, *, field: str = "body") -> Any:
     """Return the value of a JSON text.
 
-    Raises `Invalid` naming `field` for everything that is not exact, storable JSON: broken
-    UTF-8, NaN and infinities, `1e999`, lone surrogates, NUL, repeated keys, more than 64 levels.
+    Raises `Invalid` naming `field` for anything that is not exact, storable JSON: broken UTF-8, NaN and
+    infinities, `1e999`, lone surrogates, NUL, repeated keys, more than 64 levels.
     """
     try:
         value = json.loads(
@@ -90,9 +90,9 @@ def file_text(value: Any) -> str:
 
 
 def comparable(value: Any) -> str:
-    """Return a text that two values share when they are equal, numbers by value: `1` is `1.0`, not `true`.
+    """Return a text that is the same for equal values, with numbers by value: `1` is `1.0`, not `true`.
 
-    It is the canonical text but for whole numbers that are written with a fraction or an exponent.
+    It is the canonical text except for whole numbers with a fraction or an exponent.
     """
     text = dump(value)
     if _MAY_BE_WHOLE.search(text) is None:
@@ -116,7 +116,7 @@ def same(left: Any, right: Any) -> bool:
 
 
 def is_utf8(text: bytes) -> bool:
-    """Say whether the bytes are a text."""
+    """Say whether the bytes are UTF-8."""
     try:
         text.decode("utf-8")
     except UnicodeDecodeError:

@@ -1,6 +1,6 @@
-"""Display rules and conditional variants: what of a configuration applies in a given context.
+"""Display rules and conditional variants: which parts of a configuration apply in a context.
 
-Pure: a rule sees nothing but the context that the caller hands in, a JSON object.
+Pure: a rule depends only on the given context, a JSON object.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _MISSING = object()
 
 
 def holds(rules: Mapping[str, Any] | None, context: Mapping[str, Any] | Evaluation) -> bool:
-    """Say whether a rule group holds; no group and no conditions hold always.
+    """Say whether a rule group holds; a missing group, or one without conditions, always holds.
 
-    `rules` has passed `versioning.domain.config`: `{"operator": "AND"|"OR", "conditions": [rule | group]}`.
-    Raises `Invalid` when the evaluation would take more work than it may.
+    `rules` has been validated by `versioning.domain.config`: `{"operator": "AND"|"OR", "conditions": [rule
+    | group]}`. Raises `Invalid` if the evaluation would take more work than allowed.
     """
     if not rules or not rules["conditions"]:
         return True
@@ -34,10 +34,10 @@ def holds(rules: Mapping[str, Any] | None, context: Mapping[str, Any] | Evaluati
 
 
 def choose(value: Any, context: Mapping[str, Any] | Evaluation) -> Any:
-    """Return what a conditional field amounts to in this context.
+    """Return the value of a conditional field in this context.
 
-    A plain value is itself. Of a list of variants the matching ones count: objects merge
-    shallowly in order, lists are concatenated. None when no variant matches. Raises as `holds` does.
+    A plain value is returned as it is. From a list of variants the matching ones apply: objects are merged
+    shallowly in order, lists are concatenated. Returns None if no variant matches. Raises as `holds` does.
     """
     if not isinstance(value, list):
         return value
@@ -58,7 +58,7 @@ def choose(value: Any, context: Mapping[str, Any] | Evaluation) -> Any:
 
 
 def same_value(left: Any, right: Any) -> bool:
-    """Compare as JSON does: strict in type, but 1 and 1.0 are the same number and True is none."""
+    """Compare as JSON does: strict in type, but 1 equals 1.0, and True equals neither."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, int | float) and isinstance(right, int | float):
@@ -98,10 +98,10 @@ def _fingerprints(items: list[Any], evaluation: Evaluation) -> set[str]:
 
 
 def _fingerprint(value: Any) -> str:
-    """Return a text that two values of JSON share exactly when `same_value` holds of them.
+    """Return a text that is the same for two JSON values exactly if `same_value` holds for them.
 
-    A text, because its hash is secret: of numbers anybody can choose thousands with the same one,
-    and a set of them takes the square of their number.
+    It is a text because the hash of a text is randomised. Anybody can choose thousands of numbers with the
+    same hash, which makes a set of them quadratic.
     """
     if type(value) is str:
         return f'"{value}'
@@ -117,7 +117,7 @@ def _fingerprint(value: Any) -> str:
 
 
 def _by_value(value: Any) -> Any:
-    """Return an equal value in which numbers that are equal are written alike."""
+    """Return an equal value in which equal numbers are written alike."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, Mapping):

@@ -1,7 +1,7 @@
-"""What breaks a rule, and every problem that was found.
+"""Invalid input, with every problem that was found.
 
-A sentence for people and a stable `code` for programs. The service has more errors of the same family, in
-`versioning.domain.errors`; the client raises `Invalid` as its own `ValidationFailed`.
+An error has a sentence for people and a stable `code` for programs. The service has more errors of the same
+family in `versioning.domain.errors`; the client raises `Invalid` as its own `ValidationFailed`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Issue:
 
 
 class VersioningError(Exception):
-    """The root of the tree; never raised itself."""
+    """The base class; never raised itself."""
 
     code = "error"
 
@@ -38,14 +38,14 @@ class VersioningError(Exception):
             self.code = code
 
     def details(self) -> dict[str, Any]:
-        """Return the members that this kind of error adds to the JSON form."""
+        """Return the members that this type of error adds to the JSON form."""
         return {}
 
 
 class Invalid(VersioningError):
-    """The input breaks a rule; every problem that was found is named, up to `MAX_ISSUES`.
+    """The input is invalid; up to `MAX_ISSUES` problems are listed.
 
-    The rest are counted; `more` is how many the caller has found and left out already.
+    Further ones are counted; `more` is how many the caller has found and left out already.
     """
 
     code = "validation_failed"

@@ -1,11 +1,10 @@
-"""The context in which rules and templates are evaluated, and how much work that may take.
+"""The context for evaluating rules and templates, and a limit on the work that it takes.
 
-A body of a megabyte holds thousands of conditions, and a context a list or a text of a hundred
-thousand items: each is within its limit, and their product is minutes of a thread. So the product is
-what is bounded. One `Evaluation` is handed down through everything that a request evaluates, and
-everything that multiplies is paid for out of its one budget: it is the only limit of its kind.
-Pure: nothing is remembered beyond the request, and time plays no part, so that the same request
-always has the same answer, here and in the client, which evaluates without the server.
+A body of a megabyte can hold thousands of conditions, and a context a list or a text of a hundred thousand
+items. Each is within its limit, but their product is minutes of work. So the product is limited: one
+`Evaluation` is passed through everything that a request evaluates, and everything that multiplies is
+charged to its one budget. Pure: nothing is remembered beyond the request, and time plays no part, so that
+the same request always has the same result, here and in the client, which evaluates without the server.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _MISSING = object()
 
 
 class Evaluation:
-    """A context, the steps that are left to evaluate in it, and what was worked out on the way."""
+    """A context, the steps that are left for evaluating in it, and intermediate results."""
 
     def __init__(self, context: Mapping[str, Any], *, steps: int = MAX_STEPS) -> None:
         self.context = context
@@ -44,13 +43,13 @@ class Evaluation:
 
     @classmethod
     def of(cls, context: Mapping[str, Any] | Evaluation) -> Evaluation:
-        """Return an evaluation in the context, with a budget of its own unless it brings one along."""
+        """Return an evaluation for the context; one that is passed in is used with its budget."""
         return context if isinstance(context, Evaluation) else cls(context)
 
     def spend(self, steps: int) -> None:
-        """Pay for some work before it is done.
+        """Charge some work before it is done.
 
-        Raises `Invalid` with the code `evaluation_too_costly` when that is more than what is left.
+        Raises `Invalid` with the code `evaluation_too_costly` if it exceeds what is left.
         """
         self.steps_left -= steps
         if self.steps_left < 0:
@@ -61,7 +60,7 @@ class Evaluation:
             raise Invalid.field(self.field, message, code="evaluation_too_costly")
 
     def value_at(self, path: str, default: Any) -> Any:
-        """Return the value at a dotted path, the default where there is none; only objects are entered."""
+        """Return the value at a dotted path, or the default; only objects are entered."""
         self.spend(STEPS_OF_A_LOOK_UP + len(path))
         value: Any = self.context
         for segment in path.split("."):
@@ -71,7 +70,7 @@ class Evaluation:
         return value
 
     def once(self, what: str, value: Any, work_out: Callable[[], T]) -> T:
-        """Return what is worked out about this very object, the first time that it is asked for."""
+        """Return a value computed for this very object, computing it only the first time."""
         key = (what, id(value))
         if key not in self._worked_out:
             # The object itself is kept too, so that no other can be found under its id.

@@ -1,4 +1,4 @@
-"""The ids of resources and the names of labels: what is allowed, and how an id becomes a file name."""
+"""Ids of resources and names of labels: what is allowed, and the file name of an id."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ LABEL_PATTERN = rf"^(?!(?:[0-9]+|{'|'.join(sorted(RESERVED_LABELS))})$){_LABEL.p
 
 
 def encode(resource_id: str) -> str:
-    """Return the id as JavaScript's `encodeURIComponent` writes it; one name for one id."""
+    """Return the id as JavaScript's `encodeURIComponent` does; each id has exactly one encoding."""
     return quote(resource_id, safe="!'()*~")
 
 
 def problem(resource_id: str) -> str | None:
-    """Return why the text cannot be an id, or None when it can."""
+    """Return why the text cannot be an id, or None if it can."""
     if not resource_id.isprintable() or _INVISIBLE.search(resource_id):
         return "holds a control character or one that cannot be seen"
     if not 1 <= len(encode(resource_id)) <= MAX_BYTES:
@@ -64,12 +64,12 @@ def problem(resource_id: str) -> str | None:
 
 
 def slug(name: str) -> str:
-    """Return the id that a name suggests: lower case, runs outside `a-z0-9` as `-`; may be empty."""
+    """Return the id for a name: lower case, with `-` for other characters than `a-z0-9`; may be empty."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
 def label_problem(name: str) -> str | None:
-    """Return why the text cannot name a label, or None when it can."""
+    """Return why the text cannot name a label, or None if it can."""
     if not _LABEL.fullmatch(name):
         return "must be 1 to 64 of a-z 0-9 . _ -, with a letter or digit first and last"
     if name.isdigit():

@@ -1,7 +1,6 @@
-"""Instructions: templates, and the assembly of blocks into the text that a model is given.
+"""Instructions: fill in templates, and assemble blocks into the text for a model.
 
-Pure. Where the text of a referenced prompt block comes from (published, draft, a file) is the
-caller's business: it hands in a mapping of what it found.
+Pure. The caller finds the texts of referenced prompt blocks (published, draft, a file) and passes them in.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _PLACEHOLDER = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class BlockText:
-    """A referenced prompt block as found: which version, and its configuration."""
+    """A referenced prompt block as found: its version and its configuration."""
 
     version_id: str
     config: Mapping[str, Any]
@@ -35,7 +34,7 @@ class BlockText:
 
 @dataclass(frozen=True, kw_only=True)
 class BlockReport:
-    """What became of one block of the instructions."""
+    """The result for one block of the instructions."""
 
     type: str
     position: int
@@ -53,10 +52,10 @@ class BlockReport:
 def render(template: str, context: Mapping[str, Any] | Evaluation, *, limit: int = MAX_LENGTH) -> str:
     """Return the text with its placeholders filled in.
 
-    `{{ path }}`, `{{ path || "text" }}` or `'text'`: missing or null takes the fallback, else the
-    placeholder stays as written. Objects and lists print as compact JSON. What is filled in is
-    never read again as a template. Raises `Invalid` once the text is longer than `limit`, or when
-    filling it in would take more work than the evaluation may.
+    `{{ path }}`, `{{ path || "text" }}` or `'text'`: a missing or null value gives the fallback, otherwise
+    the placeholder stays as written. Objects and lists give compact JSON. Filled-in values are never read
+    as templates again. Raises `Invalid` once the text is longer than `limit`, or if filling it in would
+    take more work than the evaluation allows.
     """
     evaluation = Evaluation.of(context)
     room = limit - len(template)
@@ -82,11 +81,11 @@ def assemble(
 ) -> tuple[str, list[BlockReport]]:
     """Return the instructions as one text, and a report on every block.
 
-    Text is used as it is. Blocks are rendered; those whose rules do not hold or that are blank are
-    left out, the rest are joined by a blank line. `found` maps the id of a referenced block to
-    what was found, or to the reason why there is nothing (`missing`, `unpublished`). Raises
-    `Invalid` for a result of more than `MAX_LENGTH` characters, and for one that would take more
-    work than the evaluation may; `field` is what the caller calls the instructions.
+    A text is used as it is. Blocks are rendered; those whose rules do not hold or that are blank are left
+    out, and the others are joined by a blank line. `found` maps the id of a referenced block to what was
+    found, or to the reason why there is nothing (`missing`, `unpublished`). Raises `Invalid` for a result
+    of more than `MAX_LENGTH` characters, and for one that would take more work than the evaluation allows;
+    `field` is the caller's name for the instructions.
     """
     if isinstance(instructions, str):
         return instructions, []
@@ -107,10 +106,10 @@ def assemble(
 
 
 def as_one_text(blocks: Sequence[Mapping[str, Any]]) -> str:
-    """Return the one text that says what blocks say in every context.
+    """Return one text that equals the blocks in every context.
 
-    Raises `Invalid`, naming each of them, for blocks of which no text can say that: what is shown
-    depends on a stored prompt block, on conditions, or on values that only blocks are filled with.
+    Raises `Invalid`, naming the blocks, if there is none: because a block is stored elsewhere, has
+    conditions, or has placeholders, which are filled in blocks only.
     """
     issues = [
         Issue("instructions", f"block {place} {reason}")
@@ -176,7 +175,7 @@ def _one_block(
 
 
 def _shown(block: Mapping[str, Any], evaluation: Evaluation) -> tuple[str, str | None]:
-    """Return the text of a block in the context, and why it is left out when it is."""
+    """Return the text of a block in the context, or why it is left out."""
     if not holds(block.get("rules"), evaluation):
         return "", "rules"
     text = render(block["content"], evaluation)

@@ -1,4 +1,4 @@
-"""Load the demo, and make a key to try it with."""
+"""Load the examples, and create a key for trying them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KEY_NAME = "make run"
 
 
 class Command(BaseCommand):
-    """Loads the examples once; makes a new key each time and revokes the one before."""
+    """Loads the examples once; each time creates a new key and revokes the previous one."""
 
     help = "Load the demo workspace once, and print how to get in."
 

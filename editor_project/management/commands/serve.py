@@ -42,7 +42,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *_args: Any, bind: str, workers: int, threads: int, **_options: Any) -> None:
-        """Serve until a signal ends the process."""
+        """Serve until a signal stops the process."""
         if workers < 1 or threads < 1:
             raise CommandError("--workers and --threads must be at least 1")
         _check_settings()
@@ -77,7 +77,7 @@ class Command(BaseCommand):
 
 
 def _let_go_of_the_database() -> None:
-    """Close what is open: the workers are forked, and must not read from one connection together."""
+    """Close open connections, because forked workers must not share them."""
     connections.close_all()
     log_position.close()
     if connection.vendor == "postgresql":
@@ -85,7 +85,7 @@ def _let_go_of_the_database() -> None:
 
 
 def _check_settings() -> None:
-    """Stop at the start over what would only show at the first request."""
+    """Stop before starting if a setting would fail at the first request."""
     if settings.EDITOR_THROTTLE:
         parse_rate(settings.EDITOR_THROTTLE)
     if settings.EDITOR_PIN_WORKERS not in {"auto", "on", "off"}:
@@ -98,7 +98,7 @@ def _check_settings() -> None:
 
 
 def _check_database() -> None:
-    """Stop at the start over a database that no request could be answered from."""
+    """Stop before starting if no request could be answered from the database."""
     try:
         pending = tables.lack_migrations()
     except Error as error:
