@@ -132,12 +132,12 @@ def memory(bench: Bench) -> Iterator[Row]:
 
 
 def workers(bench: Bench) -> Iterator[Row]:
-    """Two workers against one, with reads that are kept and with reads that go the ordinary way."""
+    """Two workers against one, for cached reads and for reads without the cache."""
     load = any_of("/api/agents/s{}", 100)
-    for kept, environment in (("cached reads", {}), ("ordinary reads", {"EDITOR_CACHE_BYTES": "0"})):
+    for reads, environment in (("cached reads", {}), ("ordinary reads", {"EDITOR_CACHE_BYTES": "0"})):
         with bench.serving(**environment) as one, bench.serving("--workers", "2", **environment) as two:
             times = median(bench.rate(two, load) / bench.rate(one, load) for _ in range(TURNS))
-        name = f"two workers against one, {kept}"
+        name = f"two workers against one, {reads}"
         yield Row(bench.name, name, f"{times:.2f} ×", "≥ 1.7 ×", times >= 1.7)
 
 

@@ -22,10 +22,10 @@ PARTS = {
     "client": "The Python client",
     "git_history": "The history of an override file",
 }
-"""The programs beside this one, and what they are about."""
+"""The other programs, with the titles of their sections."""
 
 ON_A_SERVICE = {"client"}
-"""Those that ask a running service."""
+"""The programs that need a running service."""
 
 HERE = Path(__file__).parent
 
@@ -35,11 +35,11 @@ PAGE = """# Performance
 
     make bench            # needs wrk and PostgreSQL, on Debian: apt-get install wrk postgresql
 
-Ratios count, not rates: both sides of one are measured one after the other on the same machine. A bare view
-is a Django `HttpResponse` served by the same server (granian, WSGI, one process) without any middleware.
-The editor's requests come with an API key, and each leaves its line in the log. wrk reads over {readers}
-connections and writes over {writers}, each load for {seconds} seconds after {warm_up} to warm up, and any
-answer but a success ends the benchmark. SQLite runs with WAL and `synchronous=FULL`, PostgreSQL with
+Compare the ratios, not the rates: both sides of a ratio are measured one after the other on the same machine.
+A bare view is a Django `HttpResponse` served by the same server (granian, WSGI, one process) without any
+middleware. The editor's requests have an API key, and each is logged. wrk reads over {readers} connections
+and writes over {writers}, each load for {seconds} seconds after a warm-up of {warm_up}, and any answer other
+than a success ends the benchmark. SQLite runs with WAL and `synchronous=FULL`, PostgreSQL with
 `fsync` and the pool.
 
 Machine: {machine}; load when the benchmark ended: {load}.
@@ -51,24 +51,24 @@ Versions: {versions}.
 
 ## Where the time goes
 
-An answer is cached with what it depends on (`versioning/api/cached_answers.py`). A request that asks the
-same again costs one prepared statement, which asks where the log is, and nothing more where it has not
-moved. The first read after a change goes the ordinary way, through Django and REST framework, and so does
-the first of a key in every minute, whose use is noted. `EDITOR_CACHE_BYTES` bounds what is cached.
+An answer is cached together with what it depends on (`versioning/api/cached_answers.py`). Asking the same
+again takes one prepared statement, which asks for the position of the log, and nothing more if that has not
+moved. The first read after a change is processed by Django and REST framework, and so is the first read of a
+key in every minute, because its use is recorded. `EDITOR_CACHE_BYTES` limits the cache.
 
-A write goes the ordinary way too: authentication, validation, one locked transaction with its audit entry,
-and on SQLite one `fsync` before the answer. Writers wait for one another from the moment they take the lock
-until that `fsync` is done, in several workers as in one. 500 writes a second would need that to take less
-than 2 ms; what it takes, and for what, is [below](#what-a-write-takes).
+A write takes authentication, validation, one locked transaction with its entries in the log, and on SQLite
+one `fsync` before the answer. Writers wait for each other from taking the lock until the end of the `fsync`,
+whether they are in one worker or in several. 500 writes a second would need that to take less than 2 ms; [the
+next section](#what-a-write-takes) shows how long it takes, and for what.
 
-Two workers share the two cores with wrk, which one worker does not: where there are only as many cores as
+Two workers share the two cores with wrk, whereas one worker does not: on a machine with only as many cores as
 workers, that row cannot say more.
 
-On PostgreSQL that statement is a round trip on a connection of its own. PostgreSQL itself, and wrk, work on
-the same cores.
+On PostgreSQL the statement about the log is a round trip on its own connection. PostgreSQL and wrk run on the
+same cores as the service.
 
-Most of a worker's memory is there before the first request, about a third of it the agent library. Reads
-drawn by lot of more agents than `EDITOR_CACHE_BYTES` holds mostly go the ordinary way.
+Most of a worker's memory is allocated before the first request, about a third of it by the agent library. If
+random reads cover more agents than `EDITOR_CACHE_BYTES` holds, most of them are not answered from the cache.
 {parts}"""
 
 PART = """

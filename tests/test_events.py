@@ -196,7 +196,7 @@ def test_a_cursor_from_before_what_is_left_has_expired(cast: Cast) -> None:
     old = events.position()
     border = timezone.now()
     AGENTS.save(cast.alice)
-    assert events.prune(border) == old
+    assert events.prune(border) == 1  # the other positions tell of changes past the verbs, and have no entry
     expired = cast.alice.get("/events", after=old - 1)
     assert (expired.status, expired.code, expired.body["oldest"]) == (410, "cursor_expired", old)
     assert types(cast.alice) == types(cast.alice, after=expired.body["oldest"]) == ["versionCreated"]

@@ -102,7 +102,9 @@ def test_the_choice_asks_it_for_each_context(service: Service, drafts: dict[str,
         }
 
 
-def test_the_worker_reads_the_log_and_writes_to_it(service: Service, drafts: dict[str, str]) -> None:
+def test_the_worker_reads_and_writes_the_log_and_without_the_application_all_works_as_before(
+    service: Service, drafts: dict[str, str]
+) -> None:
     with connected(service) as api:
         release(api, drafts)
         assert events_of(api, "pilot.*") == []
@@ -117,20 +119,15 @@ def test_the_worker_reads_the_log_and_writes_to_it(service: Service, drafts: dic
         assert ended["detail"] == {"published": published} and ended["position"] > published
         time.sleep(3)  # three turns of the job, which do not tell it again
         assert events_of(api, "pilot.ended") == [ended]
-
-
-def test_without_the_application_the_service_works_as_before(
-    service: Service, drafts: dict[str, str]
-) -> None:
     service.stop()
     del service.environment["DJANGO_SETTINGS_MODULE"]
     service.start()
     with connected(service) as api:
         assert text_of(api, PILOT) == text_of(api)
-        unfinished = AGENTS.save(api, "unfinished", "TODO")["latestVersionId"]
-        AGENTS.publish(api, "unfinished", unfinished)
+        with_todo = AGENTS.make(api, "plain", "TODO", workspaceId="default")["latestVersionId"]
+        AGENTS.publish(api, "plain", with_todo)
         assert api.get("/events", type="pilot.ended").fields == ["type"]
-        assert "pilot.ended" in [event["type"] for event in api.get("/events").body["events"]]
+        assert ended in api.get("/events").body["events"]
     service.manage("work", "--once")
 
 
