@@ -44,7 +44,7 @@ class Row:
 def reads(bench: Bench) -> Iterator[Row]:
     """Reads, against a bare view on the same server."""
     bench.fill("s", 100, 5)
-    least = 0.5 if bench.name == "SQLite" else 0.3
+    least = 1.5 if bench.name == "SQLite" else 0.7
     loads = {
         "`GET /agents/:id`, published": (Load(SERVED.format("s")), least),
         "the same, one of 100 at random": (any_of("/api/agents/s{}", 100), least),
@@ -69,13 +69,13 @@ def writing(bench: Bench) -> Iterator[Row]:
             "PATCH", "/api/stored/agents/s{}", '{"instructions": "Be kind. %d", "autoPublish": true}'
         ),
     }
-    target = 500 if bench.name == "SQLite" else 0
+    target = 450
     with bench.serving() as one, bench.serving("--workers", "2") as two:
         for name, load in loads.items():
             for workers, service in (("one worker", one), ("two workers", two)):
                 rate = bench.rate(service, load)
-                wanted = (f"≥ {target}/s", rate >= target) if target else ("", None)
-                yield Row(bench.name, f"{name}, 4 writers, {workers}", f"{rate:,.0f}/s", *wanted)
+                measure = f"{name}, 4 writers, {workers}"
+                yield Row(bench.name, measure, f"{rate:,.0f}/s", f"≥ {target}/s", rate >= target)
 
 
 def python_call(bench: Bench) -> Iterator[Row]:
@@ -107,7 +107,7 @@ def growth(bench: Bench) -> Iterator[Row]:
             yield Row(bench.name, name, f"{times:.2f} × the time", f"≤ {most} ×", times <= most)
         times = slower(bench, service, any_of("/api/agents/s{}", 100), any_of("/api/agents/m{}", MANY))
         name = "published reads of 20 000 agents at random against 100"
-        yield Row(bench.name, name, f"{times:.2f} × the time")
+        yield Row(bench.name, name, f"{times:.2f} × the time", "≤ 2 ×", times <= 2)
 
 
 def slower(bench: Bench, service: Service, one: Load, other: Load) -> float:
