@@ -133,7 +133,7 @@ def _database() -> dict[str, Any]:
             # The pool's attempts become rarer the longer the server is away: they are given up early, and
             # the next request begins with new ones.
             "pool": {"min_size": 1, "max_size": 16, "timeout": 2, "reconnect_timeout": 2},
-            "prepare_threshold": 0,  # of the few statements for which a cursor asks for it
+            "prepare_threshold": 0,  # of statements that are always the same: `models.statements`
         }
         # A pool does better than a connection a thread, and needs Django's own keeping turned off.
         database["CONN_MAX_AGE"] = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -19,6 +19,7 @@ from tests.support.factories import (
     PromptBlockLabelFactory,
     PromptBlockVersionFactory,
 )
+from versioning.conf import get_editor
 from versioning.models import BlockReference, SubAgentReference
 
 pytestmark = pytest.mark.database
@@ -153,6 +154,27 @@ def test_finding_out_who_is_calling_takes_three_queries_at_most(alice: Api) -> N
 def test_a_read_takes_four_queries_at_most(alice: Api, kind: Kind) -> None:
     grow(0, FEW)
     assert {read: count for read, count in counts(alice, kind).items() if not 1 <= count <= MOST} == {}
+
+
+@pytest.mark.usefixtures("alice")
+def test_saving_and_publishing_take_few_statements(kind: Kind) -> None:
+    [version] = insert_resources(kind, ["one"])
+    verbs = get_editor().agent if kind == AGENTS else get_editor().prompt
+    field = "instructions" if kind == AGENTS else "content"
+    verbs.edit("one", {field: "Warm up: statements are built once."})
+    statements: list[str] = []
+
+    def noting(execute: Callable[..., Any], statement: str, *arguments: Any) -> Any:
+        statements.append(statement)
+        return execute(statement, *arguments)
+
+    with connection.execute_wrapper(noting):
+        saved = verbs.edit("one", {field: "Be brief."}, publish=True)
+    statements = [statement for statement in statements if "SAVEPOINT" not in statement]
+    assert saved.version.number == version.number + 2
+    # Lock; insert the version; move the pointers; take a position of the log, and insert the entries.
+    # Of a block the log has to be told which agents show it.
+    assert len(statements) <= (5 if kind == AGENTS else 6), statements
 
 
 def test_a_label_costs_a_served_agent_one_query_more(alice: Api) -> None:

@@ -11,6 +11,8 @@ from typing import Any, Final, Generic, TypeVar
 from django.core.exceptions import EmptyResultSet
 from django.db import connections, models
 
+from versioning.models.statements import prepared_cursor
+
 M = TypeVar("M", bound=models.Model)
 
 
@@ -43,7 +45,7 @@ class OneByKey(Generic[M]):
         database = connections[self._alias]
         row = None
         if self._sql is not None:
-            with database.cursor() as cursor:
+            with prepared_cursor() as cursor:
                 cursor.execute(self._sql, [pk if isinstance(one, _Key) else one for one in self._params])
                 row = cursor.fetchone()
         if row is None:

@@ -14,6 +14,7 @@ from versioning.models.statements import (
     fields_of,
     insert,
     names_of,
+    prepared_cursor,
     table_of,
     values_of,
 )
@@ -32,7 +33,7 @@ def take_positions_and_insert(
     PostgreSQL does both in one round trip, so that the row of the position is locked for no longer than
     the commit takes.
     """
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         if connection.vendor == "postgresql" and not connection.savepoint_ids:
             # Django defers the checks of foreign keys to the commit, and they lock what is referred to.
             # Whoever has a position must not wait for anybody, who may be waiting for the position. Within

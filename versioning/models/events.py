@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from django.db import connection, models
+from django.db import models
 from django.db import transaction as database
 from django.db.models import Min
 from django.utils import timezone
@@ -34,6 +34,7 @@ from versioning.domain.events import Audience, Reach, Target, audience_of
 from versioning.domain.snapshots import Snapshot
 from versioning.models.event_statements import take_positions_and_insert
 from versioning.models.log import Event, LogPosition
+from versioning.models.statements import prepared_cursor
 
 PRUNED_AT_ONCE: Final = 5000
 
@@ -251,7 +252,7 @@ def changes(after: int, until: int, limit: int) -> list[Change]:
 
     Every process asks this after every write, so Django does not build the statement each time.
     """
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(_CHANGES, [after, until, limit])
         return [Change(*row) for row in cursor.fetchall()]
 

@@ -10,6 +10,8 @@ from django.conf import settings
 from django.db import connection, models
 from django.db.models import Count, Q
 
+from versioning.models.statements import prepared_cursor
+
 
 @dataclass(frozen=True, kw_only=True)
 class Favorited:
@@ -64,7 +66,7 @@ class Favorite(models.Model):
 def _about_one(agent_id: str, user_id: Any) -> Favorited:
     user = Favorite._meta.get_field("user").get_db_prep_value(user_id, connection)
     table, column = Favorite._meta.db_table, Favorite._meta.get_field("user").column
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         # Only names of the table and of a column are inserted.
         counted = f'SELECT COUNT(*), COUNT(CASE WHEN "{column}" = %s THEN 1 END) FROM "{table}"'  # noqa: S608
         cursor.execute(f"{counted} WHERE agent_id = %s", [user, agent_id])

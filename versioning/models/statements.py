@@ -7,11 +7,13 @@ which the log would tell (`versioning.models.direct_changes`) tells it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, Final
 
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connection, connections, models
+from django.db.backends.postgresql.base import ServerBindingCursor
 
 Columns = tuple[tuple[str, Callable[..., Any] | None], ...]
 """The columns of a statement by attribute, and what makes of a value what the database takes, if it must."""
@@ -22,9 +24,27 @@ ROWS_AT_ONCE: Final = 500
 _PREPARED: Final = (models.UUIDField, models.DateTimeField, models.JSONField, models.ForeignKey)
 
 
+@contextmanager
+def prepared_cursor() -> Iterator[Any]:
+    """Yield a cursor for statements that are always the same: PostgreSQL plans them once a connection.
+
+    Django's own cursors put the parameters into the text, so that it is another statement each time.
+    """
+    database: Any = connections[DEFAULT_DB_ALIAS]
+    if database.vendor != "postgresql":
+        with database.cursor() as cursor:
+            yield cursor
+        return
+    database.ensure_connection()
+    binding: Any = ServerBindingCursor  # of which the stubs do not know that it is psycopg's
+    # As Django's cursor() does, but with the parameters beside the text.
+    with database._prepare_cursor(binding(database.connection)) as cursor:  # noqa: SLF001
+        yield cursor
+
+
 def insert(model: type[models.Model], rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert rows, given as their values by attribute; a primary key that counts is not among them."""
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         for first in range(0, len(rows), ROWS_AT_ONCE):
             some = rows[first : first + ROWS_AT_ONCE]
             cursor.execute(_insertion(model, len(some)), values_of(columns_of(model), some))
@@ -40,7 +60,7 @@ def insert_new(row: models.Model) -> None:
 def update(row: models.Model, fixed: frozenset[str]) -> None:
     """Store all fields of an object but those that are fixed; raises `DatabaseError` if it has no row."""
     columns, statement = _update(type(row), fixed)
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(statement, [*values_of(columns, [vars(row)]), row.pk])
         if not cursor.rowcount:
             raise DatabaseError(f"there is no row of {row!r} any more")

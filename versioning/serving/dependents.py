@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from django.db import connection
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, When
 from editor_client.shared.instructions import referenced_blocks
 
@@ -28,6 +27,7 @@ from versioning.models import (
 )
 from versioning.models.agents import is_visible
 from versioning.models.querysets import within
+from versioning.models.statements import prepared_cursor
 
 MAX_WARNINGS: Final = 1000
 """The maximum number of warnings in the answer to a save."""
@@ -245,7 +245,7 @@ def _leading_back_to(agent_id: str, starts: set[str], caller: Caller, code: Regi
 
 def _is_target(agent_id: str) -> bool:
     """Say whether any version of any agent refers to this one."""
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(_REFERS, [agent_id])
         return cursor.fetchone() is not None
 
