@@ -78,15 +78,18 @@ class _PostgreSQL:
         self._answer: int | None = None
         self._connection = _Connection()
         self._loss = Lock()
+        self._losses = 0
         self._asked_again_at = 0.0
         """When a lost server is asked again; 0 while it is not lost."""
 
     def ask(self, database: Any) -> int | None:
         """Return the position, None from a server that is lost; raises `psycopg.Error` when it gets lost."""
-        before = self._begun
+        before, losses = self._begun, self._losses
         if self._is_lost():
             return None
         with self._turn:
+            if self._losses != losses:  # found out by somebody else while this thread waited
+                return None
             if self._begun == before:
                 self._begun += 1
                 self._answer = None
@@ -108,6 +111,7 @@ class _PostgreSQL:
         try:
             position = self._asked(database)
         except psycopg.Error:
+            self._losses += 1
             self._asked_again_at = time.monotonic() + PAUSE
             raise
         self._asked_again_at = 0.0
