@@ -71,6 +71,7 @@ def test_who_has_it_already_is_told_so(path: str) -> None:
     assert fetch(path, if_none_match='"other"').status == 200
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize("path", SERVED)
 def test_credentials_that_do_not_hold_keep_nobody_from_it(path: str) -> None:
     assert fetch(path, authorization="Bearer ek_unknown").status == 200

@@ -17,16 +17,18 @@ from tests.support.override_files import Folder
 # Publishes a text; with a second argument COMMIT fails, and the program waits when the database has
 # forgotten all of it, and has let go of the row.
 PROGRAM = """
-import sys, uuid
+import re, sys, uuid
 import django
 django.setup()
 from django.db import connection
-from django.db.models.signals import post_save
 from versioning.conf import get_editor
-from versioning.models import Agent, AgentLabel
+from versioning.models import AgentLabel
 
-def break_a_reference(**_):
-    AgentLabel.objects.create(resource_id="nobody", name=uuid.uuid4().hex, version_id=uuid.uuid4())
+def break_a_reference(execute, statement, *others):
+    result = execute(statement, *others)
+    if re.match('(INSERT INTO|UPDATE) "versioning_agent" ', statement):
+        AgentLabel.objects.create(resource_id="nobody", name=uuid.uuid4().hex, version_id=uuid.uuid4())
+    return result
 
 def wait():
     roll_back()
@@ -34,7 +36,7 @@ def wait():
     sys.stdin.readline()
 
 if len(sys.argv) > 2:
-    post_save.connect(break_a_reference, sender=Agent)
+    connection.execute_wrappers.append(break_a_reference)
     roll_back, connection.rollback = connection.rollback, wait
 get_editor().agent.update("answers", instructions=sys.argv[1])
 """
