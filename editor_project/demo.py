@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from versioning.conf import get_editor
+from versioning.domain.access import Caller
+from versioning.editor import Editor
 from versioning.models import Visibility, caller_for
 
 if TYPE_CHECKING:
@@ -26,6 +28,11 @@ TRIAGE = """You sort incoming messages. Answer with one word: billing, technical
 def load(user: User, workspace_id: str) -> None:
     """Create the examples in the workspace, as the user."""
     by, editor = caller_for(user), get_editor()
+    _load_prompt_blocks(editor, workspace_id, by)
+    _load_agents(editor, workspace_id, by)
+
+
+def _load_prompt_blocks(editor: Editor, workspace_id: str, by: Caller) -> None:
     editor.prompt.create(
         id="tone", name="Tone of voice", content=TONE, workspace=workspace_id, publish=True, by=by
     )
@@ -42,6 +49,9 @@ def load(user: User, workspace_id: str) -> None:
         publish=True,
         by=by,
     )
+
+
+def _load_agents(editor: Editor, workspace_id: str, by: Caller) -> None:
     editor.agent.create(
         id="answering",
         name="Answering customers",

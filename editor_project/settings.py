@@ -135,7 +135,7 @@ def _database() -> dict[str, Any]:
             "pool": {"min_size": 1, "max_size": 16, "timeout": 2, "reconnect_timeout": 2},
             "prepare_threshold": 0,  # of statements that are always the same: `models.statements`
         }
-        # A pool does better than a connection a thread, and needs Django's own keeping turned off.
+        # A pool is better than a connection per thread; it needs Django's persistent connections turned off.
         database["CONN_MAX_AGE"] = 0
     return database
 

@@ -23,7 +23,7 @@ ONE_OF_EACH = {"status": "draft", "versionId": "v1", "label": "blue"}
         ({"page": "3", "requestContext": "e30="}, PUBLISHED),
     ],
 )
-def test_what_the_wire_says_makes_a_selector(given: dict[str, str], selector: Selector) -> None:
+def test_json_makes_a_selector(given: dict[str, str], selector: Selector) -> None:
     assert Selector.parse(given) == selector
 
 

@@ -83,7 +83,7 @@ def test_other_messages_are_refused_by_name(messages: Any, fields: list[str]) ->
     ],
     ids=repr,
 )
-def test_wrong_options_are_refused_by_the_name_of_the_wire(options: dict[str, Any], field: str) -> None:
+def test_wrong_options_are_refused_by_their_json_names(options: dict[str, Any], field: str) -> None:
     with pytest.raises(Invalid) as refusal:
         agent().generate("hello", **options)
     assert [issue.field for issue in refusal.value.issues] == [field]

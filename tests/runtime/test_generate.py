@@ -35,7 +35,7 @@ def test_echo_delegates_once_to_the_first_sub_agent_and_adds_its_answer(lead: Ag
     assert [call["toolName"] for call in result.tool_calls] == ["agent-lead"]
 
 
-def test_the_answer_on_the_wire_is_plain_json(lead: Agent, framework: Framework) -> None:
+def test_the_answer_over_http_is_plain_json(lead: Agent, framework: Framework) -> None:
     answer = json.loads(json.dumps(lead.generate("hello").as_dict()))
     run_id, usage = answer.pop("runId"), answer.pop("usage")
     steps = answer.pop("steps")

@@ -1,0 +1,203 @@
+"""Validators of JSON Schema that stop at a deadline and say little of the values. Pure.
+
+Every keyword checks the deadline first. Patterns are matched by a library that can be interrupted, and
+keywords that would take quadratic time have their own implementation here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache, lru_cache
+from typing import Any, Final
+
+import regex
+from editor_client.shared import canonical
+from jsonschema import ValidationError
+from jsonschema.validators import extend
+from jsonschema_specifications import REGISTRY as METASCHEMAS
+from referencing import Registry
+from referencing.jsonschema import specification_with
+
+MAX_UNEVALUATED: Final = 1000
+"""The maximum number of members or items for `unevaluated…`, which takes quadratic time."""
+_SHOWN: Final = 60  # characters of a value that a message shows
+
+
+class TooSlow(Exception):
+    """The time for the check is over."""
+
+
+_deadline: ContextVar[float] = ContextVar("deadline")
+
+
+@contextmanager
+def time_for(seconds: float) -> Iterator[None]:
+    """Set the deadline for this block, in seconds of processor time."""
+    began = _deadline.set(time.thread_time() + seconds)
+    try:
+        yield
+    finally:
+        _deadline.reset(began)
+
+
+def _time_left() -> float:
+    """Return the seconds that are left; raises `TooSlow` if there are none."""
+    left = _deadline.get() - time.thread_time()
+    if left <= 0:
+        raise TooSlow
+    return left
+
+
+def validator_of(dialect: Any, schema: Mapping[str, Any]) -> Any:
+    """Return a validator of the dialect for the schema; it raises `TooSlow` within `time_for`."""
+    return _bounded(dialect)(brief(_undeclared(schema)), registry=_metaschemas())
+
+
+def _undeclared(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a schema without `$schema`, which would make the library use its own, unlimited validator."""
+    return {name: value for name, value in schema.items() if name != "$schema"}
+
+
+@cache
+def _metaschemas() -> Any:
+    """Return the meta-schemas that come with the library, so that they are checked under the deadline too."""
+    contents = {uri: METASCHEMAS.contents(uri) for uri in METASCHEMAS}
+    return Registry().with_resources(
+        (uri, specification_with(schema["$schema"]).create_resource(_undeclared(schema)))
+        for uri, schema in contents.items()
+    )
+
+
+# Keywords that the library would match without a limit or in quadratic time, or for which it would not name
+# the member that is wrong.
+
+
+@lru_cache(maxsize=1024)
+def compiled_pattern(pattern: str) -> Any:
+    """Return the compiled pattern; raises `regex.error`."""
+    return regex.compile(pattern)
+
+
+def _matches(pattern: str, text: str) -> bool:
+    try:
+        return compiled_pattern(pattern).search(text, timeout=_time_left(), concurrent=True) is not None
+    except TimeoutError:
+        raise TooSlow from None
+
+
+def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    if validator.is_type(instance, "string") and not _matches(pattern, instance):
+        yield ValidationError(f"does not match the pattern {pattern!r}")
+
+
+def _pattern_properties(validator: Any, by_pattern: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    if validator.is_type(instance, "object"):
+        for pattern, inner in by_pattern.items():
+            for name, value in instance.items():
+                if _matches(pattern, name):
+                    yield from validator.descend(value, inner, path=name, schema_path=pattern)
+
+
+def _additional_properties(validator: Any, inner: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    if not validator.is_type(instance, "object"):
+        return
+    known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
+    for name, value in instance.items():
+        if name in known or any(_matches(pattern, name) for pattern in patterns):
+            continue
+        if inner is False:
+            yield ValidationError("is not expected", path=[name])
+        else:
+            yield from validator.descend(value, inner, path=name)
+
+
+def _required(validator: Any, names: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    if validator.is_type(instance, "object"):
+        for name in names:
+            if name not in instance:
+                yield ValidationError("is required", path=[name])
+
+
+def _unique_items(validator: Any, is_wanted: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    if is_wanted and validator.is_type(instance, "array"):
+        found: set[str] = set()
+        for index, item in enumerate(instance):
+            _time_left()
+            text = canonical.comparable(item)
+            if text in found:
+                yield ValidationError("is in the list already", path=[index])
+                return
+            found.add(text)
+
+
+def _few(check: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the keyword limited to objects and lists with few entries."""
+
+    def check_few(validator: Any, inner: Any, instance: Any, schema: Any) -> Any:
+        if isinstance(instance, dict | list) and len(instance) > MAX_UNEVALUATED:
+            raise TooSlow
+        return check(validator, inner, instance, schema)
+
+    return check_few
+
+
+_OWN: Final[Mapping[str, Callable[..., Any]]] = {
+    "pattern": _pattern,
+    "patternProperties": _pattern_properties,
+    "additionalProperties": _additional_properties,
+    "required": _required,
+    "uniqueItems": _unique_items,
+}
+
+
+@cache
+def _bounded(dialect: Any) -> Any:
+    """Return a validator of the dialect that checks the deadline at every keyword."""
+    keywords = {**dialect.VALIDATORS, **_OWN}
+    for name in ("unevaluatedItems", "unevaluatedProperties"):
+        if name in keywords:
+            keywords[name] = _few(keywords[name])
+    return extend(dialect, {name: _timed(check) for name, check in keywords.items()})
+
+
+def _timed(check: Callable[..., Any]) -> Callable[..., Any]:
+    def timed(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
+        _time_left()
+        yield from check(validator, value, instance, schema) or ()
+
+    return timed
+
+
+# The library's messages show the whole wrong value, and thousands of them can be in memory at once; so a
+# value shows only its beginning.
+
+
+class _Text(str):
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return super().__repr__() if len(self) <= _SHOWN else f"{self[:_SHOWN]!r}…"
+
+
+class _List(list[Any]):
+    def __repr__(self) -> str:
+        return f"a list of {len(self)}"
+
+
+class _Object(dict[str, Any]):
+    def __repr__(self) -> str:
+        return f"an object of {len(self)}"
+
+
+def brief(value: Any) -> Any:
+    """Return an equal value whose text form is short; anything that is not JSON is returned unchanged."""
+    if isinstance(value, str):
+        return _Text(value)
+    if isinstance(value, Mapping):
+        return _Object((brief(name), brief(member)) for name, member in value.items())
+    if isinstance(value, list | tuple):
+        return _List(map(brief, value))
+    return value
