@@ -70,6 +70,10 @@ def addresses(
                 draft(api, "player")
                 agent(api, "conductor", "lead", agents={"player": {}})
             yield {"wsgi": wsgi, "asgi": asgi}
+            # A worker can be handed the rest of this module later, and then makes them anew.
+            with opened(wsgi, service.key) as api:
+                for agent_id in ("slow", "waiting", "mute", "player", "conductor"):
+                    assert api.delete(f"/stored/agents/{agent_id}").status == 200
     finally:
         service.stop()
 
