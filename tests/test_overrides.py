@@ -24,7 +24,7 @@ FULL: dict[str, Any] = {
     "integrationTools": {"github": {}},
     "mcpClients": {"files": {"url": "https://example.com"}},
 }
-KEPT = {
+NOT_APPLIED = {
     "name": "Renamed",
     "description": "Described.",
     "model": {"provider": "openai", "name": "large"},
@@ -149,11 +149,11 @@ def test_clearing_a_field_gives_back_what_the_code_says(admin: Api) -> None:
     assert (agent["instructions"], agent["tools"]) == ("code", ANEW)
 
 
-@pytest.mark.parametrize("field", KEPT)
+@pytest.mark.parametrize("field", NOT_APPLIED)
 def test_a_field_that_is_never_applied_is_kept_and_named(admin: Api, field: str) -> None:
-    record = make(admin, instructions="override", **{field: KEPT[field]}, autoPublish=True)
-    assert (record[field], noticed(record)) == (KEPT[field], [("not_applied", field)])
-    assert admin.get(f"{URL}/versions/{record['activeVersionId']}").body[field] == KEPT[field]
+    record = make(admin, instructions="override", **{field: NOT_APPLIED[field]}, autoPublish=True)
+    assert (record[field], noticed(record)) == (NOT_APPLIED[field], [("not_applied", field)])
+    assert admin.get(f"{URL}/versions/{record['activeVersionId']}").body[field] == NOT_APPLIED[field]
     agent = served(admin, "answers")
     assert (agent["name"], agent["description"]) == ("Answers", "Answers questions.")
     assert (agent["provider"], agent["modelId"], agent["agents"]) == ("echo", "echo", {})
@@ -235,7 +235,7 @@ def test_a_field_that_says_what_the_code_says_is_taken_whoever_owns_it(admin: Ap
 def test_an_older_override_is_cut_down_to_what_the_code_lets_it_change_now(
     admin: Api, limit: Limit, ownership: str
 ) -> None:
-    make(admin, **FULL, **KEPT, autoPublish=True)
+    make(admin, **FULL, **NOT_APPLIED, autoPublish=True)
     limit(ownership)
     counts = OWNERSHIPS[ownership]
     instructions = counts.get("instructions", "code")
@@ -244,7 +244,7 @@ def test_an_older_override_is_cut_down_to_what_the_code_lets_it_change_now(
     assert agent["tools"] == {**TOOLS, **counts.get("tools", {})}
     assert ran(admin, "answers")["text"] == f"{instructions}\n\nhello"
     assert exported(admin) == counts
-    assert exported(admin, {**FULL, **KEPT, "unheard": 1}) == counts
+    assert exported(admin, {**FULL, **NOT_APPLIED, "unheard": 1}) == counts
 
 
 def test_an_older_override_can_still_be_edited_and_published(admin: Api, limit: Limit) -> None:

@@ -77,13 +77,13 @@ def events_of(api: Api, event_type: str) -> list[dict[str, Any]]:
 
 def test_the_gate_asks_the_application(service: Service, drafts: dict[str, str]) -> None:
     with connected(service) as api:
-        made = AGENTS.make(api, "unfinished", "Say hello. TODO: and goodbye.", workspaceId="default")
+        made = AGENTS.make(api, "unfinished", "Say hello. lorem ipsum", workspaceId="default")
         activate = AGENTS.url("unfinished", "versions", made["latestVersionId"], "activate")
         answer = api.post(activate)
         assert (answer.status, answer.code, answer.body["error"]) == (
             403,
             "unfinished",
-            "There is a TODO in it.",
+            "There is filler text in it.",
         )
         assert api.get(AGENTS.url("unfinished")).body["status"] == "draft"
         finished = AGENTS.save(api, "unfinished", "Say hello.")["latestVersionId"]
@@ -124,8 +124,8 @@ def test_the_worker_reads_and_writes_the_log_and_without_the_application_all_wor
     service.start()
     with connected(service) as api:
         assert text_of(api, PILOT) == text_of(api)
-        with_todo = AGENTS.make(api, "plain", "TODO", workspaceId="default")["latestVersionId"]
-        AGENTS.publish(api, "plain", with_todo)
+        unfinished = AGENTS.make(api, "plain", "lorem ipsum", workspaceId="default")["latestVersionId"]
+        AGENTS.publish(api, "plain", unfinished)
         assert api.get("/events", type="pilot.ended").fields == ["type"]
         assert ended in api.get("/events").body["events"]
     service.manage("work", "--once")

@@ -23,7 +23,11 @@ ATTEMPTS = 500
 TURNS = 5
 READERS = 6
 CHANGES = 60
-SETTINGS = {"DJANGO_SETTINGS_MODULE": "tests.support.worker_settings"}
+SETTINGS = {
+    "DJANGO_SETTINGS_MODULE": "tests.support.worker_settings",
+    # `auto` binds no worker where the tests were given only a part of the machine.
+    "EDITOR_PIN_WORKERS": "on",
+}
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,10 @@ from enum import Enum
 from editor_client.arguments import Status
 from editor_client.errors import NotFound
 from editor_client.folder import Agreement, Config, Folder, Place
+from editor_client.kinds import AGENTS
 from editor_client.records import Record
 from editor_client.shared import canonical
-from editor_client.stored import AGENTS, StoredAgent, StoredPromptBlock
+from editor_client.stored import StoredAgent, StoredPromptBlock
 from editor_client.sync import Client
 
 

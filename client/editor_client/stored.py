@@ -7,7 +7,6 @@ call. Every description may raise `ValidationFailed` before anything is sent.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar, Unpack
 
 from editor_client.arguments import AgentChanges, Ordering, Paging, PromptBlockChanges, Selector, Status
@@ -25,6 +24,7 @@ from editor_client.calls import (
     reading,
     segment,
 )
+from editor_client.kinds import AGENTS, PROMPT_BLOCKS, C, Kind, P, R, V
 from editor_client.naming import with_json_names
 from editor_client.pages import Pages
 from editor_client.records import (
@@ -38,41 +38,18 @@ from editor_client.records import (
     Favorited,
     Label,
     LabelList,
-    Page,
     PromptBlockComparison,
     PromptBlockRecord,
     PromptBlockVersion,
     PromptBlockVersionPage,
     Record,
-    Version,
 )
-from editor_client.result import Result, Success
+from editor_client.result import Success
 
-R = TypeVar("R", bound=Record)
-V = TypeVar("V", bound=Version)
-P = TypeVar("P", bound=Page[Any])
-C = TypeVar("C", bound=Result)
 T = TypeVar("T")
 
 Base = Record | str | None
 """What a change builds on: a record as it was read, or its entity tag. None: whatever is there."""
-
-
-@dataclass(frozen=True)
-class Kind(Generic[R, V, P, C]):
-    """The differences between the two kinds."""
-
-    segment: str
-    record: type[R]
-    version: type[V]
-    versions: type[P]
-    comparison: type[C]
-
-
-AGENTS = Kind("agents", AgentRecord, AgentVersion, AgentVersionPage, AgentComparison)
-PROMPT_BLOCKS = Kind(
-    "prompt-blocks", PromptBlockRecord, PromptBlockVersion, PromptBlockVersionPage, PromptBlockComparison
-)
 
 
 class Stored(Generic[R, V, P, C]):

@@ -91,15 +91,19 @@ def _without_common_ends(
     return _Region(i, i_end, j, j_end)
 
 
+def _sides(
+    before: Sequence[str], after: Sequence[str], region: _Region
+) -> tuple[Sequence[str], Sequence[str]]:
+    """Return both sides of a region."""
+    return before[region.before : region.before_end], after[region.after : region.after_end]
+
+
 def _anchors(
     before: Sequence[str], after: Sequence[str], region: _Region, budget: PageBudget
 ) -> list[tuple[int, int]]:
     """Return the longest sequence of pairs of items that occur once in either part."""
-    if not budget.spend(region.size):
-        return []
-    old = before[region.before : region.before_end]
-    new = after[region.after : region.after_end]
-    if set(old).isdisjoint(new):
+    old, new = _sides(before, after, region)
+    if not budget.spend(region.size) or set(old).isdisjoint(new):
         return []
     for length in SERIES if len(old) > SMALL or len(new) > SMALL else SERIES[:1]:
         if not budget.spend(region.size):
@@ -148,11 +152,8 @@ def _shortest_edit(
     before: Sequence[str], after: Sequence[str], region: _Region, budget: PageBudget
 ) -> list[tuple[int, int]]:
     """Return the pairs that the shortest edit keeps; none if it takes more than `MAX_EDITS`."""
-    if not budget.spend(region.size):
-        return []
-    old = before[region.before : region.before_end]
-    new = after[region.after : region.after_end]
-    if set(old).isdisjoint(new):
+    old, new = _sides(before, after, region)
+    if not budget.spend(region.size) or set(old).isdisjoint(new):
         return []
     furthest = {1: 0}
     trail: list[dict[int, int]] = []

@@ -11,7 +11,6 @@ from typing import Final
 
 from versioning.domain import config
 from versioning.domain.config import ConfigSchema
-from versioning.domain.context_schema import SCHEMA_FIELD
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,11 +52,6 @@ class ResourceKind:
     def has_preview(self) -> bool:
         """Whether there is text to preview: the instructions of an agent, or what agents show of a block."""
         return self.is_run or self.is_shown
-
-    @property
-    def has_context_schema(self) -> bool:
-        """Whether a version can say which request contexts it takes."""
-        return SCHEMA_FIELD in self.schema.names
 
 
 AGENT: Final = ResourceKind(

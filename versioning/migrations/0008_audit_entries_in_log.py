@@ -186,11 +186,11 @@ def member(entry):
 
 
 def key(what):
-    def told(entry):
+    def about_key(entry):
         prefix, _, owner = entry.target.removeprefix("API key ").partition(" of ")
         return f"key.{what}", {"prefix": prefix, "owner": owner, **entry.detail}
 
-    return told
+    return about_key
 
 
 def invitation(what):

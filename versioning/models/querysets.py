@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, Self, TypeVar
 
@@ -20,12 +21,12 @@ def within(field: str, workspaces: frozenset[str] | None) -> Q:
     return ~Q(pk__in=[]) if workspaces is None else Q(**{f"{field}__in": workspaces})
 
 
-class VersionedQuerySet(models.QuerySet[R]):
+class VersionedQuerySet(models.QuerySet[R], ABC):
     """The queries that all kinds of resource share; what a caller may read is one of them."""
 
+    @abstractmethod
     def readable_by(self, caller: Caller, code: Registry, *, label: str | None = None) -> Self:
         """Filter by what the caller may read; `code` decides about what it defines."""
-        raise NotImplementedError
 
     def readable_where(self, caller: Caller, public: Q | None = None, *, label: str | None = None) -> Self:
         """Filter by what the caller may read: drafts in own workspaces, otherwise what is published.

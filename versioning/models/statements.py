@@ -1,8 +1,8 @@
 """Rows written by statements that are built once, for what every save writes.
 
 For each `save()` Django builds the statement anew, asks every field how its value is written, and sends
-signals; that takes five times as long as the database. Here no signal is sent: whoever writes a row of
-which the log would tell (`versioning.models.direct_changes`) tells it.
+signals; that takes five times as long as the database. Here no signal is sent.
+`versioning.models.direct_changes` watches these statements like any others.
 """
 
 from __future__ import annotations

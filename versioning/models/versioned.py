@@ -25,7 +25,6 @@ from versioning.domain.kinds import ResourceKind
 from versioning.domain.registry import Registry
 from versioning.domain.selectors import State
 from versioning.domain.snapshots import Snapshot, VersionPointers
-from versioning.models import events
 from versioning.models.references import Reference
 from versioning.models.statements import insert_new, update
 from versioning.models.versions import Version
@@ -202,7 +201,6 @@ class VersionedResource(models.Model):
             self.touch()
         else:
             insert_new(self)
-            events.touch(unless_logged=True)
         insert_new(version)
         for reference in self.version_model.reference_models:
             reference.write(version)
@@ -211,7 +209,6 @@ class VersionedResource(models.Model):
     def store(self) -> None:
         """Write what can change of the row; raises `DatabaseError` when it is gone."""
         update(self, _FIXED)
-        events.touch(unless_logged=True)
 
     def activate(self, version_id: UUID | None, *, by_id: int | None) -> None:
         """Point at the version that is served, or at none; the row must be locked."""
