@@ -60,6 +60,10 @@ class PatientConnection(Connection[Any]):
             return super().wait(gen, interval, self.patience if timeout is None else timeout)
         except _WaitTimeout:
             self.close()
+            pool = self._pool
+            if isinstance(pool, Pool):
+                # Its attempts to connect show that the server is away too, but only after seconds.
+                pool.is_silent = True
             raise Silent("the database says nothing") from None
 
     def check(self) -> None:
@@ -79,7 +83,7 @@ class Pool(ConnectionPool[PatientConnection]):
     """
 
     _errors = 0  # that is, attempts to connect that had failed when a connection was last had
-    is_silent = False  # that is, no connection was had since one was checked and the server said nothing
+    is_silent = False  # that is, no connection was had since the server left a statement unanswered
 
     def getconn(self, timeout: float | None = None) -> PatientConnection:
         """Return a live connection; raises `PoolTimeout`, at once while the server is down."""
@@ -94,12 +98,10 @@ class Pool(ConnectionPool[PatientConnection]):
         """Check a connection; if it is dead, drop the others of its age too."""
         try:
             connection.check()
-        except Exception as error:
+        except Exception:
             pool = connection._pool  # noqa: SLF001  there is no public way to it
             if isinstance(pool, Pool):
                 pool.drain()
-                # Its attempts to connect show that the server is away too, but only after seconds.
-                pool.is_silent = pool.is_silent or isinstance(error, Silent)
             raise
 
 
