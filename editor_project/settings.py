@@ -65,6 +65,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "versioning",
+    "delivery",
 ]
 
 MIDDLEWARE = [
