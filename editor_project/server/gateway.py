@@ -20,6 +20,7 @@ from urllib.parse import unquote_to_bytes
 
 from django.core.handlers.wsgi import WSGIRequest
 
+from versioning.api.event_loop import EVENT_LOOP
 from versioning.api.request_bodies import (
     MAY_STILL_SEND,
     REFUSAL,
@@ -47,6 +48,7 @@ _SAME_FOR_ALL: Final = {
     "wsgi.multiprocess": True,
     "wsgi.run_once": False,
     "wsgi.input_terminated": True,
+    EVENT_LOOP: True,
 }
 
 
@@ -102,6 +104,9 @@ class Gateway:
             start = {"type": "http.response.start", "status": int(status[:3]), "headers": _as_bytes(headers)}
             if getattr(parts, "streaming", False) and dict(headers).get("Content-Type") == EVENT_STREAM:
                 proto.send(start)
+                if getattr(parts, "is_async", False):
+                    self._soon(self._push(proto, parts))
+                    return
                 self._threads.submit(self._stream, proto, parts)
                 return
             try:
@@ -132,6 +137,23 @@ class Gateway:
         finally:
             gone.cancel()
             _close(parts)
+
+    async def _push(self, proto: Any, parts: Any) -> None:
+        """Send the parts of an asynchronous stream until the client has disconnected; it takes no thread."""
+        gone = self._loop.create_task(disconnected(proto.receive))
+        sending = asyncio.current_task()
+        gone.add_done_callback(lambda _: sending and sending.cancel())
+        try:
+            async for part in parts:
+                await proto.send({"type": "http.response.body", "body": part, "more_body": True})
+        except asyncio.CancelledError:
+            pass
+        except Exception:
+            logger.exception("a stream broke off")
+        finally:
+            gone.cancel()
+            _close(parts)
+            proto.send({"type": "http.response.body", "body": b""})
 
     def _soon(self, work: Coroutine[Any, Any, None]) -> None:
         self._loop.call_soon_threadsafe(self._begin, work)

@@ -65,8 +65,12 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
 
     def holding(self, text: str) -> ApiKey | None:
         """Return the usable key with this secret, with its owner loaded; None if there is none."""
+        return self.of_digest(digest_of(text))
+
+    def of_digest(self, digest: str) -> ApiKey | None:
+        """Return the same by what is stored of the secret."""
         try:
-            key = self.select_related("owner").get(digest=digest_of(text))
+            key = self.select_related("owner").get(digest=digest)
         except ApiKey.DoesNotExist:
             return None
         return key if key.usable else None
