@@ -28,8 +28,8 @@ class Frames:
         return b"".join(self._frames(events))
 
     def _frames(self, events: Sequence[Event]) -> Iterable[bytes]:
-        for event, following in zip(events, (*events[1:], None), strict=True):
-            if following is None or following.position != event.position:
+        for index, event in enumerate(events, start=1):
+            if index == len(events) or events[index].position != event.position:
                 yield b"id: %d\n" % event.position
             yield self._text(event)
 
