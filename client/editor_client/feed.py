@@ -97,8 +97,7 @@ class Feed:
         pause = self._poll_due - self._clock()
         if pause > 0:
             yield Sleep(pause)
-        asked = self._clock()
-        self._poll_due = asked + POLL_SECONDS
+        asked, self._poll_due = self._clock(), NEVER
         request = Request(method="GET", path="/events", query=(*self._place(), ("limit", str(PAGE))))
         answer: Answer = yield Send(request, asked + self._seconds)
         if answer.status != OK:
@@ -109,9 +108,8 @@ class Feed:
         self._reset(page.next)
         self._is_connected = True
         if page.has_more:
-            self._poll_due = NEVER
             return Batch(events, begins)
-        self._has_caught_up = True
+        self._has_caught_up, self._poll_due = True, asked + POLL_SECONDS
         return Batch(events, begins, asked + 2 * POLL_SECONDS)
 
     def _place(self) -> Query:
