@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern
+from django.urls import URLPattern, re_path
 
-urlpatterns: list[URLPattern] = []
+from delivery.streams.api import EventStreamViewSet
+
+urlpatterns: list[URLPattern] = [
+    re_path(r"^events/stream\Z", EventStreamViewSet.as_view({"get": "stream"}), name="event-stream"),
+]

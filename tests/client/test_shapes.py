@@ -51,10 +51,11 @@ RESULTS: dict[str, Any] = {
     "GET /events": log.EventPage,
 }
 WITHOUT_A_RESULT = {
+    "GET /events/stream",
     "POST /stored/agents/{}/change-request",
     "POST /agents/{}/stream",
 }
-"""The client has no method for the first yet; the last one answers with events of a run."""
+"""The first and the last answer with events; the client has no method for the other one yet."""
 OWN_WORDS = {"fallback"}
 """What only the client itself says."""
 REPEATED = {"agentId", "blockId"}
