@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from django.urls import URLPattern, re_path
 
+from delivery.streams.api import EventStreamViewSet
 from delivery.webhooks.api import WebhookViewSet
 
 _WEBHOOK: Final = "webhooks/(?P<id>[^/]+)"
@@ -19,5 +20,6 @@ _WEBHOOKS: Final[dict[str, dict[str, Any]]] = {
 }
 
 urlpatterns: list[URLPattern] = [
-    re_path(rf"^{route}\Z", WebhookViewSet.as_view(verbs)) for route, verbs in _WEBHOOKS.items()
+    re_path(r"^events/stream\Z", EventStreamViewSet.as_view({"get": "stream"}), name="event-stream"),
+    *(re_path(rf"^{route}\Z", WebhookViewSet.as_view(verbs)) for route, verbs in _WEBHOOKS.items()),
 ]

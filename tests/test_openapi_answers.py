@@ -81,7 +81,8 @@ NOT_TO_BE_SAID = {
 
 # A stream gives its database connection back before it begins; here that is the one of the test.
 # No request for a change can succeed yet, however well it is made.
-ASKED = [route for route in ROUTES if route not in {"POST /agents/{}/stream", *NEVER_SUCCEEDING}]
+STREAMS = {"POST /agents/{}/stream", "GET /events/stream"}
+ASKED = [route for route in ROUTES if route not in {*STREAMS, *NEVER_SUCCEEDING}]
 
 WEBHOOK, DELIVERY = (f"6f9619ff-8b86-4011-b42d-00c04fc964{end}" for end in ("f0", "f1"))
 

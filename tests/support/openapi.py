@@ -45,6 +45,7 @@ ROUTES = [
     "GET /agents",
     "GET /agents/{}",
     "GET /events",
+    "GET /events/stream",
     "GET /webhooks",
     "POST /webhooks",
     "GET /webhooks/{}",
