@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from versioning.domain.access import APPLICATION, Right
 from versioning.domain.errors import CursorExpired, Invalid
@@ -46,15 +46,16 @@ class EventLog:
         limit: int = 100,
         types: Collection[str] | None = None,
         workspace_id: str | None = None,
+        where: Q | None = None,
         by: Who = APPLICATION,
         **named: str | None,
     ) -> EventPage:
         """Return the events after a position, oldest first; without one, from the oldest on.
 
         With `before`, returns the events before that position, newest first. `types` and `named`
-        (`resource_kind`, `resource_id`, `actor`) filter them. Entries at the same position stay together,
-        so a page may be longer than `limit`. Raises `CursorExpired` if entries after the position were
-        pruned, and `Invalid` if both positions are given.
+        (`resource_kind`, `resource_id`, `actor`) filter them, and so does `where`, any further condition.
+        Entries at the same position stay together, so a page may be longer than `limit`. Raises
+        `CursorExpired` if entries after the position were pruned, and `Invalid` if both positions are given.
         """
         if before is not None and after is not None:
             raise Invalid.field("before", "cannot be combined with after")
@@ -70,7 +71,7 @@ class EventLog:
         narrowed = {name: value for name, value in named.items() if value is not None}
         if workspace_id is not None:
             narrowed["workspace_id"] = workspace_id
-        rows = visible_to(caller, self.code, Event.objects.filter(**narrowed))
+        rows = visible_to(caller, self.code, Event.objects.filter(where or Q(), **narrowed))
         if types is not None:
             rows = rows.filter(type__in=types)
         if before is not None:
