@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import admin, messages
+from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
@@ -16,7 +17,7 @@ from django.views import View
 from studio.auth import caller_of
 from studio.error_pages import error_page, framed
 from versioning.conf import get_editor
-from versioning.domain.errors import EditConflict, Forbidden, NotFound, VersioningError
+from versioning.domain.errors import EditConflict, Forbidden, NotFound, Unauthorized, VersioningError
 from versioning.editor import Editor
 from versioning.models import events
 
@@ -48,6 +49,8 @@ class StudioPage(View):
         """Answer; errors of the editor that the page does not handle become error pages."""
         try:
             return super().dispatch(request, *args, **kwargs)
+        except Unauthorized:  # the account was switched off while the page was at work
+            return redirect_to_login(request.get_full_path())
         except NotFound as error:
             return error_page(request, 404, "There is nothing here", error.message)
         except Forbidden as error:

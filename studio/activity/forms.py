@@ -52,7 +52,7 @@ class ActivityForm(forms.Form):
         """The filters as `editor.event.page` takes them."""
         given = self.given
         return {
-            "types": matching([given["type"]]) if "type" in given else None,
+            "types": frozenset(matching([given["type"]])) if "type" in given else None,
             "actor": given.get("actor"),
             "where": self._condition(given),
         }
