@@ -96,6 +96,11 @@ class Caller:
         """What the caller may do, without who it is. Equal for all callers who may do the same."""
         return self.everywhere, frozenset(self.roles.items())
 
+    @property
+    def has_role(self) -> bool:
+        """Whether the caller has a role anywhere; what is public may be read without one."""
+        return self.everywhere is not None or bool(self.roles)
+
     def may(self, right: Right, workspace_id: str) -> bool:
         """Say whether the caller has the right in the workspace."""
         roles = [role for role in (self.everywhere, self.roles.get(workspace_id)) if role is not None]

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import datetime
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -206,16 +206,28 @@ def position() -> int:
     return extent().newest
 
 
+_readers: Final[list[Callable[[], int | None]]] = []
+
+
+def register_reader(read_up_to: Callable[[], int | None]) -> None:
+    """Register somebody who must read every entry; `prune` deletes none that they have not read.
+
+    `read_up_to` returns the position up to which they have read; None if they need none of the entries now.
+    """
+    _readers.append(read_up_to)
+
+
 def prune(before: datetime.datetime) -> int:
     """Delete the entries written before the given time and return how many were deleted.
 
-    Entries at later positions are never deleted, whatever the clocks said. Readers treat the entries as
-    pruned before the first one is deleted, so that nobody sees only some of them; an interrupted prune is
-    completed by the next one.
+    Entries at later positions are never deleted, whatever the clocks said, nor those that a registered
+    reader has not read. Callers of the API treat the entries as pruned before the first one is deleted, so
+    that nobody sees only some of them; an interrupted prune is completed by the next one.
     """
     newest = position()  # before all else, so that what is written meanwhile comes after it
     kept = Event.objects.filter(created_at__gte=before).aggregate(first=Min("position"))["first"]
     last = newest if kept is None else min(newest, kept - 1)
+    last = min([last, *(read for reader in _readers if (read := reader()) is not None)])
     LogPosition.objects.filter(pruned_to__lt=last).update(pruned_to=last)
     pruned_to = extent().oldest
     gone = Event.objects.filter(position__lte=pruned_to).order_by("position")

@@ -68,10 +68,14 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
 
     def holding(self, text: str) -> ApiKey | None:
         """Return the usable key with this secret, with its owner loaded; None if there is none."""
+        return self.of_digest(digest_of(text))
+
+    def of_digest(self, digest: str) -> ApiKey | None:
+        """Return the same by what is stored of the secret."""
         newest_change = models.Subquery(LogPosition.objects.values("rights_position")[:1])
         keys: Any = self.select_related("owner").annotate(newest_change=newest_change)
         try:
-            key: Any = keys.get(digest=digest_of(text))
+            key: Any = keys.get(digest=digest)
         except ApiKey.DoesNotExist:
             return None
         key.rights_position = key.newest_change or 0

@@ -32,7 +32,7 @@ _ERRORS = {
     502: "The provider of the model failed.",
     415: "The body is not JSON.",
     429: "Too many requests; `Retry-After` says when to go on.",
-    503: "The database does not answer.",
+    503: "The database does not answer, or too many streams are open; `Retry-After` says when to go on.",
 }
 _FOR_ALL = (400, 401, 403, 405, 406, 408, 413, 415, 429, 503)
 _TAGGED_READS = {"retrieve", "version"}
@@ -52,17 +52,21 @@ _OPERATIONS = {
     "set_label": "set_{}_label",
     "remove_label": "delete_{}_label",
     "preview": "preview_{}s",
+    "rotate": "rotate_{}_secret",
+    "deliveries": "list_{}_deliveries",
+    "replay": "replay_{}_delivery",
 }
 """The operation ids of actions whose own name does not say what they do."""
 
 _ID = {"type": "string", "minLength": 1, "maxLength": ids.MAX_BYTES, "pattern": ids.PATTERN}
-_PATH_PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
+PathParameter = tuple[dict[str, Any], str]
+"""The JSON Schema and the description of a part of an address."""
+_PATH_PARAMETERS: dict[str, PathParameter] = {
     "id": (_ID, "The id of the {}, percent-encoded."),
     "version": ({"type": "string", "pattern": "^(?!compare$)[^/]+$"}, "The id of the version."),
     "name": ({"type": "string", "maxLength": 64, "pattern": ids.LABEL_PATTERN}, "The name of the label."),
 }
 _RUNS = {"generate", "stream"}
-_CONFLICTS = {"create": (409,), "clone": (409, 404), "destroy": (409,)}
 
 
 class DeclaringView(Protocol):
@@ -74,6 +78,9 @@ class DeclaringView(Protocol):
     responses: ClassVar[Mapping[str, type[BaseModel]]]
     created: ClassVar[frozenset[str]]
     guarded: ClassVar[frozenset[str]]
+    header_parameters: ClassVar[Mapping[str, tuple[OpenApiParameter, ...]]]
+    paths: ClassVar[Mapping[str, PathParameter]]
+    errors: ClassVar[Mapping[str, tuple[int, ...]]]
 
     @classmethod
     def query_parameters(cls, action: str) -> tuple[OpenApiParameter, ...]:
@@ -109,9 +116,10 @@ class EditorSchema(AutoSchema):
 
     def get_override_parameters(self) -> list[Any]:
         """Return the query parameters, the id, and the relevant headers."""
-        found = list(self.editor_view.query_parameters(self.action))
+        view = self.editor_view
+        found = [*view.query_parameters(self.action), *view.header_parameters.get(self.action, ())]
         for name in re.findall(r"\{(\w+)\}", self.path):
-            schema, description = _PATH_PARAMETERS[name]
+            schema, description = {**_PATH_PARAMETERS, **self.editor_view.paths}[name]
             description = description.format(self.editor_view.subject)
             found.append(
                 OpenApiParameter(name, schema, OpenApiParameter.PATH, required=True, description=description)
@@ -144,13 +152,13 @@ class EditorSchema(AutoSchema):
         return {status: OpenApiResponse(ErrorAnswer, _ERRORS[status]) for status in errors}
 
     def _own_errors(self) -> set[int]:
-        errors = set(_CONFLICTS.get(self.action, ()))
+        errors = set(self.editor_view.errors.get(self.action, ()))
         if "{" in self.path:
             errors.add(404)
         if self.action in self.editor_view.guarded:
             errors.add(412)
         if self.editor_view.subject == "event":
             errors.add(410)
-        if self.action in _RUNS:
+        if self.action in _RUNS and self.editor_view.subject == "agent":
             errors |= {422, 424, 502}
         return errors
