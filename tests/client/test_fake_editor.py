@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
 import pytest
+from editor_client import AsyncClient, Client, EditConflict, NotFound, ValidationFailed
 from editor_client.testing import FakeEditor
 
 from editor_project.wsgi import application
 from tests.conftest import Cast
+from tests.support.clients import Clients
 from tests.support.served import FOR_GOLD, encoded, reference, text
 
 ECHO = {"provider": "echo", "name": "echo"}
@@ -342,3 +345,52 @@ def test_clients_of_threads_and_of_event_loops_share_one() -> None:
     assert asyncio.run(made()) == 201
     with httpx.Client(transport=editor, base_url="http://editor", headers=headers) as http:
         assert http.get("/api/agents/a").json()["instructions"] == "x"
+
+
+TRANSPORTS = {Client: httpx.Client, AsyncClient: httpx.AsyncClient}
+
+
+def connected(connect: Clients, editor: FakeEditor, **settings: Any) -> Any:
+    """Return a client of an editor in memory."""
+    http_client: Any = TRANSPORTS[connect.kind]
+    return connect("http://editor", "ek_test", http_client=http_client(transport=editor), **settings)
+
+
+def test_the_methods_of_a_client_fill_it(connect: Clients) -> None:
+    client = connected(connect, FakeEditor())
+    client.create_stored_prompt_block(id="tone", name="T", content="Be {{ m || 'kind' }}.", auto_publish=True)
+    client.create_stored_agent(id="writer", name="W", instructions=[reference("tone")], model=ECHO)
+    writer, stored = client.get_agent("writer"), client.get_stored_agent("writer")
+    assert writer.details(request_context={"m": "brisk"}).instructions == "Be brisk."
+    base = stored.details()
+    draft = stored.update(instructions="two", base=base)
+    assert writer.details().instructions == "Be kind."
+    with pytest.raises(EditConflict):
+        stored.update(instructions="three", base=base)
+    stored.set_label("next", draft.latest_version_id)
+    assert client.get_agent("writer", label="next").details().instructions == "two"
+    stored.activate_version(draft.latest_version_id)
+    assert writer.generate("hello").text == "two\n\nhello"
+    assert "".join(event.text for event in writer.stream("hello")) == "two\n\nhello"
+    with pytest.raises(ValidationFailed):
+        client.create_stored_agent(id="x", name="X", instructions=[reference("gone")])
+    with pytest.raises(NotFound):
+        client.get_agent("x").details()
+
+
+@pytest.mark.parametrize("updates", ["poll", "stream"])
+def test_a_client_that_follows_it_hears_of_changes(connect: Clients, updates: str) -> None:
+    editor = FakeEditor()
+    client, other = connected(connect, editor, updates=updates), connected(connect, editor)
+    other.create_stored_agent(id="writer", name="W", instructions="one")
+    writer = client.get_agent("writer")
+    assert writer.details().instructions == "one"
+    other.get_stored_agent("writer").update(instructions="two", auto_publish=True)
+    deadline = time.monotonic() + 30
+    while writer.details().instructions == "one":
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    heard = client.events(after=None)
+    types = [next(heard).type for _ in range(4)]
+    heard.close()
+    assert types == ["agent.created", "agent.published", "agent.versionCreated", "agent.published"]
