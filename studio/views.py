@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin, messages
+from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
@@ -14,7 +15,7 @@ from django.views import View
 from studio.auth import caller_of
 from studio.error_pages import error_page, framed
 from versioning.conf import get_editor
-from versioning.domain.errors import EditConflict, Forbidden, NotFound, VersioningError
+from versioning.domain.errors import EditConflict, Forbidden, NotFound, Unauthorized, VersioningError
 from versioning.editor import Editor
 
 
@@ -40,6 +41,8 @@ class StudioPage(View):
         """Answer; errors of the editor that the page does not handle become error pages."""
         try:
             return super().dispatch(request, *args, **kwargs)
+        except Unauthorized:  # the account was switched off while the page was at work
+            return redirect_to_login(request.get_full_path())
         except NotFound as error:
             return error_page(request, 404, "There is nothing here", error.message)
         except Forbidden as error:

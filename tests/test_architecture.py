@@ -103,7 +103,8 @@ def names_at_runtime(path: Path) -> set[str]:
 
 
 def test_a_project_may_have_accounts_of_its_own() -> None:
-    files = [path for package in ("studio", "versioning") for path in (ROOT / package).rglob("*.py")]
+    packages = ("delivery", "studio", "versioning")
+    files = [path for package in packages for path in (ROOT / package).rglob("*.py")]
     assert not [path for path in files if "django.contrib.auth.models.User" in names_at_runtime(path)]
     assert "django.contrib.auth.get_user_model" in names_at_runtime(ROOT / "versioning/models/accounts.py")
 

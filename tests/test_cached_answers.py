@@ -65,6 +65,7 @@ def reads(history: History, about: Kind | None = None) -> list[tuple[str, dict[s
     """Return every sort of read that is cached, and some that are not; of records those of one kind alone."""
     drafts = ("/agents/draft%20only", {})
     found: list[tuple[str, dict[str, Any]]] = [("/agents/writer", {}), ("/agents/user", {}), drafts]
+    found += [("/agents/user", query) for query in ({"form": "parts"}, {"form": "parts", "status": "draft"})]
     found += [("/agents/user", {"status": "draft"}), (PROMPT_BLOCKS.url("tone", "dependents"), {})]
     for kind in (about,) if about else (AGENTS, PROMPT_BLOCKS):
         address = kind.url("writer")

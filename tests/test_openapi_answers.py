@@ -78,7 +78,8 @@ NOT_TO_BE_SAID = {
 
 # A stream gives its database connection back before it begins; here that is the one of the test.
 # No request for a change can succeed yet, however well it is made.
-ASKED = [route for route in ROUTES if route not in {"POST /agents/{}/stream", *NEVER_SUCCEEDING}]
+STREAMS = {"POST /agents/{}/stream", "GET /events/stream"}
+ASKED = [route for route in ROUTES if route not in {*STREAMS, *NEVER_SUCCEEDING}]
 
 Operations = dict[str, APIOperation]
 

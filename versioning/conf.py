@@ -40,6 +40,7 @@ DEFAULTS: Final[Mapping[str, Any]] = MappingProxyType(
         "EDITOR_PIN_WORKERS": "auto",  # or "on", "off"
         "EDITOR_SOURCE": "database",  # or "code": override files under Git
         "EDITOR_STATEMENT_TIMEOUT": 4.0,  # seconds, on PostgreSQL; 0: no limit
+        "EDITOR_STREAMS": None,  # open event streams of a process; None: 200, or 4 where each takes a thread
         "EDITOR_THROTTLE": "",  # such as "600/min"; empty: no limit
         "EDITOR_WORKER": "on",  # or "off": whether `serve` runs a worker
     }

@@ -21,6 +21,7 @@ from typing import Any
 from editor_client.shared.errors import Issue
 
 __all__ = [
+    "CannotEvaluate",
     "Conflict",
     "EditConflict",
     "EditorError",
@@ -35,6 +36,10 @@ __all__ = [
     "from_answer",
     "malformed",
 ]
+
+
+class CannotEvaluate(Exception):
+    """The client cannot evaluate an agent by itself; the server can. No answer of the server is at fault."""
 
 
 class EditorError(Exception):

@@ -21,6 +21,8 @@ from urllib.parse import unquote_to_bytes
 from django.core.handlers.wsgi import WSGIRequest
 
 from editor_project.server.cached_reads import CachedReads
+from editor_project.server.connections import IDLE_SECONDS
+from versioning.api.event_loop import EVENT_LOOP
 from versioning.api.request_bodies import (
     MAY_STILL_SEND,
     REFUSAL,
@@ -48,6 +50,7 @@ _SAME_FOR_ALL: Final = {
     "wsgi.multiprocess": True,
     "wsgi.run_once": False,
     "wsgi.input_terminated": True,
+    EVENT_LOOP: True,
 }
 
 
@@ -66,6 +69,8 @@ class Gateway:
         self._body_memory = BodyMemory()
         self._cached_reads = CachedReads(self._take_ordinarily, threads)
         self._tasks: set[asyncio.Task[None]] = set()
+        self._pushing: set[asyncio.Task[None]] = set()
+        self._ending = False
 
     def take(self, watcher: Any) -> None:
         """Take a request from granian, which expects that nothing is raised."""
@@ -113,6 +118,9 @@ class Gateway:
             start = {"type": "http.response.start", "status": int(status[:3]), "headers": _as_bytes(headers)}
             if getattr(parts, "streaming", False) and dict(headers).get("Content-Type") == EVENT_STREAM:
                 proto.send(start)
+                if getattr(parts, "is_async", False):
+                    self._soon(self._push(proto, parts))
+                    return
                 self._threads.submit(self._stream, proto, parts)
                 return
             try:
@@ -143,6 +151,34 @@ class Gateway:
         finally:
             gone.cancel()
             _close(parts)
+
+    def end_streams(self) -> None:
+        """End the asynchronous streams, which have no end of their own, because the worker is to end."""
+        self._ending = True
+        for task in self._pushing:
+            task.cancel()
+
+    async def _push(self, proto: Any, parts: Any) -> None:
+        """Send the parts of an asynchronous stream, in the event loop, until the client has disconnected."""
+        gone = self._loop.create_task(disconnected(proto.receive))
+        if task := asyncio.current_task():
+            gone.add_done_callback(lambda _: task.cancel())
+            self._pushing.add(task)
+            task.add_done_callback(self._pushing.discard)
+        if self._ending:
+            gone.cancel()
+        try:
+            async for part in parts:
+                async with asyncio.timeout(IDLE_SECONDS):
+                    await proto.send({"type": "http.response.body", "body": part, "more_body": True})
+        except (asyncio.CancelledError, TimeoutError):
+            pass  # nobody reads it any more, or nothing more is to be sent
+        except Exception:
+            logger.exception("a stream broke off")
+        finally:
+            gone.cancel()
+            _close(parts)
+            proto.send({"type": "http.response.body", "body": b""})
 
     def _soon(self, work: Coroutine[Any, Any, None]) -> None:
         self._loop.call_soon_threadsafe(self._begin, work)

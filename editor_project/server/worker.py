@@ -12,7 +12,9 @@ from contextlib import suppress
 from typing import Any, Final, Self
 
 from django.core.servers.basehttp import get_internal_wsgi_application
-from granian._granian import CallbackScheduler
+from granian import _signals
+from granian._granian import CallbackScheduler, WorkerSignal
+from granian._signals import set_loop_signals
 from granian.server import mp
 
 from editor_project.server import connections
@@ -56,11 +58,27 @@ def work(
     processors.take(worker, workers)
     threading.Thread(target=_watch, args=[parent, processors], daemon=True).start()
 
-    def hand_over(loop: asyncio.AbstractEventLoop, *_given: Any, **_options: Any) -> HandOver:
-        return HandOver(loop, Gateway(get_internal_wsgi_application(), loop, threads).take)
+    gateways: list[Gateway] = []
 
-    # The one thing that is to be different.
+    def hand_over(loop: asyncio.AbstractEventLoop, *_given: Any, **_options: Any) -> HandOver:
+        gateways.append(Gateway(get_internal_wsgi_application(), loop, threads))
+        return HandOver(loop, gateways[0].take)
+
+    def signals(loop: asyncio.AbstractEventLoop) -> WorkerSignal:
+        shutdown: WorkerSignal = set_loop_signals(loop)  # type: ignore[no-untyped-call]
+
+        def end() -> None:
+            for gateway in gateways:  # granian waits for the end of all that it has begun to answer
+                gateway.end_streams()
+            shutdown.set()
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, end)
+        return shutdown
+
+    # The two things that are to be different.
     mp._new_cbscheduler = hand_over  # type: ignore[attr-defined]  # noqa: SLF001
+    _signals.set_loop_signals = signals
     name, application, sockets, *others = arguments
     spawn = mp.MPServer._spawn_asgi_worker  # noqa: SLF001  what granian starts by itself
     spawn(worker, name, application, connections.that_ends(sockets), *others)

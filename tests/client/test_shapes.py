@@ -51,10 +51,11 @@ RESULTS: dict[str, Any] = {
 }
 WITHOUT_A_RESULT = {
     "GET /events",
+    "GET /events/stream",
     "POST /stored/agents/{}/change-request",
     "POST /agents/{}/stream",
 }
-"""The client has no method for the first two yet; the last one answers with events of a run."""
+"""The client has no method for the first three yet; the last one answers with events of a run."""
 REPEATED = {"agentId", "blockId"}
 """Members of an export that only repeat what was asked for."""
 

@@ -19,9 +19,10 @@ from tests.support.pages import PAGES, RUN, Block, blocks, section
 from tests.support.service import ROOT
 from versioning.domain.kinds import KINDS
 
-PACKAGES = ("client/editor_client", "editor_project", "studio", "versioning")
+PACKAGES = ("client/editor_client", "delivery", "editor_project", "studio", "versioning")
 SPEAKING = (
     "client/editor_client/shared",
+    "delivery",
     *(f"versioning/{room}" for room in ("api", "editor", "runtime", "sources", "serving", "domain")),
 )
 """The folders whose errors and warnings have codes."""

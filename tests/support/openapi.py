@@ -45,6 +45,7 @@ ROUTES = [
     "GET /agents",
     "GET /agents/{}",
     "GET /events",
+    "GET /events/stream",
     *RUNS,
 ]
 """Method and path, below the prefix; what a path parameter is called does not matter."""

@@ -11,7 +11,14 @@ from rest_framework.response import Response
 
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet, tagged
-from versioning.api.schemas.agents import AgentsById, Preview, PreviewAnswer, ResolvedAgentAnswer
+from versioning.api.schemas.agents import (
+    AgentAnswer,
+    AgentPartsAnswer,
+    AgentsById,
+    Preview,
+    PreviewAnswer,
+    ResolvedAgentAnswer,
+)
 from versioning.conf import get_editor
 from versioning.domain.kinds import AGENT, PROMPT_BLOCK
 from versioning.domain.resolved_agent import Notice
@@ -25,9 +32,9 @@ class ServedAgentViewSet(EditorViewSet):
     subject = "agent"
     query = {
         "list": (parameters.PARTIAL, parameters.CONTEXT),
-        "retrieve": (*parameters.SELECTOR, parameters.CONTEXT),
+        "retrieve": (*parameters.SELECTOR, parameters.FORM, parameters.CONTEXT),
     }
-    responses = {"list": AgentsById, "retrieve": ResolvedAgentAnswer}
+    responses = {"list": AgentsById, "retrieve": AgentAnswer}
 
     def list(self, request: Request) -> Response:
         """Return the published version of every agent that the caller may read, resolved, by id."""
@@ -43,17 +50,22 @@ class ServedAgentViewSet(EditorViewSet):
         return Response(found)
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
-        """Return the agent that the selector names; the published version without one."""
+        """Return the agent that the selector names, resolved or in parts; the published one without."""
         context = parameters.context(request.query_params)
         selector = parameters.selector(request.query_params)
         editor = get_editor()
         is_cached = editor.is_cached(selector, context)
         if is_cached:
             self.depends_on((AGENT.word, id))
+        if "form" in request.query_params:
+            parts = editor.agent.parts(id, selector, by=self.caller)
+            if is_cached:
+                self.depends_on(*((PROMPT_BLOCK.word, block_id) for block_id in parts.texts))
+            return tagged(request, AgentPartsAnswer.dump(parts))
         agent = editor.agent.serve(id, selector, context=context, by=self.caller)
         if is_cached:
             self.depends_on(*dependencies_of(agent))
-        return tagged(request, self.dump(agent))
+        return tagged(request, ResolvedAgentAnswer.dump(agent))
 
 
 class Previewed(NamedTuple):

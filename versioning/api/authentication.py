@@ -13,6 +13,7 @@ from rest_framework.authentication import BaseAuthentication, SessionAuthenticat
 from versioning.domain.access import Caller, Via
 from versioning.domain.errors import Unauthorized
 from versioning.models import caller_for
+from versioning.models.keys import UNUSABLE
 from versioning.serving.followed_keys import keys
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class ApiKeyAuthentication(BaseAuthentication):
             return None
         key = keys.find(text)
         if key is None:
-            raise Unauthorized("This API key is unknown, expired or revoked.")
+            raise Unauthorized(UNUSABLE)
         return KeyOwner(key.caller.username), key.caller
 
     def authenticate_header(self, request: Request) -> str:

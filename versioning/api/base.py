@@ -56,6 +56,8 @@ class EditorViewSet(ViewSet):
     subject: ClassVar[str]
     """What the operations are about, in the singular."""
     query: ClassVar[Mapping[str, Parameters]] = {}
+    header_parameters: ClassVar[Mapping[str, Parameters]] = {}
+    """The headers that an action heeds, beside those that all do."""
     requests: ClassVar[Mapping[str, type[RequestSchema]]] = {}
     responses: ClassVar[Mapping[str, type[BaseModel]]] = {}
     created: ClassVar[frozenset[str]] = frozenset()

@@ -30,6 +30,7 @@ STATUS: dict[type[errors.VersioningError], int] = {
     errors.NoInstructions: 422,
     errors.IdTaken: 409,
     errors.InUse: 409,
+    errors.PartsUnavailable: 409,
     errors.CursorExpired: 410,
     errors.EditConflict: 412,
     OverrideNotWritten: 503,

@@ -16,12 +16,27 @@ from versioning.conf import get_editor
 from versioning.domain.errors import Invalid
 from versioning.domain.events import matching
 from versioning.domain.kinds import KINDS
-from versioning.editor.event_log import MAX_EVENTS
+from versioning.editor.event_log import MAX_EVENTS, EventFilter, Now
 
 DEFAULT_LIMIT: Final = 100
 _POSITION: Final = re.compile(r"[0-9]{1,30}")
 _TYPES: Final = r"^[a-zA-Z]+\.([a-zA-Z]+|\*)(,[a-zA-Z]+\.([a-zA-Z]+|\*))*$"
 NUMBER: Final = {"type": "integer", "minimum": 0}
+
+
+AFTER: Final = {"type": "string", "pattern": "^([0-9]{1,30}|now)$"}
+FILTERS: Final = (
+    query(
+        "type",
+        "Types, separated by commas; `agent.*` for all of agents.",
+        type={"type": "string", "pattern": _TYPES},
+    ),
+    query("kind", "Only about resources of this kind.", enum=[kind.word for kind in KINDS]),
+    query("id", "Only about the resource of this id."),
+    query("workspaceId", "Only of this workspace."),
+    query("actor", "Only what this person did, or a key of theirs."),
+)
+"""What the feed and the stream can be narrowed by."""
 
 
 class EventViewSet(EditorViewSet):
@@ -33,7 +48,7 @@ class EventViewSet(EditorViewSet):
             query(
                 "after",
                 "The events after this position, in order; `now` for none. Without it from the oldest on.",
-                type={"type": "string", "pattern": "^([0-9]{1,30}|now)$"},
+                type=AFTER,
             ),
             query("before", "The events before this position, the newest first.", type=NUMBER),
             query(
@@ -41,15 +56,7 @@ class EventViewSet(EditorViewSet):
                 f"Up to {MAX_EVENTS}, {DEFAULT_LIMIT} when absent.",
                 type={"type": "integer", "minimum": 1, "maximum": MAX_EVENTS},
             ),
-            query(
-                "type",
-                "Types, separated by commas; `agent.*` for all of agents.",
-                type={"type": "string", "pattern": _TYPES},
-            ),
-            query("kind", "Only about resources of this kind.", enum=[kind.word for kind in KINDS]),
-            query("id", "Only about the resource of this id."),
-            query("workspaceId", "Only of this workspace."),
-            query("actor", "Only what this person did, or a key of theirs."),
+            *FILTERS,
         )
     }
     responses = {"list": EventPage}
@@ -57,28 +64,40 @@ class EventViewSet(EditorViewSet):
     def list(self, request: Request) -> Response:
         """Return events that the caller may see, and the start of the next page."""
         given = request.query_params
-        types = given.get("type")
         page = get_editor().event.page(
-            after="now" if given.get("after") == "now" else _number(given, "after"),
-            before=_number(given, "before"),
+            after=position(given.get("after"), "after"),
+            before=number(given.get("before"), "before"),
             limit=_limit(given),
-            types=None if types is None else matching(types.split(",")),
-            resource_kind=given.get("kind"),
-            resource_id=given.get("id"),
-            workspace_id=given.get("workspaceId"),
-            actor=given.get("actor"),
             by=self.caller,
+            **filter_of(given)._asdict(),
         )
         return tagged(request, EventPage.dump(page))
 
 
-def _number(given: QueryDict, name: str) -> int | None:
-    text = given.get(name)
+def filter_of(given: QueryDict) -> EventFilter:
+    """Return the filter that the query parameters describe; raises `Invalid` for types that do not exist."""
+    types = given.get("type")
+    return EventFilter(
+        types=None if types is None else frozenset(matching(types.split(","))),
+        resource_kind=given.get("kind"),
+        resource_id=given.get("id"),
+        workspace_id=given.get("workspaceId"),
+        actor=given.get("actor"),
+    )
+
+
+def number(text: str | None, name: str) -> int | None:
+    """Return the position that a parameter or a header of this name gives; raises `Invalid`."""
     if text is None:
         return None
     if not _POSITION.fullmatch(text):
         raise Invalid.field(name, "must be a position, a whole number from 0 on")
     return int(text)
+
+
+def position(text: str | None, name: str) -> int | Now | None:
+    """Return the same, or `now`."""
+    return "now" if text == "now" else number(text, name)
 
 
 def _limit(given: QueryDict) -> int:

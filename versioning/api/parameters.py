@@ -62,6 +62,11 @@ SELECTOR = (
 )
 SELECTOR_NAMES = tuple(parameter.name for parameter in SELECTOR)
 PARTIAL = query("partial", "`true` leaves `instructions` and `blocks` out.", enum=["true", "false"])
+FORM = query(
+    "form",
+    "`parts` answers what would be evaluated, for clients that evaluate it; `requestContext` plays no part.",
+    enum=["parts"],
+)
 IF_UNUSED = query("ifUnused", "`true` refuses while a published agent refers to it.", enum=["true", "false"])
 DEPENDENTS_STATUS = query(
     "status",

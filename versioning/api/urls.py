@@ -7,8 +7,11 @@ routes come first.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
+from django.apps import apps
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path, re_path
 from django.views.decorators.csrf import csrf_exempt
@@ -52,6 +55,13 @@ def routes(views: type[ResourceViewSet]) -> list[URLPattern]:
     return [re_path(rf"^stored/{kind.path}{route}\Z", views.as_view(verbs)) for route, verbs in table]
 
 
+def routes_of_applications() -> Iterator[URLPattern]:
+    """Yield the routes that other applications add: those of the module that `AppConfig.api_urls` names."""
+    for config in apps.get_app_configs():
+        if module := getattr(config, "api_urls", None):
+            yield from import_module(module).urlpatterns
+
+
 @csrf_exempt
 def missing(request: HttpRequest) -> HttpResponse:
     """Answer for an address below the API's that does not exist."""
@@ -70,6 +80,7 @@ urlpatterns = [
     re_path(rf"^agents/{ID}/stream\Z", RunViewSet.as_view({"post": "stream"})),
     re_path(rf"^agents/{ID}\Z", ServedAgentViewSet.as_view({"get": "retrieve"})),
     re_path(r"^events\Z", EventViewSet.as_view({"get": "list"})),
+    *routes_of_applications(),
     path("schema", document.schema, name="schema"),
     path("docs", document.docs, name="docs"),
     path("healthz", health.alive),

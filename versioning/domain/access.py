@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import Any
@@ -72,6 +72,9 @@ class Caller:
 
     `roles` maps workspace ids to roles, already limited to what an API key allows. `everywhere` is a role
     in every workspace: that of a superuser, or of the application.
+
+    Rights that were read from the database are those of a moment. So before a change is committed, they are
+    compared with what is stored by then: `versioning.models.rights`.
     """
 
     username: str | None = None
@@ -82,11 +85,21 @@ class Caller:
     key_prefix: str | None = None
     key_workspace: str | None = None
     via: Via = Via.PYTHON
+    read_again: Callable[[], Caller] | None = field(default=None, compare=False, repr=False)
+    """Returns the caller with the rights that are stored now; raises `Unauthorized` if it may not call any
+    more. None if a program gave the rights: they hold whatever is stored."""
+    rights_position: int = field(default=0, compare=False)
+    """The position in the log of the newest change of rights when these were read, or of an earlier one."""
 
     @property
     def rights(self) -> Rights:
         """What the caller may do, without who it is. Equal for all callers who may do the same."""
         return self.everywhere, frozenset(self.roles.items())
+
+    @property
+    def has_role(self) -> bool:
+        """Whether the caller has a role anywhere; what is public may be read without one."""
+        return self.everywhere is not None or bool(self.roles)
 
     def may(self, right: Right, workspace_id: str) -> bool:
         """Say whether the caller has the right in the workspace."""
@@ -104,6 +117,17 @@ class Caller:
         if self.everywhere is not None and self.everywhere.rank >= least:
             return None
         return frozenset(workspace for workspace, role in self.roles.items() if role.rank >= least)
+
+
+class RightsChanged(Forbidden):
+    """The rights of a caller have changed since they were read, so that nothing was saved.
+
+    The verbs of the editor begin anew with the current rights; the error is for other code.
+    """
+
+    def __init__(self, caller: Caller) -> None:
+        super().__init__("What you may do has changed in the meantime; try again.")
+        self.caller = caller
 
 
 APPLICATION = Caller(everywhere=Role.ADMIN)

@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, lru_cache
+from operator import itemgetter
 from typing import Any, Final
 
 import regex
 from editor_client.shared import canonical
+from editor_client.shared.brief import brief
 from jsonschema import ValidationError
 from jsonschema.validators import extend
 from jsonschema_specifications import REGISTRY as METASCHEMAS
@@ -23,7 +25,6 @@ from referencing.jsonschema import specification_with
 
 MAX_UNEVALUATED: Final = 1000
 """The maximum number of members or items for `unevaluated…`, which takes quadratic time."""
-_SHOWN: Final = 60  # characters of a value that a message shows
 
 
 class TooSlow(Exception):
@@ -72,7 +73,8 @@ def _metaschemas() -> Any:
 
 
 # Keywords that the library would match without a limit or in quadratic time, or for which it would not name
-# the member that is wrong.
+# the member that is wrong. Members are checked in order of their names, so that contexts that differ in the
+# order of their members are the same.
 
 
 @lru_cache(maxsize=1024)
@@ -96,7 +98,7 @@ def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterat
 def _pattern_properties(validator: Any, by_pattern: Any, instance: Any, schema: Any) -> Iterator[Any]:
     if validator.is_type(instance, "object"):
         for pattern, inner in by_pattern.items():
-            for name, value in instance.items():
+            for name, value in sorted(instance.items(), key=itemgetter(0)):
                 if _matches(pattern, name):
                     yield from validator.descend(value, inner, path=name, schema_path=pattern)
 
@@ -105,7 +107,7 @@ def _additional_properties(validator: Any, inner: Any, instance: Any, schema: An
     if not validator.is_type(instance, "object"):
         return
     known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
-    for name, value in instance.items():
+    for name, value in sorted(instance.items(), key=itemgetter(0)):
         if name in known or any(_matches(pattern, name) for pattern in patterns):
             continue
         if inner is False:
@@ -169,35 +171,3 @@ def _timed(check: Callable[..., Any]) -> Callable[..., Any]:
         yield from check(validator, value, instance, schema) or ()
 
     return timed
-
-
-# The library's messages show the whole wrong value, and thousands of them can be in memory at once; so a
-# value shows only its beginning.
-
-
-class _Text(str):
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return super().__repr__() if len(self) <= _SHOWN else f"{self[:_SHOWN]!r}…"
-
-
-class _List(list[Any]):
-    def __repr__(self) -> str:
-        return f"a list of {len(self)}"
-
-
-class _Object(dict[str, Any]):
-    def __repr__(self) -> str:
-        return f"an object of {len(self)}"
-
-
-def brief(value: Any) -> Any:
-    """Return an equal value whose text form is short; anything that is not JSON is returned unchanged."""
-    if isinstance(value, str):
-        return _Text(value)
-    if isinstance(value, Mapping):
-        return _Object((brief(name), brief(member)) for name, member in value.items())
-    if isinstance(value, list | tuple):
-        return _List(map(brief, value))
-    return value

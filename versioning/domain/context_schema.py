@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import regex
 from editor_client.shared import canonical
+from editor_client.shared.brief import brief
 from jsonschema import (
     Draft4Validator,
     Draft6Validator,
@@ -27,7 +28,7 @@ from jsonschema import (
 from referencing.exceptions import Unresolvable
 
 from versioning.domain.bounded_cache import BoundedCache
-from versioning.domain.bounded_validation import TooSlow, brief, compiled_pattern, time_for, validator_of
+from versioning.domain.bounded_validation import TooSlow, compiled_pattern, time_for, validator_of
 from versioning.domain.errors import Issue
 
 MAX_SCHEMA: Final = 256 * 1024

@@ -23,6 +23,7 @@ __all__ = [
     "Issue",
     "NoInstructions",
     "NotFound",
+    "PartsUnavailable",
     "Unauthorized",
     "VersioningError",
 ]
@@ -82,6 +83,18 @@ class InUse(VersioningError):
     def details(self) -> dict[str, Any]:
         """Return the dependents that the caller may read, and the count of the others."""
         return {"dependents": self.dependents, "hiddenCount": self.hidden_count}
+
+
+class PartsUnavailable(VersioningError):
+    """An agent cannot be given in parts, because an application chooses versions by the request context."""
+
+    code = "parts_unavailable"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Which version is served depends on the request context here, by a rule that only the server "
+            "knows: read the agent in its context."
+        )
 
 
 class CursorExpired(VersioningError):

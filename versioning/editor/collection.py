@@ -74,6 +74,7 @@ class Agents(Collection[Agent]):
 
     serve = serving.serve
     serve_all = serving.serve_all
+    parts = serving.parts
     preview = serving.preview
     fingerprint = dependencies.fingerprint
     favorite = favorites.favorite

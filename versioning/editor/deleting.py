@@ -41,6 +41,7 @@ def delete(
         resources.backend.delete(resource)
 
 
+@retried
 def delete_version(
     resources: Resources[R],
     resource_id: str,
@@ -66,6 +67,7 @@ def delete_version(
         return resource
 
 
+@retried
 def prune(resources: Resources[R], resource_id: str, keep: int, *, by: Who = APPLICATION) -> int:
     """Delete all but the newest `keep` versions and return how many were deleted.
 

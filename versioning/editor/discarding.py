@@ -9,6 +9,7 @@ from versioning.domain.access import APPLICATION
 from versioning.domain.errors import NotFound
 from versioning.domain.snapshots import Snapshot, reference_to
 from versioning.editor.collection import Collection
+from versioning.editor.locking import retried
 from versioning.editor.resources import Who
 from versioning.models import VersionedResource, events
 
@@ -33,6 +34,7 @@ def discardable(resource: VersionedResource) -> list[Snapshot]:
     return newer
 
 
+@retried
 def discard_draft(
     collection: Collection[Any],
     resource_id: str,

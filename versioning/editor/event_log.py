@@ -2,23 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from django.db.models import QuerySet
 
-from versioning.domain.access import APPLICATION, Right
+from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import CursorExpired, Invalid
 from versioning.domain.registry import Registry
 from versioning.editor.resources import Who, caller_of
 from versioning.models import Event, events
+from versioning.models.events import Extent
 from versioning.serving.event_visibility import visible_to
 
 MAX_EVENTS: Final = 1000
 """The largest page of events that can be requested."""
 
 Now = Literal["now"]
+
+
+class EventFilter(NamedTuple):
+    """Which events are wanted; None for whatever does not matter.
+
+    A workspace that the caller may not read answers as one that does not exist: nothing is of it.
+    """
+
+    types: frozenset[str] | None = None
+    resource_kind: str | None = None
+    resource_id: str | None = None
+    workspace_id: str | None = None
+    actor: str | None = None
+
+    def may_match(self, caller: Caller) -> bool:
+        """Say whether the caller may see anything of this at all."""
+        return self.workspace_id is None or caller.may(Right.READ, self.workspace_id)
+
+    def narrow(self, rows: QuerySet[Event]) -> QuerySet[Event]:
+        """Return those of the rows that are wanted."""
+        if self.types is not None:
+            rows = rows.filter(type__in=self.types)
+        return rows.filter(**self._equal)
+
+    def admits(self, event: Event) -> bool:
+        """Say the same of one entry, without the database."""
+        is_of_type = self.types is None or event.type in self.types
+        return is_of_type and all(getattr(event, name) == value for name, value in self._equal.items())
+
+    @property
+    def _equal(self) -> dict[str, str]:
+        """The columns with the values that they have to have."""
+        wanted = self._asdict()
+        del wanted["types"]
+        return {name: value for name, value in wanted.items() if value is not None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,41 +73,39 @@ class EventLog:
     def __init__(self, code: Registry) -> None:
         self.code = code
 
+    def start(self, after: int | Now | None) -> int:
+        """Return the position after which to read; None stands for the oldest, `now` for the end.
+
+        Raises `CursorExpired` if entries after the position were pruned.
+        """
+        return _start(events.extent(), after)
+
     def page(
         self,
         *,
         after: int | Now | None = None,
         before: int | None = None,
         limit: int = 100,
-        types: Collection[str] | None = None,
-        workspace_id: str | None = None,
         by: Who = APPLICATION,
-        **named: str | None,
+        **wanted: Any,
     ) -> EventPage:
         """Return the events after a position, oldest first; without one, from the oldest on.
 
-        With `before`, returns the events before that position, newest first. `types` and `named`
-        (`resource_kind`, `resource_id`, `actor`) filter them. Entries at the same position stay together,
-        so a page may be longer than `limit`. Raises `CursorExpired` if entries after the position were
-        pruned, and `Invalid` if both positions are given.
+        With `before`, returns the events before that position, newest first. `wanted` are members of
+        `EventFilter`. Entries at the same position stay together, so a page may be longer than `limit`.
+        Raises `CursorExpired` if entries after the position were pruned, and `Invalid` if both positions are
+        given.
         """
         if before is not None and after is not None:
             raise Invalid.field("before", "cannot be combined with after")
-        caller = caller_of(by)
+        caller, only = caller_of(by), EventFilter(**wanted)
         extent = events.extent()
-        start = extent.newest if after == "now" else extent.oldest if after is None else int(after)
-        if start < extent.oldest:
-            raise CursorExpired(extent.oldest)
-        if workspace_id is not None and not caller.may(Right.READ, workspace_id):
+        start = _start(extent, after)
+        if not only.may_match(caller):
             return EventPage(
                 events=[], next=extent.oldest if before is not None else extent.newest, has_more=False
             )
-        narrowed = {name: value for name, value in named.items() if value is not None}
-        if workspace_id is not None:
-            narrowed["workspace_id"] = workspace_id
-        rows = visible_to(caller, self.code, Event.objects.filter(**narrowed))
-        if types is not None:
-            rows = rows.filter(type__in=types)
+        rows = visible_to(caller, self.code, only.narrow(Event.objects.all()))
         if before is not None:
             last = min(before - 1, extent.newest)
             rows = rows.filter(position__gt=extent.oldest, position__lte=last)
@@ -82,6 +115,13 @@ class EventLog:
         # What is committed meanwhile is not on this page, but after its `next`.
         rows = rows.filter(position__gt=start, position__lte=extent.newest)
         return _page(rows.order_by("position", "ordinal"), limit, end=extent.newest)
+
+
+def _start(extent: Extent, after: int | Now | None) -> int:
+    start = extent.newest if after == "now" else extent.oldest if after is None else int(after)
+    if start < extent.oldest:
+        raise CursorExpired(extent.oldest)
+    return start
 
 
 def _page(rows: QuerySet[Any], limit: int, *, end: int) -> EventPage:

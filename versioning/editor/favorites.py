@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from versioning.domain.access import Caller
 from versioning.domain.errors import Forbidden, NotFound
+from versioning.editor.locking import retried
 from versioning.editor.resources import Resources, Who, caller_of
-from versioning.models import Agent, Favorite, Favorited
+from versioning.models import Agent, Favorite, Favorited, events
 
 
+@retried
 def favorite(resources: Resources[Agent], agent_id: str, *, by: Who) -> tuple[Agent, Favorited]:
     """Mark an agent as a favorite of the caller; a key marks it for its owner.
 
@@ -17,6 +19,7 @@ def favorite(resources: Resources[Agent], agent_id: str, *, by: Who) -> tuple[Ag
     return _mark(resources, agent_id, caller_of(by), wanted=True)
 
 
+@retried
 def unfavorite(resources: Resources[Agent], agent_id: str, *, by: Who) -> tuple[Agent, Favorited]:
     """Remove the mark, if there is one; raises as `favorite` does."""
     return _mark(resources, agent_id, caller_of(by), wanted=False)
@@ -29,6 +32,7 @@ def _mark(resources: Resources[Agent], agent_id: str, by: Caller, *, wanted: boo
             raise NotFound
         if by.user_id is None:
             raise Forbidden("Only people have favorites.")
+        events.acts(by)
         if wanted:
             Favorite.objects.get_or_create(agent_id=agent.pk, user_id=by.user_id)
         else:

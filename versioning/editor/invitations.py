@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from versioning.domain.access import APPLICATION, Role, Via
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
+from versioning.editor.locking import retried
 from versioning.editor.resources import Who, caller_of
 from versioning.editor.workspaces import Workspaces, withdraw
 from versioning.models import Invitation, Membership, Workspace, caller_for, events
@@ -68,6 +69,7 @@ class Invitations:
             for invitation in found
         ]
 
+    @retried
     def invite(
         self, workspace_id: str, username: str, role: Role, *, by: Who = APPLICATION
     ) -> tuple[Invitation, str]:
@@ -91,6 +93,7 @@ class Invitations:
             invitation = Invitation(workspace=workspace, username=name, role=role)
             return invitation, invitation.issue(by)
 
+    @retried
     def renew(self, workspace_id: str, username: str, *, by: Who = APPLICATION) -> tuple[Invitation, str]:
         """Return a pending invitation with a new secret; the caller becomes the inviter.
 
@@ -101,6 +104,7 @@ class Invitations:
             invitation = self._pending(workspace, username)
             return invitation, invitation.issue(by)
 
+    @retried
     def withdraw(self, workspace_id: str, username: str, *, by: Who = APPLICATION) -> None:
         """Withdraw a pending invitation; raises `NotFound` if there is none."""
         by = caller_of(by)

@@ -15,7 +15,7 @@ from versioning.domain.errors import Invalid, NotFound
 from versioning.domain.events import Audience
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
-from versioning.editor.locking import changing
+from versioning.editor.locking import changing, retried
 from versioning.editor.reading import find
 from versioning.editor.recording import record
 from versioning.editor.resources import Resources, Who, caller_of
@@ -56,6 +56,7 @@ def labels(resources: Resources[R], resource_id: str, *, by: Who = APPLICATION) 
     ]
 
 
+@retried
 def label(
     resources: Resources[R],
     resource_id: str,
@@ -93,6 +94,7 @@ def label(
         return resource, _custom(row, version)
 
 
+@retried
 def unlabel(
     resources: Resources[R],
     resource_id: str,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any, Final, TypeVar, cast
 
 from django.conf import settings
 
-from versioning.domain.access import Caller, Right
+from versioning.domain.access import Caller, Right, RightsChanged
 from versioning.domain.errors import EditConflict, NotFound
 from versioning.editor.recording import record
 from versioning.editor.resources import Resources
@@ -54,13 +54,20 @@ def changing(
 
 
 def retried(verb: V) -> V:
-    """Begin a verb anew when somebody else changes the override file while it decides."""
+    """Begin a verb anew when what it was decided by has changed: the override file, or the caller's rights.
+
+    So a verb ends as if it had begun after that change.
+    """
 
     @wraps(verb)
     def begun_anew(*args: Any, **named: Any) -> Any:
         for _ in range(_ATTEMPTS - 1):
-            with suppress(OverrideChanged):
+            try:
                 return verb(*args, **named)
+            except OverrideChanged:
+                continue
+            except RightsChanged as error:
+                named["by"] = error.caller
         return verb(*args, **named)
 
     return cast("V", begun_anew)

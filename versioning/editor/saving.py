@@ -137,6 +137,7 @@ def edit_live(
     return Resolved(resource=resource, version=version, warnings=warnings)
 
 
+@retried
 def restore(
     resources: Resources[R],
     resource_id: str,
@@ -154,6 +155,7 @@ def restore(
         return Resolved(resource=resource, version=version, selector=DRAFT)
 
 
+@retried
 def snapshot(
     resources: Resources[R],
     resource_id: str,

@@ -21,6 +21,7 @@ from versioning.models import Agent
 from versioning.serving import choice
 from versioning.serving.assembly import all_assembled, assembled
 from versioning.serving.candidates import Blocks, Candidate
+from versioning.serving.parts import AgentParts, parts_of
 from versioning.serving.resolution import select
 
 
@@ -44,6 +45,17 @@ def serve(
     by, evaluation = caller_of(by), Evaluation.of(context or {})
     candidate = _candidate(resources, agent_id, selector, by, evaluation.context, identity=identity)
     return assembled(candidate, evaluation, by)
+
+
+def parts(
+    resources: Resources[Agent], agent_id: str, selector: Selector = PUBLISHED, *, by: Who = APPLICATION
+) -> AgentParts:
+    """Return what `serve` would evaluate, for a caller who evaluates it in contexts of its own.
+
+    Raises `NotFound` and `Forbidden` as `serve` does, and what `parts_of` raises.
+    """
+    by = caller_of(by)
+    return parts_of(_candidate(resources, agent_id, selector, by, {}), by)
 
 
 def preview(

@@ -17,6 +17,7 @@ from editor_client.shared import ids
 
 from versioning.domain.access import APPLICATION, Caller, Right, Role
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
+from versioning.editor.locking import retried
 from versioning.editor.resources import Who, caller_of
 from versioning.models import ApiKey, Event, Invitation, Membership, Workspace, events
 from versioning.models.accounts import account, accounts, name_of
@@ -45,6 +46,7 @@ class Workspaces:
         by.require(Right.ADMINISTER, workspace_id)
         return found
 
+    @retried
     def create(self, workspace_id: str, name: str, *, by: Who = APPLICATION) -> Workspace:
         """Create a workspace with the caller as its first admin; only superusers may.
 
@@ -64,6 +66,7 @@ class Workspaces:
                 Membership.objects.grant(accounts().get(pk=by.user_id), workspace, Role.ADMIN, by=by)
         return workspace
 
+    @retried
     def rename(self, workspace_id: str, name: str, *, by: Who = APPLICATION) -> Workspace:
         """Rename a workspace; its id stays."""
         by = caller_of(by)
@@ -78,6 +81,7 @@ class Workspaces:
         workspace = self.find(workspace_id, by=by)
         return workspace.memberships.select_related("user").order_by(name_of("user"))
 
+    @retried
     def change_role(
         self, workspace_id: str, username: str, role: Role, *, by: Who = APPLICATION
     ) -> Membership:
@@ -88,6 +92,7 @@ class Workspaces:
             self._set_role(workspace, member.user, role, by)
             return self._member(workspace, username)
 
+    @retried
     def remove(self, workspace_id: str, username: str, *, by: Who = APPLICATION) -> None:
         """End a membership, and withdraw an invitation that could renew it.
 
@@ -98,6 +103,7 @@ class Workspaces:
         with self.administering(workspace_id, by) as workspace:
             self._set_role(workspace, self._member(workspace, username).user, None, by)
 
+    @retried
     def set_role(
         self, workspace_id: str, username: str, role: Role | None, *, by: Who = APPLICATION
     ) -> Role | None:
@@ -141,6 +147,7 @@ class Workspaces:
             .order_by("-created_at", "-pk")
         )
 
+    @retried
     def issue_key(
         self,
         workspace_id: str,
@@ -166,6 +173,7 @@ class Workspaces:
                 owner, name=_checked_name(name), workspace=workspace, role=role, expires_at=expires_at, by=by
             )
 
+    @retried
     def revoke_key(self, workspace_id: str, prefix: str, *, by: Who = APPLICATION) -> ApiKey:
         """Revoke a key; only its owner can revoke one that reaches beyond this workspace."""
         by = caller_of(by)
@@ -194,7 +202,11 @@ class Workspaces:
         """Lock the workspace, so that two admins cannot remove each other, and yield it."""
         with events.transaction():
             self.find(workspace_id, by=by)
-            yield Workspace.objects.locked().get(pk=workspace_id)
+            workspace = Workspace.objects.locked().get(pk=workspace_id)
+            if by.read_again is not None:
+                # The check before the commit passes over admins who change what they themselves may do.
+                self.find(workspace_id, by=by.read_again())
+            yield workspace
 
     def _member(self, workspace: Workspace, username: str) -> Membership:
         found = workspace.memberships.select_related("user").filter(user=account(username)).first()

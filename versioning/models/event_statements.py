@@ -20,19 +20,30 @@ from versioning.models.statements import (
 )
 
 _TAKEN: Final = (
-    "INSERT INTO {log} AS log (id, position, pruned_to) VALUES (1, %s, 0)"
-    " ON CONFLICT (id) DO UPDATE SET position = log.position + EXCLUDED.position RETURNING position"
+    "INSERT INTO {log} AS log (id, position, pruned_to, rights_position) VALUES (1, %s, 0, %s)"
+    " ON CONFLICT (id) DO UPDATE SET position = log.position + EXCLUDED.position, rights_position ="
+    " CASE WHEN EXCLUDED.rights_position = 0 THEN log.rights_position"
+    " ELSE log.position + EXCLUDED.position END RETURNING position, rights_position"
 )
 
 
 def take_positions_and_insert(
-    event: type[models.Model], log: type[models.Model], entries: Sequence[dict[str, Any]], number: int
-) -> None:
+    event: type[models.Model],
+    log: type[models.Model],
+    entries: Sequence[dict[str, Any]],
+    number: int,
+    *,
+    is_about_rights: bool,
+) -> int:
     """Take so many positions and insert the entries, whose own say how far each is from the one before.
+
+    Returns the position of the newest change of anybody's rights, which is the last of these positions if
+    they are about rights.
 
     PostgreSQL does both in one round trip, so that the row of the position is locked for no longer than
     the commit takes.
     """
+    taken = [number, number if is_about_rights else 0]
     with prepared_cursor() as cursor:
         if connection.vendor == "postgresql" and not connection.savepoint_ids:
             # Django defers the checks of foreign keys to the commit, and they lock what is referred to.
@@ -41,13 +52,14 @@ def take_positions_and_insert(
             cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         if connection.vendor == "postgresql" and 0 < len(entries) <= ROWS_AT_ONCE:
             statement = _both(event, log, len(entries))
-            cursor.execute(statement, [number, number, *values_of(columns_of(event), entries)])
-            return
-        cursor.execute(_TAKEN.format(log=table_of(log)), [number])
-        before = cursor.fetchone()[0] - number
+            cursor.execute(statement, [*taken, number, *values_of(columns_of(event), entries)])
+            return int(cursor.fetchone()[0])
+        cursor.execute(_TAKEN.format(log=table_of(log)), taken)
+        position, rights_position = cursor.fetchone()
     for entry in entries:
-        entry["position"] += before
+        entry["position"] += position - number
     insert(event, entries)
+    return int(rights_position)
 
 
 @lru_cache(maxsize=64)
@@ -65,4 +77,5 @@ def _both(event: type[models.Model], log: type[models.Model], rows: int) -> str:
         f"WITH taken AS ({_TAKEN.format(log=table_of(log))})"  # noqa: S608
         f" INSERT INTO {table_of(event)} ({columns}) SELECT {selected}"
         f" FROM taken, (VALUES {', '.join([row] * rows)}) AS entry ({columns})"
+        " RETURNING (SELECT rights_position FROM taken)"
     )

@@ -18,8 +18,7 @@ from __future__ import annotations
 
 import datetime
 import threading
-import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -30,8 +29,10 @@ from django.db.models import Min
 from django.utils import timezone
 
 from versioning.domain.access import Caller
-from versioning.domain.events import Audience, Reach, Target, audience_of
+from versioning.domain.events import Audience, Target, audience_of
 from versioning.domain.snapshots import Snapshot
+from versioning.models import rights
+from versioning.models.event_entries import Entry, changes_rights, entry_for_readers, entry_of
 from versioning.models.event_statements import take_positions_and_insert
 from versioning.models.log import Event, LogPosition
 from versioning.models.statements import prepared_cursor
@@ -43,34 +44,45 @@ _CHANGES: Final = (
     " WHERE position > %s AND position <= %s ORDER BY position, ordinal LIMIT %s"
 )
 
-Entry = dict[str, Any]
-"""An entry before it is written, by column; creating a model instance would take longer than the insert."""
 
-_EMPTY: Final[Entry] = {
-    "ordinal": 0,
-    "resource_kind": "",
-    "resource_id": "",
-    "resource_uuid": None,
-    "version_id": "",
-    "version_number": None,
-    "previous_version_id": "",
-    "label": "",
-    "actor": "",
-    "key_prefix": "",
-    "reach": Reach.EDITORS.value,
-    "hidden_from": "",
-}
+class _Transaction:
+    """What a transaction writes to the log at its end."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.actors: list[Caller] = []
+        """Whoever changed something, each once."""
+        self.is_touched = False
+        """Whether something changed that has no entry."""
+        self.is_touched_unless_logged = False
+        """Whether something changed that has no entry of its own, which matters only if there are no entries
+        at all."""
+
+    def acts(self, by: Caller) -> None:
+        """Note that a caller changes something."""
+        if not any(by is actor for actor in self.actors):
+            self.actors.append(by)
+
+    def write(self) -> None:
+        """Take the positions, write the entries, and check the rights of whoever acted."""
+        now = timezone.now()
+        untold = self.is_touched or (self.is_touched_unless_logged and not self.entries)
+        number = int(untold)
+        for entry in self.entries:
+            number += entry["ordinal"] == 0
+            entry["created_at"] = now
+            entry["position"] = number  # from the position before: the statement adds it
+        if number:
+            is_about_rights = untold or any(map(changes_rights, self.entries))
+            rights_position = take_positions_and_insert(
+                Event, LogPosition, self.entries, number, is_about_rights=is_about_rights
+            )
+            rights.check(self.actors, rights_position, self.entries)
 
 
 class _Open(threading.local):
-    """The entries of this thread's open transaction; None if there is none."""
-
-    entries: list[Entry] | None = None
-    touched = False
-    """Whether something changed that has no entry."""
-    touched_unless_logged = False
-    """Whether something changed that has no entry of its own, which matters only if there are no entries
-    at all."""
+    transaction: _Transaction | None = None
+    """The open transaction of this thread."""
 
 
 _open: Final = _Open()
@@ -83,25 +95,23 @@ def transaction() -> Iterator[None]:
     If a joined transaction fails, its entries are dropped together with its changes. Use this for
     savepoints: a bare `atomic()` inside rolls back rows but not entries.
     """
-    opened = _open.entries
+    opened = _open.transaction
     if opened is not None:
-        known = len(opened)
+        known = len(opened.entries)
         try:
             with database.atomic():
                 yield
         except BaseException:
-            del opened[known:]
+            del opened.entries[known:]
             raise
         return
-    entries = _open.entries = []
-    _open.touched = _open.touched_unless_logged = False
+    begun = _open.transaction = _Transaction()
     try:
         with database.atomic():
             yield
-            is_unlogged = _open.touched or (_open.touched_unless_logged and not entries)
-            _write(entries, positions=1 if is_unlogged else 0)
+            begun.write()
     finally:
-        _open.entries = None
+        _open.transaction = None
 
 
 def record(
@@ -125,44 +135,38 @@ def record(
     never contain the text of a prompt or a secret. Raises `RuntimeError` outside of `transaction()`, and
     `KeyError` for an undeclared type.
     """
-    if _open.entries is None:
+    opened = _open.transaction
+    if opened is None:
         raise RuntimeError("record() needs an open events.transaction(), which writes the entry")
-    entry = {
-        **_EMPTY,
-        "uuid": uuid.uuid4(),
-        "type": event_type,
-        "workspace_id": workspace_id or "",
-        "version_id": version.version_id if version else "",
-        "version_number": version.number if version else None,
-        "previous_version_id": str(previous_version_id or ""),
-        "label": label or "",
-        "detail": detail,
-        "audience": (audience or audience_of(event_type)).value,
-        "actor": by.username or "",
-        "via": by.via.value,
-        "key_prefix": by.key_prefix or "",
-        **_about(resource),
-    }
-    _open.entries.append(entry)
+    opened.acts(by)
+    entry = entry_of(
+        event_type,
+        audience or audience_of(event_type),
+        by,
+        resource,
+        version,
+        workspace_id=workspace_id or "",
+        previous_version_id=str(previous_version_id or ""),
+        label=label or "",
+        detail=detail,
+    )
+    opened.entries.append(entry)
     for ordinal, agent in enumerate(seen_in, start=1):
-        shown = {
-            **_EMPTY,
-            "uuid": uuid.uuid4(),
-            "ordinal": ordinal,
-            "type": f"{agent.kind}.updated",
-            "workspace_id": agent.workspace_id,
-            "detail": {"fields": ["instructions"]},
-            "audience": Audience.READERS.value,
-            "via": by.via.value,  # not who: readers of the agent cannot read the block
-            "hidden_from": workspace_id or "",
-            **_about(agent),
-        }
-        _open.entries.append(shown)
+        opened.entries.append(entry_for_readers(agent, ordinal, by, workspace_id or ""))
 
 
 def is_open() -> bool:
     """Say whether this thread is inside of `transaction()`."""
-    return _open.entries is not None
+    return _open.transaction is not None
+
+
+def acts(by: Caller) -> None:
+    """Say who makes a change without an entry, so that the rights to it are checked before the commit.
+
+    Outside of `transaction()` nothing is checked.
+    """
+    if _open.transaction is not None:
+        _open.transaction.acts(by)
 
 
 def touch(*, unless_logged: bool = False) -> None:
@@ -171,13 +175,14 @@ def touch(*, unless_logged: bool = False) -> None:
     A follower that finds no entry at a position assumes that everything has changed. `unless_logged` is for
     changes that the verbs log themselves: then the entries of the transaction are enough.
     """
-    if _open.entries is None:
+    opened = _open.transaction
+    if opened is None:
         with database.atomic(savepoint=False):
-            _write((), positions=1)
+            take_positions_and_insert(Event, LogPosition, (), 1, is_about_rights=True)
     elif unless_logged:
-        _open.touched_unless_logged = True
+        opened.is_touched_unless_logged = True
     else:
-        _open.touched = True
+        opened.is_touched = True
 
 
 @dataclass(frozen=True)
@@ -255,26 +260,3 @@ def changes(after: int, until: int, limit: int) -> list[Change]:
     with prepared_cursor() as cursor:
         cursor.execute(_CHANGES, [after, until, limit])
         return [Change(*row) for row in cursor.fetchall()]
-
-
-def _about(resource: Target | None) -> Entry:
-    if resource is None:
-        return {}
-    return {
-        "resource_kind": resource.kind,
-        "resource_id": resource.id,
-        "resource_uuid": resource.identity,
-        "reach": resource.reach.value,
-    }
-
-
-def _write(recorded: Sequence[Entry], positions: int) -> None:
-    """Write the entries, and take that many positions in addition to theirs."""
-    now = timezone.now()
-    number = positions
-    for entry in recorded:
-        number += entry["ordinal"] == 0
-        entry["created_at"] = now
-        entry["position"] = number  # from the position before: the statement adds it
-    if number:
-        take_positions_and_insert(Event, LogPosition, recorded, number)

@@ -6,7 +6,8 @@ import datetime
 import hashlib
 import secrets
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 from django.conf import settings
 from django.db import models
@@ -15,14 +16,16 @@ from django.dispatch import receiver
 from django.utils import timezone
 
 from versioning.domain.access import APPLICATION, Caller, Role, Via
-from versioning.domain.errors import Invalid
+from versioning.domain.errors import Invalid, Unauthorized
 from versioning.models import events
+from versioning.models.log import LogPosition
 from versioning.models.workspaces import ROLE_CHOICES, Workspace, caller_for
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
 PREFIX_LENGTH = 11
+UNUSABLE = "This API key is unknown, expired or revoked."
 LAST_USED_STEP = datetime.timedelta(minutes=1)
 
 
@@ -65,11 +68,18 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
 
     def holding(self, text: str) -> ApiKey | None:
         """Return the usable key with this secret, with its owner loaded; None if there is none."""
+        return self.of_digest(digest_of(text))
+
+    def of_digest(self, digest: str) -> ApiKey | None:
+        """Return the same by what is stored of the secret."""
+        newest_change = models.Subquery(LogPosition.objects.values("rights_position")[:1])
+        keys: Any = self.select_related("owner").annotate(newest_change=newest_change)
         try:
-            key = self.select_related("owner").get(digest=digest_of(text))
+            key: Any = keys.get(digest=digest)
         except ApiKey.DoesNotExist:
             return None
-        return key if key.usable else None
+        key.rights_position = key.newest_change or 0
+        return cast("ApiKey", key) if key.usable else None
 
     def named(self, key_or_prefix: str) -> ApiKey | None:
         """Return the key with this secret or prefix, usable or not."""
@@ -92,6 +102,9 @@ class ApiKey(models.Model):
     expires_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    rights_position = 0
+    """The position of the newest change of rights when the key was read; 0 unless `holding` has read it."""
 
     objects = ApiKeyQuerySet.as_manager()
 
@@ -119,9 +132,13 @@ class ApiKey(models.Model):
 
     def caller(self) -> Caller:
         """Return the caller for this key: its owner, limited to the key's workspace and role."""
-        role = Role(self.role) if self.role else None
         return limited(
-            caller_for(self.owner, Via.API), workspace_id=self.workspace_id, role=role, key_prefix=self.prefix
+            caller_for(self.owner, Via.API),
+            workspace_id=self.workspace_id,
+            role=Role(self.role) if self.role else None,
+            key_prefix=self.prefix,
+            read_again=partial(_caller_now, self.pk),
+            rights_position=self.rights_position,
         )
 
     def mark_used(self) -> datetime.datetime:
@@ -154,6 +171,14 @@ class ApiKey(models.Model):
             name=self.name,
             role=self.role,
         )
+
+
+def _caller_now(key_id: int) -> Caller:
+    """Return the caller for a key as stored now; raises `Unauthorized` for one that cannot be used."""
+    key = ApiKey.objects.select_related("owner").filter(pk=key_id).first()
+    if key is None or not key.usable:
+        raise Unauthorized(UNUSABLE)
+    return key.caller()
 
 
 @receiver(pre_delete, sender=ApiKey)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.db import models
 from django.db.models.signals import pre_delete
 from django.dispatch import receiver
 from django.utils import timezone
 
 from versioning.domain.access import APPLICATION, Caller, Role, Via
+from versioning.domain.errors import Unauthorized
 from versioning.models import events
 
 if TYPE_CHECKING:
@@ -157,10 +160,22 @@ def _record_deletion_of_workspace(instance: Workspace, **_signal: Any) -> None:
 
 
 def caller_for(user: User, via: Via = Via.PYTHON) -> Caller:
-    """Return the caller for a person, with the current roles."""
+    """Return the caller for a person, with the current roles.
+
+    The account may have been read long ago, so its rights are read again before any change is committed.
+    """
     roles = Membership.objects.roles_of(user)
     who = {"username": user.get_username(), "user_id": user.pk, "via": via}
-    return caller_with(roles, is_superuser=user.is_superuser, **who)
+    read_again = partial(_caller_now, user, via)
+    return caller_with(roles, is_superuser=user.is_superuser, read_again=read_again, **who)
+
+
+def _caller_now(user: User, via: Via) -> Caller:
+    """Return the caller for a person as stored now; raises `Unauthorized` if the account is gone."""
+    stored = get_user_model()._default_manager.filter(pk=user.pk).first()
+    if stored is None or (user.is_active and not stored.is_active):
+        raise Unauthorized("This account is switched off.")
+    return caller_for(stored, via)
 
 
 def caller_with(roles: Mapping[str, Role], *, is_superuser: bool, **who: Any) -> Caller:

@@ -7,12 +7,11 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from editor_client.shared.conditions import choose, holds
+from editor_client.shared.agents import evaluated, left_out
 from editor_client.shared.evaluation import Evaluation
-from editor_client.shared.instructions import BlockReport, assemble, referenced_blocks
+from editor_client.shared.instructions import referenced_blocks
 
 from versioning.domain.access import Caller, Right
-from versioning.domain.config import Config
 from versioning.domain.context_schema import SCHEMA_FIELD, UnusableSchema, refusals
 from versioning.domain.errors import Invalid, NoInstructions
 from versioning.domain.resolved_agent import CONTEXT_INVALID, Notice, ResolvedAgent
@@ -24,11 +23,27 @@ logger = logging.getLogger(__name__)
 
 def assembled(candidate: Candidate, evaluation: Evaluation, caller: Caller) -> ResolvedAgent:
     """Return the served agent for a candidate; raises `Invalid` if that is too much to evaluate."""
+    return _build(candidate, evaluation, texts_for(candidate, evaluation, caller))
+
+
+def texts_for(candidate: Candidate, evaluation: Evaluation, caller: Caller) -> Texts:
+    """Return the prompt blocks that a candidate may show; raises `Invalid` if they are too much to read."""
     wanted = {target for _, target in referenced_blocks(candidate.config)}
     evaluation.field = "instructions"
     found = find_blocks(wanted, candidate.policy, caller, evaluation) if wanted else {}
     (texts,) = shown_texts([candidate], {candidate.policy: found})
-    return _build(candidate, evaluation, texts)
+    return texts
+
+
+def name_of(candidate: Candidate) -> str:
+    """Return the agent's name: an override whose agent the code no longer defines need not have one."""
+    return str(candidate.config.get("name", candidate.id))
+
+
+def require_instructions(candidate: Candidate) -> None:
+    """Raise `NoInstructions` for an agent whose code leaves them to an editor who has published none."""
+    if "instructions" not in candidate.config:
+        raise NoInstructions(candidate.id)
 
 
 def all_assembled(
@@ -64,22 +79,19 @@ def _is_own(candidate: Candidate, caller: Caller) -> bool:
 
 
 def _build(candidate: Candidate, evaluation: Evaluation, texts: Texts) -> ResolvedAgent:
+    require_instructions(candidate)
     config = candidate.config
-    if "instructions" not in config:
-        raise NoInstructions(candidate.id)
-    instructions, reports = assemble(config["instructions"], evaluation, texts)
-    absent = (report for report in reports if report.reason in {"missing", "unpublished"})
+    agent = evaluated(config, texts, evaluation)
     return ResolvedAgent(
         id=candidate.id,
         uuid=candidate.uuid,
-        # An override whose agent the code no longer defines need not have one.
-        name=config.get("name", candidate.id),
+        name=name_of(candidate),
         description=config.get("description"),
-        instructions=instructions,
-        tools=_offered("tools", config, evaluation),
-        agents=_offered("agents", config, evaluation),
-        model=_chosen("model", config, evaluation),
-        default_options=_chosen("defaultOptions", config, evaluation) or {},
+        instructions=agent.instructions,
+        tools=agent.tools,
+        agents=agent.agents,
+        model=agent.model,
+        default_options=agent.default_options,
         source=candidate.source,
         status=candidate.status,
         metadata=candidate.metadata,
@@ -89,26 +101,11 @@ def _build(candidate: Candidate, evaluation: Evaluation, texts: Texts) -> Resolv
         selector=candidate.selector,
         fallback=candidate.fallback,
         warnings=(
-            *(_left_out(report) for report in absent),
+            *(Notice(*notice) for notice in left_out(agent.blocks)),
             *context_notices(config.get(SCHEMA_FIELD), evaluation),
         ),
-        blocks=tuple(reports),
+        blocks=tuple(agent.blocks),
     )
-
-
-def _chosen(field: str, config: Config, evaluation: Evaluation) -> Any:
-    evaluation.field = field
-    return choose(config.get(field), evaluation)
-
-
-def _offered(field: str, config: Config, evaluation: Evaluation) -> dict[str, Any]:
-    """Return the tools or sub-agents whose rules hold, without the rules."""
-    chosen = _chosen(field, config, evaluation) or {}
-    return {
-        key: {name: member for name, member in usage.items() if name != "rules"}
-        for key, usage in chosen.items()
-        if holds(usage.get("rules"), evaluation)
-    }
 
 
 def context_notices(schema: Any, evaluation: Evaluation) -> list[Notice]:
@@ -126,12 +123,3 @@ def context_notices(schema: Any, evaluation: Evaluation) -> list[Notice]:
     finally:
         evaluation.seconds_checking += time.thread_time() - began
     return [Notice(CONTEXT_INVALID, issue.message, issue.field) for issue in issues]
-
-
-def _left_out(report: BlockReport) -> Notice:
-    what = "does not exist" if report.reason == "missing" else "is not published"
-    return Notice(
-        code=f"block_{report.reason}",
-        field=f"instructions.{report.position}.id",
-        message=f"The prompt block {report.id!r} {what}; it is left out.",
-    )

@@ -40,8 +40,8 @@ def find_blocks(
 ) -> dict[str, FoundBlock]:
     """Return, by block id, the text that counts or the reason why there is none.
 
-    Ids that are not in the result are missing or not readable. Reading is charged to the evaluation's
-    budget unless `is_paid` is false; the evaluation's context determines which published version the
+    Ids that are not in the result are missing or not readable. Reading is charged to the evaluation
+    unless `is_paid` is false; its context determines which published version the
     request gets.
     """
     blocks = PromptBlock.objects.all() if policy is Blocks.LIVE else PromptBlock.objects.readable_by(caller)
@@ -55,7 +55,7 @@ def find_blocks(
         chosen = {} if policy is Blocks.DRAFTS else choice.chosen(found_rows, evaluation.context)
         for block in found_rows:
             if is_paid:
-                evaluation.spend(sum(len(version.config_json) for version in _versions(block, policy)))
+                evaluation.read(sum(len(version.config_json) for version in _versions(block, policy)))
             found[block.pk] = _found(block, policy, caller, chosen.get(block.pk))
     return found
 

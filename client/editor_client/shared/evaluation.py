@@ -24,6 +24,8 @@ STEPS_OF_AN_ITEM = 16
 """What comparing with one item of a list takes."""
 STEPS_OF_A_SEARCHED_CHARACTER = 2
 """What one character of a text takes in which another text is looked for."""
+MAX_CHARACTERS_READ = 64 * 1024 * 1024
+"""How many characters of prompt blocks are read for a request, besides the steps of evaluating them."""
 
 _MISSING = object()
 
@@ -35,6 +37,7 @@ class Evaluation:
         self.context = context
         self.steps = steps
         self.steps_left = steps
+        self.characters_left = MAX_CHARACTERS_READ
         self.field = "context"
         """What is being evaluated, in the caller's own words; a refusal names it."""
         self.seconds_checking = 0.0
@@ -57,6 +60,16 @@ class Evaluation:
                 f"takes more than {self.steps} steps to evaluate: use fewer conditions, placeholders, prompt "
                 "blocks or sub-agents, or shorter lists and texts in the context"
             )
+            raise Invalid.field(self.field, message, code="evaluation_too_costly")
+
+    def read(self, characters: int) -> None:
+        """Charge stored text that has been read; raises `Invalid` as `spend` does.
+
+        This is no part of the steps, since a client evaluates what it holds without reading it.
+        """
+        self.characters_left -= characters
+        if self.characters_left < 0:
+            message = f"refers to prompt blocks of more than {MAX_CHARACTERS_READ} characters: use fewer"
             raise Invalid.field(self.field, message, code="evaluation_too_costly")
 
     def value_at(self, path: str, default: Any) -> Any:

@@ -32,7 +32,7 @@ _ERRORS = {
     502: "The provider of the model failed.",
     415: "The body is not JSON.",
     429: "Too many requests; `Retry-After` says when to go on.",
-    503: "The database does not answer.",
+    503: "The database does not answer, or too many streams are open; `Retry-After` says when to go on.",
 }
 _FOR_ALL = (400, 401, 403, 405, 406, 408, 413, 415, 429, 503)
 _TAGGED_READS = {"retrieve", "version"}
@@ -74,6 +74,7 @@ class DeclaringView(Protocol):
     responses: ClassVar[Mapping[str, type[BaseModel]]]
     created: ClassVar[frozenset[str]]
     guarded: ClassVar[frozenset[str]]
+    header_parameters: ClassVar[Mapping[str, tuple[OpenApiParameter, ...]]]
 
     @classmethod
     def query_parameters(cls, action: str) -> tuple[OpenApiParameter, ...]:
@@ -109,7 +110,8 @@ class EditorSchema(AutoSchema):
 
     def get_override_parameters(self) -> list[Any]:
         """Return the query parameters, the id, and the relevant headers."""
-        found = list(self.editor_view.query_parameters(self.action))
+        view = self.editor_view
+        found = [*view.query_parameters(self.action), *view.header_parameters.get(self.action, ())]
         for name in re.findall(r"\{(\w+)\}", self.path):
             schema, description = _PATH_PARAMETERS[name]
             description = description.format(self.editor_view.subject)
@@ -151,6 +153,6 @@ class EditorSchema(AutoSchema):
             errors.add(412)
         if self.editor_view.subject == "event":
             errors.add(410)
-        if self.action in _RUNS:
+        if self.action in _RUNS and self.editor_view.subject == "agent":
             errors |= {422, 424, 502}
         return errors

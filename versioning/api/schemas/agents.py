@@ -89,5 +89,40 @@ class ResolvedAgentAnswer(ResponseSchema):
     blocks: Annotated[list[BlockUsed], Source(_stored_blocks)] = []
 
 
+class BlockPart(ResponseSchema):
+    """A prompt block that is to be evaluated."""
+
+    version_id: str
+    content: Annotated[str, Source(lambda block: block.config["content"])]
+    rules: Annotated[JsonObject | None, Source(lambda block: block.config.get("rules"))]
+
+
+class AgentPartsAnswer(ResponseSchema):
+    """An agent in parts: what is evaluated in a request context, by clients that do so themselves."""
+
+    id: Annotated[str, Source("candidate.id")]
+    resolved_version_id: Annotated[str | None, Source("candidate.version_id")]
+    selector: Annotated[JsonObject, Source(lambda parts: parts.candidate.selector.as_dict())]
+    source: Annotated[Literal["code", "stored"], Source("candidate.source")]
+    config: Annotated[JsonObject, Field(description="The fields that are evaluated, as they are stored.")]
+    prompt_blocks: Annotated[dict[str, BlockPart | None], Source("shown")]
+    rollout: Annotated[JsonObject | None, Source(lambda _parts: None)]
+    block_rollouts: Annotated[dict[str, JsonObject], Source(lambda _parts: {})]
+    request_context_schema: JsonObject | None
+    status: Annotated[RecordStatus, Source("candidate.status.value")]
+    metadata: Annotated[JsonObject, Source("candidate.metadata")]
+    active_version_id: Annotated[str | None, Source("candidate.active_version_id")]
+    fallback: Annotated[NoticeAnswer | None, Source("candidate.fallback")]
+    omitted_blocks: Annotated[
+        dict[str, Literal["missing", "unpublished"]],
+        Field(description="Why a prompt block is null: the reason in the evaluated answer."),
+        Source("omitted"),
+    ]
+
+
+class AgentAnswer(RootModel[ResolvedAgentAnswer | AgentPartsAnswer]):
+    """An agent as applications use it, or with `form=parts` in parts."""
+
+
 class AgentsById(RootModel[dict[str, ResolvedAgentAnswer]]):
     """Agents, by id."""

@@ -154,6 +154,8 @@ def _serializer_of(annotation: Any) -> Function | None:
     [serialize] = inner
     if get_origin(annotation) is list:
         return lambda values: [serialize(value) for value in values]
+    if get_origin(annotation) is dict:
+        return lambda values: {key: None if one is None else serialize(one) for key, one in values.items()}
     return serialize
 
 

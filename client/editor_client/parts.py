@@ -1,0 +1,92 @@
+"""Evaluate an agent without the server, from its parts: `GET /agents/:id?form=parts`.
+
+The result is, character by character, the JSON that the server answers in the same request context, since
+both evaluate with `editor_client.shared`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from editor_client.calls import CONTEXT, encoded
+from editor_client.context_schema import refusals
+from editor_client.errors import CannotEvaluate, ValidationFailed
+from editor_client.shared import canonical
+from editor_client.shared.agents import evaluated, left_out
+from editor_client.shared.errors import Invalid
+from editor_client.shared.evaluation import Evaluation
+from editor_client.shared.instructions import BlockText
+
+
+def evaluate(parts: Mapping[str, Any], request_context: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return what `GET /agents/:id` answers in the context; values are shared with `parts`.
+
+    Raises `ValidationFailed` where the server does, and `CannotEvaluate` if only the server can tell: for a
+    `requestContextSchema` beyond `editor_client.context_schema`, and while a rollout runs.
+    """
+    if parts["rollout"] is not None or parts["blockRollouts"]:
+        raise CannotEvaluate("a rollout runs")
+    try:
+        # As the server receives it: of JSON's types, with the keys in order.
+        context = canonical.parse(encoded(request_context or {}, CONTEXT), field=CONTEXT)
+        return _answer(parts, Evaluation(context))
+    except Invalid as error:
+        details = {"error": error.message, "code": error.code, **error.details()}
+        raise ValidationFailed(
+            error.message, status=400, code=error.code, issues=error.issues, details=details
+        ) from None
+
+
+def _answer(parts: Mapping[str, Any], evaluation: Evaluation) -> dict[str, Any]:
+    config = parts["config"]
+    agent = evaluated(config, _texts(parts), evaluation)
+    model = agent.model or {}
+    schema = parts["requestContextSchema"]
+    refused = refusals(schema, evaluation.context) if schema is not None else []
+    return {
+        "id": parts["id"],
+        "name": config["name"],
+        "description": config.get("description"),
+        "instructions": agent.instructions,
+        "tools": agent.tools,
+        "agents": agent.agents,
+        "model": agent.model,
+        "provider": model.get("provider"),
+        "modelId": model.get("name"),
+        "defaultOptions": agent.default_options,
+        "source": parts["source"],
+        "status": parts["status"],
+        "metadata": parts["metadata"],
+        "resolvedVersionId": parts["resolvedVersionId"],
+        "activeVersionId": parts["activeVersionId"],
+        "selector": parts["selector"],
+        "fallback": parts["fallback"],
+        "warnings": [
+            *(notice._asdict() for notice in left_out(agent.blocks)),
+            *(
+                {"code": "request_context_invalid", "message": issue.message, "field": issue.field}
+                for issue in refused
+            ),
+        ],
+        "blocks": [
+            {
+                "id": block.id,
+                "versionId": block.version_id,
+                "shown": block.shown,
+                "reason": block.reason,
+            }
+            for block in agent.blocks
+            if block.id is not None
+        ],
+    }
+
+
+def _texts(parts: Mapping[str, Any]) -> dict[str, BlockText | str]:
+    """Return the prompt blocks as `assemble` takes them: the text, or why there is none."""
+    return {
+        block_id: parts["omittedBlocks"][block_id]
+        if block is None
+        else BlockText(version_id=block["versionId"], config=block)
+        for block_id, block in parts["promptBlocks"].items()
+    }

@@ -1,0 +1,93 @@
+"""What an agent is in a context: its instructions as one text, and its conditional fields chosen.
+
+The service evaluates an agent with this function when it is asked in a context, and the client when it
+holds the agent's parts. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from editor_client.shared.conditions import choose, holds
+from editor_client.shared.evaluation import Evaluation
+from editor_client.shared.instructions import BlockReport, BlockText, assemble
+
+EVALUATED_FIELDS: Final[Sequence[str]] = (
+    "name",
+    "description",
+    "instructions",
+    "tools",
+    "agents",
+    "model",
+    "defaultOptions",
+)
+"""The fields of a configuration that an agent in a context is made of."""
+
+
+class LeftOut(NamedTuple):
+    """A notice that the instructions lack a prompt block."""
+
+    code: str
+    message: str
+    field: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluatedAgent:
+    """The fields of a configuration that depend on the context, evaluated."""
+
+    instructions: str
+    tools: dict[str, Any]
+    agents: dict[str, Any]
+    model: Any
+    default_options: Any
+    blocks: Sequence[BlockReport]
+    """The result for each block of the instructions, inline ones included; empty for a plain text."""
+
+
+def evaluated(
+    config: Mapping[str, Any], texts: Mapping[str, BlockText | str], evaluation: Evaluation
+) -> EvaluatedAgent:
+    """Return the agent of a configuration, which has instructions, in a context.
+
+    `texts` are the prompt blocks that were found, as for `assemble`. Raises `Invalid` if the instructions
+    are too long, or for more work than the evaluation allows.
+    """
+    instructions, reports = assemble(config["instructions"], evaluation, texts)
+    return EvaluatedAgent(
+        instructions=instructions,
+        tools=_offered("tools", config, evaluation),
+        agents=_offered("agents", config, evaluation),
+        model=_chosen("model", config, evaluation),
+        default_options=_chosen("defaultOptions", config, evaluation) or {},
+        blocks=reports,
+    )
+
+
+def left_out(reports: Sequence[BlockReport]) -> Iterator[LeftOut]:
+    """Yield a notice for each prompt block that is left out because it is not there to be shown."""
+    for report in reports:
+        if report.reason in {"missing", "unpublished"}:
+            what = "does not exist" if report.reason == "missing" else "is not published"
+            yield LeftOut(
+                code=f"block_{report.reason}",
+                message=f"The prompt block {report.id!r} {what}; it is left out.",
+                field=f"instructions.{report.position}.id",
+            )
+
+
+def _chosen(field: str, config: Mapping[str, Any], evaluation: Evaluation) -> Any:
+    evaluation.field = field
+    return choose(config.get(field), evaluation)
+
+
+def _offered(field: str, config: Mapping[str, Any], evaluation: Evaluation) -> dict[str, Any]:
+    """Return the tools or sub-agents whose rules hold, without the rules."""
+    chosen = _chosen(field, config, evaluation) or {}
+    return {
+        key: {name: member for name, member in usage.items() if name != "rules"}
+        for key, usage in chosen.items()
+        if holds(usage.get("rules"), evaluation)
+    }

@@ -1,0 +1,81 @@
+"""`GET /events/stream`: the events of the log as they happen."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from django.conf import settings
+from django.db import close_old_connections
+from django.http import StreamingHttpResponse
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from delivery.streams.follower import TooManyStreams, follower
+from delivery.streams.listeners import listener_of
+from delivery.streams.subscription import AsyncSubscription, BlockingSubscription
+from versioning.api.base import EditorViewSet
+from versioning.api.errors import error_body
+from versioning.api.event_loop import has_event_loop
+from versioning.api.events import AFTER, FILTERS, filter_of, number, position
+from versioning.api.parameters import query
+from versioning.api.runs import AnyAccept
+from versioning.conf import get_editor
+
+EVENT_STREAM: Final = "text/event-stream"
+LAST_EVENT_ID: Final = "Last-Event-ID"
+IN_EVENT_LOOP: Final = 200
+"""The open streams of a process whose event loop sends them, unless `EDITOR_STREAMS` says otherwise."""
+IN_THREADS: Final = 4
+"""The same where each takes one of the server's threads."""
+RETRY_AFTER: Final = 5
+"""Seconds after which a refused client may try again."""
+
+
+class EventStreamViewSet(EditorViewSet):
+    """What happens."""
+
+    subject = "event"
+    content_negotiation_class = AnyAccept
+    query = {
+        "stream": (
+            query("after", "The events after this position; `now`, the default, for new ones.", type=AFTER),
+            *FILTERS,
+        )
+    }
+    header_parameters = {
+        "stream": (
+            OpenApiParameter(
+                LAST_EVENT_ID,
+                {"type": "string", "pattern": "^[0-9]{1,30}$"},
+                OpenApiParameter.HEADER,
+                description="The `id` of the last event that arrived: goes on there, whatever `after` says.",
+            ),
+        )
+    }
+
+    def stream(self, request: Request) -> Response | StreamingHttpResponse:
+        """Send events that the caller may see as they happen."""
+        given = request.query_params
+        after = position(given.get("after", "now"), "after")
+        # An empty header is what a client sends that has received nothing yet.
+        last = number(request.headers.get(LAST_EVENT_ID) or None, LAST_EVENT_ID)
+        start = get_editor().event.start(after if last is None else last)
+        in_loop = has_event_loop(request._request)  # noqa: SLF001  what the server has handed over
+        made = AsyncSubscription if in_loop else BlockingSubscription
+        stream = made(listener_of(request), filter_of(given), start, has_role=self.caller.has_role)
+        if request.method != "HEAD":
+            try:
+                follower.add(stream, _limit(in_loop=in_loop))
+            except TooManyStreams as error:
+                return Response(error_body(error), status=503, headers={"Retry-After": str(RETRY_AFTER)})
+        # A stream must not hold a connection of the pool.
+        close_old_connections()
+        content = () if request.method == "HEAD" else stream
+        return StreamingHttpResponse(content, content_type=EVENT_STREAM, headers={"X-Accel-Buffering": "no"})
+
+
+def _limit(*, in_loop: bool) -> int:
+    if settings.EDITOR_STREAMS is not None:
+        return int(settings.EDITOR_STREAMS)
+    return IN_EVENT_LOOP if in_loop else IN_THREADS

@@ -1,0 +1,104 @@
+"""The thread that follows the log for all open streams of a process."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import Final
+from weakref import WeakSet
+
+from django.db import Error, close_old_connections, connections
+
+from delivery.streams.fan_out import DatabaseSilent, FanOut
+from delivery.streams.subscription import Subscription
+from versioning.domain.errors import VersioningError
+
+LOOK_EVERY: Final = 0.25
+"""Seconds between two looks at the log."""
+
+PAUSE: Final = 0.05
+"""Seconds between two turns while a stream is behind: other threads have to run, too."""
+
+LOST_AFTER: Final = 5.0
+"""Seconds without an answer of the database after which streams end: nobody knows what they miss."""
+
+logger = logging.getLogger(__name__)
+
+
+class TooManyStreams(VersioningError):
+    """The process has as many open streams as it may have."""
+
+    code = "too_many_streams"
+
+    def __init__(self) -> None:
+        super().__init__("Too many streams are open. Try again later, or ask GET /events meanwhile.")
+
+
+class Follower:
+    """The open streams, and a thread that hands over to them while there are any."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        # Weak, so that a response that is thrown away unsent takes its stream with it.
+        self._open: WeakSet[Subscription] = WeakSet()
+        self._thread: threading.Thread | None = None
+
+    def add(self, subscription: Subscription, limit: int) -> None:
+        """Hand over to a stream from its first reading on; raises `TooManyStreams` if this many are open."""
+        with self._lock:
+            if len(self._open) >= limit:
+                raise TooManyStreams
+            self._open.add(subscription)
+        subscription.on_start, subscription.on_close = self._start, self._remove
+
+    def _start(self) -> None:
+        """See to it that the thread runs: somebody has begun to read a stream."""
+        with self._lock:
+            if self._thread is None or not self._thread.is_alive():  # a forked process has no threads
+                self._thread = threading.Thread(target=self._follow, name="streams", daemon=True)
+                self._thread.start()
+
+    def _remove(self, subscription: Subscription) -> None:
+        with self._lock:
+            self._open.discard(subscription)
+
+    def _follow(self) -> None:
+        """Take turns until no stream is open."""
+        fan_out = FanOut()
+        answered = time.monotonic()
+        while streams := self._streams():
+            began = time.monotonic()
+            is_behind = False
+            try:
+                try:
+                    is_behind = fan_out.turn(streams)
+                finally:
+                    close_old_connections()
+                answered = time.monotonic()
+            except (DatabaseSilent, Error) as error:
+                if time.monotonic() - answered > LOST_AFTER:
+                    logger.warning("streams end, because the database does not answer", exc_info=error)
+                    _end(streams)
+            except Exception:
+                logger.exception("streams end")
+                _end(streams)
+            took = time.monotonic() - began
+            time.sleep(PAUSE if is_behind else max(PAUSE, LOOK_EVERY - took))
+        connections.close_all()
+
+    def _streams(self) -> list[Subscription]:
+        """Return the open streams; if there are none, the thread is to end."""
+        with self._lock:
+            if not self._open:
+                self._thread = None
+            return list(self._open)
+
+
+def _end(streams: list[Subscription]) -> None:
+    for stream in streams:
+        stream.end()
+
+
+follower: Final = Follower()
+"""The follower of this process."""

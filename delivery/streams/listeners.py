@@ -1,0 +1,81 @@
+"""Who listens to a stream: an API key or a person, whose rights are read again when they may have changed."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from django.conf import settings
+from django.contrib.auth import HASH_SESSION_KEY
+from django.utils.crypto import constant_time_compare
+from rest_framework.authentication import get_authorization_header
+from rest_framework.request import Request
+
+from versioning.api.authentication import bearer_key
+from versioning.domain.access import Caller, Via
+from versioning.models import ApiKey, caller_for
+from versioning.models.accounts import accounts
+from versioning.models.keys import digest_of
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+
+class Rights(NamedTuple):
+    """What a listener may do."""
+
+    caller: Caller
+    expire_at: datetime.datetime | None = None
+    """When they end by themselves."""
+
+
+class Listener(Protocol):
+    """Who listens. Streams of equal listeners share their rights."""
+
+    def rights(self) -> Rights | None:
+        """Read the current rights; None if the listener is not let in any more."""
+
+
+@dataclass(frozen=True)
+class KeyListener:
+    """A program with an API key."""
+
+    digest: str
+
+    def rights(self) -> Rights | None:
+        """Read the rights of the key; None for one that is unknown, expired or revoked."""
+        key = ApiKey.objects.of_digest(self.digest)
+        return None if key is None else Rights(key.caller(), key.expires_at)
+
+
+@dataclass(frozen=True)
+class PersonListener:
+    """Somebody who is signed in to the studio."""
+
+    user_id: Any
+    session: str
+
+    def rights(self) -> Rights | None:
+        """Read the rights of the person; None when signed out, deactivated, or after another password."""
+        user = accounts().filter(pk=self.user_id).first()
+        if user is None or not user.is_active or not self._is_session_of(user):
+            return None
+        return Rights(caller_for(user, Via.API))
+
+    def _is_session_of(self, user: User) -> bool:
+        sessions = import_module(settings.SESSION_ENGINE).SessionStore
+        # Django's `get_user` would give a session from before a change of SECRET_KEY another id.
+        held = sessions(self.session).get(HASH_SESSION_KEY, "")
+        known = (user.get_session_auth_hash(), *user.get_session_auth_fallback_hash())
+        return any(constant_time_compare(held, one) for one in known)
+
+
+def listener_of(request: Request) -> Listener:
+    """Return who has sent a request that was let in."""
+    text = bearer_key(get_authorization_header(request).decode("latin-1"))
+    if text is not None:
+        return KeyListener(digest_of(text))
+    session = request._request.session  # noqa: SLF001  REST framework hands over no sessions
+    return PersonListener(request.user.pk, session.session_key or "")

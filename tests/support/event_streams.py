@@ -1,0 +1,96 @@
+"""Listening to `GET /events/stream` of a real server."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPResponse
+from threading import Event, Thread
+from typing import Any
+from urllib.parse import urlencode
+
+from tests.support.service import Service
+
+GENEROUS = 30
+"""Seconds that a busy machine is given for what takes less than one."""
+
+
+@dataclass
+class EventStream:
+    """An open stream; a thread takes down what comes."""
+
+    response: HTTPResponse
+    frames: list[str] = field(default_factory=list)
+    """What came between blank lines."""
+    ended: Event = field(default_factory=Event)
+    """Set when the server has ended the stream."""
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """The events so far."""
+        datas = (line for frame in self.frames for line in frame.split("\n") if line.startswith("data: "))
+        return [json.loads(data.removeprefix("data: ")) for data in datas]
+
+    @property
+    def told(self) -> list[str]:
+        """The types of the events so far."""
+        return [event["type"] for event in self.events]
+
+    @property
+    def last_id(self) -> str:
+        """The last `id` so far."""
+        ids = [line for frame in self.frames for line in frame.split("\n") if line.startswith("id: ")]
+        return ids[-1].removeprefix("id: ")
+
+    def wait(self, condition: Callable[[EventStream], object]) -> None:
+        """Wait until the stream has come so far."""
+        until(lambda: condition(self), self)
+
+    def take_down(self) -> None:
+        """Take down what comes, until the stream ends."""
+        lines: list[str] = []
+        try:
+            for line in iter(self.response.readline, b""):
+                if line == b"\n":
+                    self.frames.append("\n".join(lines))
+                    lines = []
+                else:
+                    lines.append(line.decode().removesuffix("\n"))
+            assert not lines
+            self.ended.set()
+        except (OSError, ValueError, AttributeError):
+            return  # the test has closed the connection
+
+
+def until(condition: Callable[[], object], shown: object = None) -> None:
+    """Wait until something is so."""
+    deadline = time.monotonic() + GENEROUS
+    while not condition():
+        assert time.monotonic() < deadline, shown
+        time.sleep(0.02)
+
+
+@contextmanager
+def open_stream(
+    service: Service, key: str | None = None, *, last_event_id: object = None, **query: Any
+) -> Iterator[EventStream]:
+    """Open a stream on a connection of its own, for the service's admin or another key."""
+    connection = HTTPConnection(service.url.removeprefix("http://"), timeout=120)
+    headers = {"Authorization": f"Bearer {key or service.key}", "Accept": "text/event-stream"}
+    if last_event_id is not None:
+        headers["Last-Event-ID"] = str(last_event_id)
+    try:
+        connection.request("GET", f"/api/events/stream?{urlencode(query)}", headers=headers)
+        response = connection.getresponse()
+        assert response.status == 200, response.read()
+        stream = EventStream(response)
+        Thread(target=stream.take_down, daemon=True).start()
+        stream.wait(lambda stream: stream.frames)  # the first comment
+        yield stream
+    finally:
+        if connection.sock is not None:
+            connection.sock.close()
+        connection.close()

@@ -1,0 +1,254 @@
+"""Agents in parts: evaluated by a client they are, character by character, what the server answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from editor_client import ValidationFailed, context_schema
+from editor_client.errors import CannotEvaluate
+from editor_client.parts import evaluate
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api
+from tests.support.evaluation import BLOCK_IDS, agent_configs, block_configs, context_schemas, contexts
+from tests.support.override_files import Folder
+from tests.support.served import FOR_GOLD, ask, published_agent, published_block, reference, text
+from versioning.conf import get_editor
+from versioning.domain import context_schema as server
+from versioning.serving import choice
+
+VECTORS = json.loads((Path(__file__).parent / "vectors" / "parts.json").read_text(encoding="utf-8"))
+KEYS = [
+    *("id", "resolvedVersionId", "selector", "source", "config", "promptBlocks", "rollout", "blockRollouts"),
+    *("requestContextSchema", "status", "metadata", "activeVersionId", "fallback", "omittedBlocks"),
+]
+UNHURRIED = settings(deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+
+
+def parts_of(api: Api, agent_id: str = "writer", **query: str) -> dict[str, Any]:
+    answer = ask(api, agent_id, form="parts", **query)
+    assert answer.status == 200, answer.body
+    return dict(answer.body)
+
+
+def evaluated(parts: dict[str, Any], context: Any) -> tuple[int, str]:
+    """Evaluate as a client does, and return the status and the text that the server would answer."""
+    try:
+        return 200, json.dumps(evaluate(parts, context))
+    except ValidationFailed as refusal:
+        return 400, json.dumps(refusal.details)
+
+
+def agree(api: Api, context: Any, agent_id: str = "writer", **query: str) -> Answer:
+    """Evaluate an agent on both sides, and return the server's answer."""
+    parts, answer = parts_of(api, agent_id, **query), ask(api, agent_id, context, **query)
+    assert evaluated(parts, context) == (answer.status, json.dumps(answer.body))
+    return answer
+
+
+def save_block(api: Api, block_id: str, block: dict[str, Any]) -> None:
+    config = {name: block[name] for name in ("content", "rules") if name in block}
+    made = {"id": block_id, "name": "Block", "autoPublish": block.get("published", True), **config}
+    assert api.post(PROMPT_BLOCKS.path, made).status == 201
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["name"])
+def test_both_sides_evaluate_the_vectors_alike(alice: Api, vector: dict[str, Any]) -> None:
+    for block_id, block in vector["blocks"].items():
+        save_block(alice, block_id, block)
+    made = alice.post(AGENTS.path, {"id": "writer", "autoPublish": False, **vector["agent"]})
+    assert made.status == 201, made.body
+    for case in vector["cases"]:
+        expected = {name: value for name, value in case.items() if name not in {"context", "server"}}
+        if case.get("server"):
+            with pytest.raises(CannotEvaluate):
+                evaluate(parts_of(alice, label="latest"), case["context"])
+            found = ask(alice, context=case["context"]).body
+        else:
+            # The published blocks that a version shows, which is not a draft's to choose.
+            query = {"versionId": made.body["latestVersionId"]}
+            found = agree(alice, case["context"], **query).body
+        found["warnings"] = [warning["code"] for warning in found["warnings"]]
+        found["reasons"] = [block["reason"] for block in found["blocks"]]
+        assert {name: found[name] for name in expected} == expected, case
+
+
+@settings(UNHURRIED, max_examples=40)
+@given(agent_configs, st.tuples(block_configs, block_configs), st.lists(contexts, max_size=4))
+def any_agent_in_any_context(api: Api, numbers: Iterator[int], config: Any, blocks: Any, given: Any) -> None:
+    """Make an agent with blocks of its own, and evaluate its draft."""
+    number = next(numbers)
+    for block_id, block in zip(BLOCK_IDS, blocks, strict=False):
+        save_block(api, f"{block_id}{number}", block)
+    for block in config["instructions"]:
+        if block.get("id") in BLOCK_IDS[:2]:
+            block["id"] += str(number)
+    agent_id = f"writer{number}"
+    made = api.post(AGENTS.path, {**config, "id": agent_id, "autoPublish": False})
+    assert made.status == 201, made.body
+    for context in [{}, *given]:
+        agree(api, context, agent_id, versionId=made.body["latestVersionId"])
+
+
+def test_both_sides_evaluate_anything_alike(alice: Api) -> None:
+    save_block(alice, "draft", {"content": "draft", "published": False})
+    any_agent_in_any_context(alice, count())
+
+
+@settings(UNHURRIED, max_examples=300)
+@given(context_schemas, contexts)
+def test_both_sides_refuse_the_same_contexts_in_the_same_words(schema: Any, context: Any) -> None:
+    assert context_schema.refusals(schema, context) == server.refusals(schema, context)
+
+
+def test_the_parts_are_what_is_stored_unevaluated(alice: Api) -> None:
+    instructions = [text("{{ a }}"), reference("tone"), reference("tone"), reference("gone")]
+    version = published_block(alice, "tone", "Be {{ manner }}.", rules=FOR_GOLD)
+    schema = {"type": "object"}
+    model = [{"value": {"provider": "echo", "name": "echo"}, "rules": FOR_GOLD}]
+    made = AGENTS.make(
+        alice,
+        "writer",
+        instructions,
+        model=model,
+        memory={"a": 1},
+        requestContextSchema=schema,
+        metadata={"k": 1},
+    )
+    parts = parts_of(alice, status="draft")
+    assert list(parts) == KEYS
+    assert parts == {
+        "id": "writer",
+        "resolvedVersionId": made["latestVersionId"],
+        "selector": {"status": "draft"},
+        "source": "stored",
+        "config": {"name": "Writer", "instructions": instructions, "model": model},
+        "promptBlocks": {
+            "gone": None,
+            "tone": {"versionId": version, "content": "Be {{ manner }}.", "rules": FOR_GOLD},
+        },
+        "rollout": None,
+        "blockRollouts": {},
+        "requestContextSchema": schema,
+        "status": "draft",
+        "metadata": {"k": 1},
+        "activeVersionId": None,
+        "fallback": None,
+        "omittedBlocks": {"gone": "missing"},
+    }
+
+
+def test_an_unknown_form_is_refused_and_a_context_plays_no_part(alice: Api) -> None:
+    published_agent(alice, "writer", [text("{{ a }}")])
+    for form in ("whole", ""):
+        answer = ask(alice, form=form)
+        assert (answer.status, answer.fields) == (400, ["form"])
+    assert ask(alice, context={"a": "x"}, form="parts").tag == ask(alice, form="parts").tag
+    assert ask(alice, requestContext="?", form="parts").fields == ["requestContext"]
+    assert alice.get("/agents", form="parts").fields == ["form"]
+
+
+def test_a_publish_of_a_block_is_in_the_next_parts(alice: Api) -> None:
+    published_block(alice, "tone", "Be kind.")
+    published_agent(alice, "writer", [reference("tone")])
+    first = ask(alice, form="parts")
+    unchanged = alice.request("GET", "/agents/writer", query={"form": "parts"}, if_none_match=first.tag)
+    assert (unchanged.status, unchanged.body) == (304, None)
+    PROMPT_BLOCKS.save(alice, "tone", "Be brief.", autoPublish=True)
+    second = alice.request("GET", "/agents/writer", query={"form": "parts"}, if_none_match=first.tag)
+    assert (second.status, second.body["promptBlocks"]["tone"]["content"]) == (200, "Be brief.")
+
+
+def test_everybody_gets_the_parts_of_what_they_may_read(cast: Cast) -> None:
+    published_block(cast.alice, "tone", "Be kind.")
+    PROMPT_BLOCKS.save(cast.alice, "tone", "Not for everybody.")
+    published_agent(cast.alice, "writer", [text("one"), reference("tone")], visibility="public")
+    draft = AGENTS.save(cast.alice, "writer", [text("two"), reference("tone")])["latestVersionId"]
+    for query in ({}, {"status": "draft"}, {"versionId": draft}, {"label": "latest"}, {"label": "gone"}):
+        for name in ("alice", "edgar", "vera", "charlie", "nobody"):
+            api: Api = getattr(cast, name)
+            whole, parts = ask(api, **query), ask(api, form="parts", **query)
+            assert parts.status == whole.status, (name, query)
+            if whole.status == 200:
+                agree(api, {"a": 1}, **query)
+                shown = json.dumps(parts.body)
+                assert ("Not for everybody." in shown) == ("Not for everybody." in json.dumps(whole.body))
+            else:
+                assert parts.body == whole.body
+
+
+def test_a_private_block_of_others_shows_nothing(cast: Cast) -> None:
+    published_block(cast.alice, "tone", "Secret.", workspaceId="acme")
+    body = {"id": "mine", "workspaceId": "elsewhere", "visibility": "public", "autoPublish": False}
+    made = cast.charlie.post(AGENTS.path, AGENTS.body([text("."), reference("tone")], **body))
+    assert made.status == 201, made.body
+    parts = parts_of(cast.charlie, "mine", status="draft")
+    assert (parts["promptBlocks"], parts["omittedBlocks"]) == ({"tone": None}, {"tone": "missing"})
+    agree(cast.charlie, {}, "mine", status="draft")
+
+
+def test_parts_of_agents_in_code_and_in_files(alice: Api, folder: Folder) -> None:
+    assert agree(alice, {}, "answers").body["instructions"] == "code"
+    assert parts_of(alice, "answers")["source"] == "code"
+    block = {"type": "prompt_block", "content": "For {{ tier }}.", "rules": FOR_GOLD}
+    folder.put({"instructions": [text("file"), block]})
+    assert agree(alice, {"tier": "gold"}, "answers").body["instructions"] == "file\n\nFor gold."
+    folder.put({"instructions": "changed"})
+    assert parts_of(alice, "answers")["config"]["instructions"] == "changed"
+
+
+def test_parts_of_an_agent_whose_versions_are_chosen_by_context_are_refused(alice: Api) -> None:
+    published_agent(alice)
+
+    def choose(_resources: Any, _context: Any) -> dict[str, Any]:
+        return {}
+
+    choice.register(choose)
+    try:
+        refused = ask(alice, form="parts")
+        assert (refused.status, refused.code) == (409, "parts_unavailable")
+        assert ask(alice, "gone", form="parts").status == 404
+        agree(alice, {}, status="draft")
+    finally:
+        choice.unregister(choose)
+
+
+def test_a_client_leaves_a_rollout_to_the_server(alice: Api) -> None:
+    published_agent(alice)
+    parts = parts_of(alice)
+    for more in ({"rollout": {"id": "r", "arms": []}}, {"blockRollouts": {"tone": {}}}):
+        with pytest.raises(CannotEvaluate):
+            evaluate({**parts, **more})
+
+
+COSTLY = {"operator": "OR", "conditions": [{"field": "v", "operator": "contains", "value": "b"}] * 9_000}
+
+
+def test_both_sides_have_the_same_limits(alice: Api) -> None:
+    published_block(alice, "costly", "x", rules=COSTLY)
+    published_agent(alice, "writer", [text("{{ v }}" * 4_100), reference("costly")])
+    for length, code in ((4_200, "instructions_too_long"), (4_000, "evaluation_too_costly")):
+        answer = agree(alice, {"v": "a" * length})
+        assert (answer.status, answer.code) == (400, code)
+    assert agree(alice, {"v": "a"}).status == 200
+
+
+@pytest.mark.parametrize("context", [{"a": "\0"}, {"a": "\ud800"}, {"a": float("nan")}, {"a": object()}])
+def test_a_context_that_is_no_json_is_refused(alice: Api, context: Any) -> None:
+    published_agent(alice)
+    with pytest.raises(ValidationFailed) as refusal:
+        evaluate(parts_of(alice), context)
+    assert [issue.field for issue in refusal.value.issues] == ["requestContext"]
+
+
+def test_an_application_that_evaluates_has_the_words_of_the_editor(alice: Api) -> None:
+    published_agent(alice)
+    parts = get_editor().agent.parts("writer")
+    assert (parts.config["instructions"], parts.texts) == ("one", {})
