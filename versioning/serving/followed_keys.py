@@ -54,6 +54,11 @@ class FollowedKeys:
         met = self.met(text)
         return met[0] if met is not None and self.is_right(met, now) else None
 
+    def was_usable(self, text: str) -> bool:
+        """Say whether the key was usable at some moment of the last minute; takes no statement."""
+        known = self._known.get(digest_of(text))
+        return known is not None and time.time() < known[0].good_until
+
     def find(self, text: str) -> KnownKey | None:
         """Return the usable key with this secret text, None when there is none; note that it is used.
 
