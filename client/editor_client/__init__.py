@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from editor_client.compiling import compile_prompt, referenced_blocks
 from editor_client.errors import (
     Conflict,
+    CursorExpired,
     EditConflict,
     EditorError,
     Forbidden,
@@ -29,6 +30,7 @@ __all__ = [
     "AsyncClient",
     "Client",
     "Conflict",
+    "CursorExpired",
     "EditConflict",
     "EditorError",
     "Forbidden",

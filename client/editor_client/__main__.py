@@ -1,4 +1,4 @@
-"""The command line: `python -m editor_client get | pull | push | diff`.
+"""The command line: `python -m editor_client get | pull | push | diff | events`.
 
 Exit codes: 0 for success, and for `diff` if nothing differs; 1 if `diff` has found differences; 2 if
 something could not be done, with the reason on standard error.
@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from editor_client import event_lines
 from editor_client.errors import EditorError
 from editor_client.folder import Folder, FolderError
 from editor_client.pull_push import PullPush
@@ -88,6 +89,11 @@ def _diff(client: Client, given: argparse.Namespace) -> int:
     return DIFFERENT if differ else _code(work)
 
 
+def _events(client: Client, given: argparse.Namespace) -> int:
+    event_lines.show(client, given)
+    return DONE
+
+
 def _pull_push(client: Client, given: argparse.Namespace) -> PullPush:
     folder = Folder.open(given.folder, client.address)
     return PullPush(client=client, folder=folder, workspace=given.workspace, force=given.force)
@@ -112,12 +118,12 @@ def _code(work: PullPush) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m editor_client",
-        description="Agents and prompt blocks of an editor, as files.",
+        description="Agents and prompt blocks of an editor, as files; and what happens to them.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_server(parser, os.environ)
-    commands = parser.add_subparsers(required=True, metavar="get | pull | push | diff")
+    commands = parser.add_subparsers(required=True, metavar="get | pull | push | diff | events")
 
     get = commands.add_parser("get", help="print one agent or prompt block as JSON")
     get.add_argument("kind", choices=("agent", "stored-agent", "prompt-block"))
@@ -141,10 +147,14 @@ def _parser() -> argparse.ArgumentParser:
     diff = commands.add_parser("diff", help="show how files and server differ")
     diff.set_defaults(command=_diff, force=False)
 
+    events = commands.add_parser("events", help="show what has changed: the newest events of the log")
+    event_lines.add_arguments(events)
+    events.set_defaults(command=_events)
+
     for command in (pull, push, diff):
         command.add_argument("folder", type=Path, metavar="DIR")
         command.add_argument("--workspace", metavar="ID", help="only what is published in this workspace")
-    for command in (get, pull, push, diff):
+    for command in (get, pull, push, diff, events):
         _add_server(command, {})
     return parser
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Unpack
 
 from editor_client.arguments import Run, Selector
@@ -17,6 +18,7 @@ from editor_client.calls import (
     query,
     reading,
 )
+from editor_client.errors import ServerError, ValidationFailed
 from editor_client.naming import with_json_names
 from editor_client.served import Generated, ServedAgent
 
@@ -33,13 +35,23 @@ class Agent:
         self.path = f"/agents/{id_segment(agent_id)}"
         self.selector = query(**selector)
 
-    def details(self, *, request_context: Mapping[str, Any] | None = None) -> Call[ServedAgent]:
-        """Read the agent with everything resolved; `request_context` fills templates and rules."""
+    def details(
+        self,
+        *,
+        request_context: Mapping[str, Any] | None = None,
+        fallback: Mapping[str, Any] | None = None,
+    ) -> Call[ServedAgent]:
+        """Read the agent with everything resolved; `request_context` fills templates and rules.
+
+        `fallback` has the fields of an agent as it is to be used, such as `{"instructions": "…"}`. It is
+        returned, with `stale=True` and `source="fallback"`, if nothing is cached and no server answers.
+        """
         asked = (*self.selector, *context_query(request_context))
         version_id = dict(self.selector).get("versionId")
-        return cached_read(
+        call = cached_read(
             ServedAgent, self.about, self.path, asked, ("id", self.id), ("resolved_version_id", version_id)
         )
+        return call if fallback is None else replace(call, fallback=_fallback(self.id, fallback))
 
     def generate(self, messages: Messages, **run: Unpack[Run]) -> Call[Generated]:
         """Run the agent on the messages and return its answer."""
@@ -57,3 +69,11 @@ class Agent:
     def _run(self, verb: str, messages: Messages, run: Run) -> Request:
         body = encoded({"messages": messages, **with_json_names(run)})
         return Request(method="POST", path=f"{self.path}/{verb}", query=self.selector, body=body)
+
+
+def _fallback(agent_id: str, fields: Mapping[str, Any]) -> ServedAgent:
+    """Return an agent that the application itself describes; raises `ValidationFailed` if it is none."""
+    try:
+        return ServedAgent.of({**with_json_names(fields), "id": agent_id, "source": "fallback"}, stale=True)
+    except ServerError as error:
+        raise ValidationFailed.field("fallback", error.message) from None

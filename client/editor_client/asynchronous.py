@@ -1,22 +1,17 @@
-"""The asynchronous client: it performs what the flows yield, and decides nothing."""
+"""The asynchronous client: every method, made of the descriptions that both clients share."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
-from contextlib import aclosing, asynccontextmanager
 from functools import wraps
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
 
-import httpx
-
 from editor_client import agents, records, stored
 from editor_client.arguments import Run, Selector
-from editor_client.base import BaseClient, answer_of, no_answer, unreachable_when_broken
-from editor_client.calls import Answer, Call, Request
+from editor_client.async_driver import AsyncDriver
+from editor_client.calls import Call
 from editor_client.client_calls import ClientCalls
-from editor_client.effects import DiskWork, Effect, Flow, InBackground, NoAnswer, Send, Sleep
-from editor_client.events import EventReader
+from editor_client.log import After, EventFilters, LogEvent
 from editor_client.pages import HasId, Pages
 from editor_client.result import Result
 from editor_client.served import Event
@@ -56,16 +51,6 @@ def iterating(
                 yield entry
 
     return method
-
-
-@asynccontextmanager
-async def in_time(seconds: float) -> AsyncIterator[None]:
-    """Limit the total time of several waits; httpx limits each wait separately."""
-    try:
-        async with asyncio.timeout(seconds):
-            yield
-    except TimeoutError:
-        raise httpx.ReadTimeout("there is no time left") from None
 
 
 class Stored(Generic[R, V, L, C]):
@@ -135,10 +120,10 @@ class Agent:
         The run begins when the first event is requested and ends when the iterator is closed. Raises
         `ServerError` if the run fails and `Unreachable` if the stream breaks off.
         """
-        return self._client.events(self._calls.stream(messages, **run))
+        return self._client.run_events(self._calls.stream(messages, **run))
 
 
-class AsyncClient(BaseClient):
+class AsyncClient(AsyncDriver):
     """The client for coroutines: any number of them may share one, in one event loop.
 
     Its methods have the names and arguments of `Client`, and are awaited.
@@ -152,6 +137,7 @@ class AsyncClient(BaseClient):
     iter_stored_prompt_blocks = iterating(ClientCalls.iter_stored_prompt_blocks)
     create_stored_prompt_block = awaiting(ClientCalls.create_stored_prompt_block)
     list_agents = awaiting(ClientCalls.list_agents)
+    list_events = awaiting(ClientCalls.list_events)
     preview_instructions = awaiting(ClientCalls.preview_instructions)
 
     def get_agent(self, agent_id: str, **selector: Unpack[Selector]) -> Agent:
@@ -174,12 +160,14 @@ class AsyncClient(BaseClient):
         readable = [agents.Agent(one) if isinstance(one, str) else one._calls for one in wanted]  # noqa: SLF001
         return await self._run(self._flows.prefetch([one.details() for one in readable]))
 
-    async def close(self) -> None:
-        """End the reads in the background and close the connections."""
-        for task in self._background:
-            task.cancel()
-        await asyncio.gather(*self._background, return_exceptions=True)
-        await self._http.aclose()
+    def events(self, after: After = "now", **filters: Unpack[EventFilters]) -> AsyncIterator[LogEvent]:
+        """Yield the events of the log after a position, as they happen, until the client is closed.
+
+        They come over a stream, or by asking once a second where none can be had. A lost connection is made
+        anew; nothing is missed or repeated. Raises `CursorExpired` if events after the position have been
+        removed, errors such as `Unauthorized`, and `Unreachable` if the first connection fails.
+        """
+        return self.log_events(self._flows.listener(after, filters))
 
     async def __aenter__(self) -> Self:
         return self
@@ -187,85 +175,6 @@ class AsyncClient(BaseClient):
     async def __aexit__(self, *exc_info: object) -> None:
         await self.close()
 
-    # What the methods above need
-
     @property
     def _client(self) -> Self:
         return self
-
-    async def perform(self, call: Call[T]) -> T:
-        """Make a call, within the rules of the cache, and return its result."""
-        return await self._run(self._flows.perform(call))
-
-    async def events(self, request: Request) -> AsyncIterator[Event]:
-        """Send a request whose answer is a stream of events, and yield them."""
-        reader = EventReader()
-        with unreachable_when_broken():
-            async with self._open(request) as response:
-                async for piece in response.aiter_bytes():
-                    for event in reader.feed(piece):
-                        yield event
-                    if reader.done:
-                        return
-        reader.end()
-
-    # The driver
-
-    def _start(self) -> None:
-        self._http = httpx.AsyncClient(headers=self._headers)
-        self._background: set[asyncio.Task[None]] = set()
-
-    async def _run(self, flow: Flow[T]) -> T:
-        try:
-            effect = next(flow)
-            while True:
-                done, error = None, None
-                try:
-                    done = await self._do(effect)
-                except NoAnswer as nothing:
-                    error = nothing
-                effect = flow.send(done) if error is None else flow.throw(error)
-        except StopIteration as end:
-            result: T = end.value
-            return result
-        finally:
-            flow.close()
-
-    async def _do(self, effect: Effect) -> Any:
-        match effect:
-            case Send():
-                return await self._send(effect)
-            case Sleep(seconds):
-                return await asyncio.sleep(seconds)
-            case DiskWork(function):
-                return await asyncio.to_thread(function)
-            case InBackground(flow):
-                return self._later(flow)
-
-    async def _send(self, send: Send) -> Answer:
-        sent = self._as_sent(send.request, send.etag)
-        left = send.deadline - self._clock()
-        try:
-            async with in_time(left):
-                return answer_of(await self._http.request(**sent, timeout=left))
-        except httpx.RequestError as error:
-            raise no_answer(error) from error
-
-    @asynccontextmanager
-    async def _open(self, request: Request) -> AsyncIterator[httpx.Response]:
-        """Yield a response before its body is read; raises the error for any status other than success."""
-        sent = self._as_sent(request, accept="text/event-stream")
-        asked = self._http.build_request(**sent, timeout=self._timeout)
-        async with in_time(self._timeout):
-            response = await self._http.send(asked, stream=True)
-            if response.status_code != httpx.codes.OK:
-                await response.aread()
-        async with aclosing(response):
-            if response.status_code != httpx.codes.OK:
-                await self._run(self._flows.fail(answer_of(response)))
-            yield response
-
-    def _later(self, flow: Flow[None]) -> None:
-        task = asyncio.get_running_loop().create_task(self._run(flow))
-        self._background.add(task)
-        task.add_done_callback(self._background.discard)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic as clock
-from typing import Any
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, get_args
 
 import httpx
 
@@ -17,12 +18,18 @@ from editor_client.client_calls import ClientCalls
 from editor_client.disk import DiskCache
 from editor_client.effects import NoAnswer
 from editor_client.errors import Unreachable
-from editor_client.flows import Flows, Policy
+from editor_client.flows import Flows
+from editor_client.reads import Policy, Updates
+
+Http = TypeVar("Http", httpx.Client, httpx.AsyncClient)
+OnUnauthorized = Literal["forget", "keep"]
 
 NEEDED_HEADERS = {b"etag", b"retry-after"}
+ENVIRONMENT = {"url": "EDITOR_URL", "api_key": "EDITOR_API_KEY"}
+"""The variables that `from_env` reads."""
 
 
-class BaseClient(ABC):
+class BaseClient(ABC, Generic[Http]):
     """The settings of a client.
 
     timeout                 seconds that a call may take, retries and pauses included
@@ -33,9 +40,18 @@ class BaseClient(ABC):
                             once, while the server is asked in the background
     cache_dir               a folder for the last good answers, for the time after a restart
     api_prefix              where the server has its API
+    updates                 how a publish is heard of: every read asks (`ask`), one request a second asks for
+                            all reads (`poll`), or a stream tells (`stream`)
+    on_unauthorized         what a refused key (401) means for what it has read: `forget` it, or `keep`
+                            serving it as stale
+    http_client             an httpx client of the application's own, with its transport, proxies and
+                            hooks; it is never closed here
 
     Raises `ValueError` for a setting that makes no sense.
     """
+
+    _http_class: ClassVar[Any]
+    """The kind of httpx client that the driver uses."""
 
     def __init__(
         self,
@@ -49,15 +65,26 @@ class BaseClient(ABC):
         stale_while_revalidate: float = 0,
         cache_dir: str | Path | None = None,
         api_prefix: str = "/api",
+        updates: Updates = "ask",
+        on_unauthorized: OnUnauthorized = "forget",
+        http_client: Http | None = None,
     ) -> None:
+        _check_choice("updates", updates, get_args(Updates))
+        _check_choice("on_unauthorized", on_unauthorized, get_args(OnUnauthorized))
         policy = Policy(
             timeout=timeout,
             run_timeout=run_timeout,
             retries=retries,
             max_age=max_age,
             stale_while_revalidate=stale_while_revalidate,
+            updates=updates,
+            keeps_unauthorized=on_unauthorized == "keep",
         )
         _check(url, api_key, policy)
+        if http_client is not None and not isinstance(http_client, self._http_class):
+            wanted = f"{self._http_class.__module__}.{self._http_class.__name__}"
+            raise ValueError(f"http_client must be an {wanted}, not {http_client!r}")
+        self._given: Http | None = http_client
         self._root = "/".join(part.strip("/") for part in (url, api_prefix) if part.strip("/"))
         self._headers = {"Authorization": f"Bearer {api_key}", "Accept": "application/json"}
         self._timeout = timeout
@@ -67,6 +94,20 @@ class BaseClient(ABC):
         self._clock = clock
         self._flows = Flows(scope, policy, disk, clock)
         self._start()
+
+    @classmethod
+    def from_env(cls, **settings: Any) -> Self:
+        """Return a client for the server at `EDITOR_URL` with the key `EDITOR_API_KEY`.
+
+        `settings` are those of the class. Raises `ValueError` if a variable is not set.
+        """
+        for name, variable in ENVIRONMENT.items():
+            if name not in settings:
+                value = os.environ.get(variable, "")
+                if not value:
+                    raise ValueError(f"the environment variable {variable} is not set")
+                settings[name] = value
+        return cls(**settings)
 
     @property
     def address(self) -> str:
@@ -80,11 +121,17 @@ class BaseClient(ABC):
     def _start(self) -> None:
         """Create what the driver needs."""
 
+    def _new_http(self) -> Http:
+        """Return the httpx client of the application, or else one of our own."""
+        return self._http_class() if self._given is None else self._given
+
     def _as_sent(
         self, request: Request, etag: str | None = None, accept: str | None = None
     ) -> dict[str, Any]:
         """Return a request as the arguments of `httpx.Client.request`."""
-        headers = {"If-None-Match": etag, "If-Match": request.if_match, "Accept": accept}
+        headers = {**self._headers, "If-None-Match": etag, "If-Match": request.if_match}
+        if accept is not None:
+            headers["Accept"] = accept
         if request.body is not None:
             headers["Content-Type"] = "application/json"
         return {
@@ -101,9 +148,17 @@ def _check(url: str, api_key: str, policy: Policy) -> None:
         raise ValueError(f"url must begin with http:// or https://, not be {url!r}")
     if not api_key or not api_key.isascii() or not api_key.isprintable():
         raise ValueError("api_key is empty, or holds characters that no key has")
-    for name, number in vars(policy).items():
+    if policy.updates != "ask" and (policy.max_age or policy.stale_while_revalidate):
+        raise ValueError(f"max_age and stale_while_revalidate are for updates='ask', not {policy.updates!r}")
+    numbers = {name: value for name, value in vars(policy).items() if isinstance(value, int | float)}
+    for name, number in numbers.items():
         if not number >= 0 or (number == 0 and name.endswith("timeout")):
             raise ValueError(f"{name} must not be {number!r}")
+
+
+def _check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}")
 
 
 def answer_of(response: httpx.Response) -> Answer:
@@ -111,6 +166,12 @@ def answer_of(response: httpx.Response) -> Answer:
     names = ((name.lower(), value) for name, value in response.headers.raw)
     headers = {name.decode(): value.decode("latin-1") for name, value in names if name in NEEDED_HEADERS}
     return Answer(response.status_code, headers, response.content)
+
+
+def is_stream(response: httpx.Response) -> bool:
+    """Say whether an answer is a stream of events."""
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return response.status_code == httpx.codes.OK and kind == "text/event-stream"
 
 
 def no_answer(error: httpx.RequestError) -> NoAnswer:

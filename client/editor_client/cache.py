@@ -62,6 +62,8 @@ class Entry:
     """What the answer says, read once for all who ask."""
     stored: float = float("-inf")
     """When it was last written to the disk."""
+    concerns: tuple[Resource, ...] = ()
+    """What it is about and what it shows: an event about any of them makes it stale."""
 
 
 class Cache:
@@ -86,6 +88,14 @@ class Cache:
         """Return a ticket for a request that is sent now."""
         return Ticket(next(self._numbers), self._clock(), self._changes)
 
+    def number(self) -> int:
+        """Return the number that a ticket would have now."""
+        return next(self._numbers)
+
+    def changed_since(self, entry: Entry) -> bool:
+        """Say whether this client has changed something since the request for the answer."""
+        return entry.ticket.changes != self._changes
+
     def get(self, key: Key) -> Entry | None:
         """Return the cached answer; None if there is none."""
         found = self._entries.get(key)
@@ -97,7 +107,7 @@ class Cache:
 
     def age(self, entry: Entry) -> float:
         """Return the seconds since the server confirmed it; infinite after a change by this client."""
-        if entry.ticket.changes != self._changes:
+        if self.changed_since(entry):
             return float("inf")
         return self._clock() - entry.ticket.time
 

@@ -76,6 +76,8 @@ class Call(Generic[T_co]):
     """Whether something that was served of the resource is gone afterwards."""
     runs: bool = False
     """Whether a model is asked, which takes longer than looking something up."""
+    fallback: T_co | None = None
+    """The result if nothing is cached and no server answers."""
 
 
 @lru_cache(maxsize=4096)

@@ -15,6 +15,7 @@ from editor_client.arguments import (
 )
 from editor_client.calls import Answer, Call, Request, context_query, encoded, paging, query, reading
 from editor_client.errors import malformed
+from editor_client.log import EventPage, EventsAsked, event_query
 from editor_client.naming import with_json_names
 from editor_client.pages import Pages
 from editor_client.records import AgentPage, AgentRecord, PromptBlockPage, PromptBlockRecord, Record
@@ -72,6 +73,15 @@ class ClientCalls:
         """Return every published agent that the key may read, by id; `partial` omits the texts."""
         asked = (*query(partial=partial), *context_query(request_context))
         return Call(request=Request(method="GET", path="/agents", query=asked), read=_agents_by_id)
+
+    def list_events(self, **asked: Unpack[EventsAsked]) -> Call[EventPage]:
+        """Return a page of the log, from the oldest event on; `after` and `before` say where it begins.
+
+        Raises `CursorExpired` if events after the position have been removed.
+        """
+        return Call(
+            request=Request(method="GET", path="/events", query=event_query(asked)), read=reading(EventPage)
+        )
 
     def preview_instructions(
         self, blocks: Sequence[Mapping[str, Any]], *, context: Mapping[str, Any] | None = None

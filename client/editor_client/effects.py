@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -22,7 +23,7 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Sleep:
-    """To be done: wait."""
+    """To be done: wait; a client that is closed waits no longer."""
 
     seconds: float
 
@@ -41,7 +42,49 @@ class InBackground:
     flow: Flow[None]
 
 
-Effect = Send | Sleep | DiskWork | InBackground
+@dataclass(frozen=True, slots=True)
+class Follow:
+    """To be done: start the flow that goes on until the client is closed, unless it has been started."""
+
+    flow: Flow[None]
+
+
+@dataclass(frozen=True, slots=True)
+class WaitFor:
+    """To be done: wait until something is done by somebody else, or until the deadline."""
+
+    future: Future[None]
+    deadline: float
+
+
+@dataclass(frozen=True, slots=True)
+class OpenStream:
+    """To be done: open a stream of events by the deadline, or raise `NoAnswer`.
+
+    The result is the stream, as the driver has it, or an `Answer` that is none.
+    """
+
+    request: Request
+    deadline: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReadStream:
+    """To be done: return the next bytes of a stream, none at its end, or raise `NoAnswer` at the deadline."""
+
+    stream: Any
+    """What the driver has returned for `OpenStream`."""
+    deadline: float
+
+
+@dataclass(frozen=True, slots=True)
+class CloseStream:
+    """To be done: close a stream."""
+
+    stream: Any
+
+
+Effect = Send | Sleep | DiskWork | InBackground | Follow | WaitFor | OpenStream | ReadStream | CloseStream
 Flow = Generator[Effect, Any, T]
 
 
@@ -55,3 +98,7 @@ class NoAnswer(Exception):
         """Whether the time did not run out."""
         self.sent = sent
         """Whether the server may have got the request."""
+
+
+class ClientClosed(RuntimeError):
+    """The client has been closed, so nothing can be sent."""

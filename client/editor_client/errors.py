@@ -6,6 +6,7 @@ EditorError            anything below; itself for statuses that have no name her
   Forbidden            403
   NotFound             404  missing, or not readable
   Conflict             409  the id is taken, or the resource is in use
+  CursorExpired        410  events after the position have been removed; `oldest` is where the log begins
   EditConflict         412  somebody changed it since `base` was read; `current` says who
   RateLimited          429  `retry_after` says when to come back
   ServerError          5xx, and answers that are malformed
@@ -23,6 +24,7 @@ from editor_client.shared.errors import Issue
 __all__ = [
     "CannotEvaluate",
     "Conflict",
+    "CursorExpired",
     "EditConflict",
     "EditorError",
     "Forbidden",
@@ -106,6 +108,18 @@ class Conflict(EditorError):
     code = "conflict"
 
 
+class CursorExpired(EditorError):
+    """Events after the position have been removed from the log, so nobody can say what they were."""
+
+    code = "cursor_expired"
+
+    @property
+    def oldest(self) -> int:
+        """The position after which no event has been removed."""
+        oldest = self.details.get("oldest")
+        return oldest if isinstance(oldest, int) else 0
+
+
 class EditConflict(EditorError):
     """The resource has changed since `base` was read; nothing was saved."""
 
@@ -142,6 +156,7 @@ _BY_STATUS: dict[int, type[EditorError]] = {
     403: Forbidden,
     404: NotFound,
     409: Conflict,
+    410: CursorExpired,
     412: EditConflict,
     429: RateLimited,
 }

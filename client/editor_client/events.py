@@ -1,4 +1,4 @@
-"""Server-sent events: from the bytes of a stream to the events of a run."""
+"""The events of a run, from the bytes of its stream."""
 
 from __future__ import annotations
 
@@ -7,23 +7,22 @@ from collections.abc import Iterator
 
 from editor_client.errors import ServerError, Unreachable, malformed
 from editor_client.served import Event
+from editor_client.sse import DataLines
 
 _DONE = b"[DONE]"
 
 
 class EventReader:
-    """Reads a stream from chunks of any size; comments, which only keep it alive, are skipped."""
+    """Reads a stream from chunks of any size."""
 
     def __init__(self) -> None:
         self.done = False
-        self._rest = b""
+        self._lines = DataLines()
 
     def feed(self, piece: bytes) -> Iterator[Event]:
         """Yield the events completed by this chunk; raises `ServerError` for one that reports a failure."""
-        *lines, self._rest = (self._rest + piece).split(b"\n")
-        for line in lines:
-            name, _, data = line.rstrip(b"\r").partition(b":")
-            if name == b"data" and not self.done:
+        for data in self._lines.feed(piece):
+            if not self.done:
                 self.done = data.strip() == _DONE
                 if not self.done:
                     yield _event(data)

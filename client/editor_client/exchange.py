@@ -69,13 +69,20 @@ class Exchange:
         if is_read:
             self.down = _is_down(outcome)
         if isinstance(outcome, NoAnswer):
-            raise _unreachable(request, outcome) from outcome.__cause__
+            raise unreachable(outcome, is_read=is_read) from outcome.__cause__
         return outcome
 
 
 def failure(answer: Answer) -> EditorError:
     """Return the error for an answer other than success."""
     return from_answer(answer.status, answer.content, _retry_after(answer))
+
+
+def unreachable(problem: NoAnswer, *, is_read: bool = True) -> Unreachable:
+    """Return the error for no answer."""
+    doubt = "" if is_read or not problem.sent else " Nobody knows whether it was done."
+    code = "unreachable" if problem.in_time else "timeout"
+    return Unreachable(f"The server did not answer: {problem.reason}.{doubt}", code=code)
 
 
 def _retry_after(answer: Answer) -> float | None:
@@ -107,9 +114,3 @@ def _wanted_pause(outcome: Answer | NoAnswer) -> float | None:
 def _back_off(attempt: int) -> float:
     # Random, so that many clients that lost the server at once do not come back at once.
     return BACK_OFF_SECONDS * 2.0**attempt * random.uniform(0.5, 1)  # noqa: S311  no secret
-
-
-def _unreachable(request: Request, problem: NoAnswer) -> Unreachable:
-    doubt = "" if request.method == "GET" or not problem.sent else " Nobody knows whether it was done."
-    code = "unreachable" if problem.in_time else "timeout"
-    return Unreachable(f"The server did not answer: {problem.reason}.{doubt}", code=code)

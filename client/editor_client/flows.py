@@ -8,43 +8,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, NoReturn, TypeVar, cast
 
-from editor_client.cache import OLDEST, Cache, Entry, Key, Scope, Ticket
-from editor_client.calls import Answer, Call, Resource
+from editor_client.cache import Scope
+from editor_client.calls import Answer, Call
 from editor_client.disk import DiskCache
-from editor_client.effects import DiskWork, Flow, InBackground
-from editor_client.errors import (
-    EditorError,
-    Forbidden,
-    NotFound,
-    RateLimited,
-    ServerError,
-    Unauthorized,
-    Unreachable,
-)
-from editor_client.exchange import Exchange, failure
+from editor_client.effects import Flow
+from editor_client.errors import EditorError
+from editor_client.exchange import Exchange
+from editor_client.feed import Listener
+from editor_client.following import FollowedReads
+from editor_client.log import After, EventFilters
+from editor_client.reads import NO_ANSWER, Policy, Reads
 
 logger = logging.getLogger("editor_client")
 T = TypeVar("T")
-
-OK, CREATED, NOT_MODIFIED = 200, 201, 304
-
-REWRITE_SECONDS = 3600.0
-"""After which an answer that still holds is written to the disk again, so that it counts as used."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Policy:
-    """The settings that a caller chooses."""
-
-    timeout: float
-    run_timeout: float
-    retries: int
-    max_age: float
-    stale_while_revalidate: float
 
 
 class Flows:
@@ -53,16 +31,19 @@ class Flows:
     def __init__(
         self, scope: Scope, policy: Policy, disk: DiskCache | None, clock: Callable[[], float]
     ) -> None:
-        self._scope = scope
         self._policy = policy
-        self._disk = disk
         self._clock = clock
-        self._cache = Cache(clock)
         self._exchange = Exchange(policy.retries, clock)
+        self._reads = Reads(scope, policy, disk, self._exchange, clock)
+        self._followed = None if policy.updates == "ask" else FollowedReads(self._reads, policy, clock)
 
     def perform(self, call: Call[T]) -> Flow[T]:
         """Make a call and return its result; raises the errors of `editor_client.errors`."""
-        return cast("Flow[T]", self._read(call)) if call.cached else self._ask(call)
+        if not call.cached:
+            return self._ask(call)
+        reads = self._reads if self._followed is None else self._followed
+        reading = cast("Flow[T]", reads.read(call))
+        return reading if call.fallback is None else _or_fallback(reading, call.request.path, call.fallback)
 
     def prefetch(self, calls: Iterable[Call[Any]]) -> Flow[list[Any]]:
         """Make all calls; the first error is raised after all have been made."""
@@ -77,141 +58,38 @@ class Flows:
             raise problems[0]
         return results
 
+    def listener(self, after: After, filters: EventFilters) -> Listener:
+        """Return what hears the events of the log after a position."""
+        return Listener(self._clock, self._policy.timeout, self._policy.retries, after, filters)
+
     def fail(self, answer: Answer) -> Flow[NoReturn]:
         """Raise the error for an answer."""
-        error = failure(answer)
-        if isinstance(error, Unauthorized):
-            yield from self._forget()
-        raise error
+        return self._reads.fail(answer)
 
     def after_fork(self) -> None:
         """Continue in a forked process: the cache stays, other threads are gone."""
-        self._cache.after_fork()
+        self._reads.after_fork()
         self._exchange.after_fork()
-        if self._disk is not None:
-            self._disk.after_fork()
-
-    # Calls whose answers are not cached
+        if self._followed is not None:
+            self._followed.after_fork()
 
     def _ask(self, call: Call[T]) -> Flow[T]:
         timeout = self._policy.run_timeout if call.runs else self._policy.timeout
         try:
             answer = yield from self._exchange.ask(call.request, timeout)
-            result = yield from self._result(call, answer)
+            result = yield from self._reads.result(call, answer)
         finally:
             # Also when nobody knows whether it was done.
             if call.changes:
-                self._cache.changed()
+                self._reads.cache.changed()
         if call.removes and call.about is not None:
-            yield from self._forget(call.about)
+            yield from self._reads.forget(call.about)
         return result
 
-    # Reads whose answers are cached
 
-    def _read(self, call: Call[Any]) -> Flow[Any]:
-        key = self._key(call)
-        cached = self._cache.get(key)
-        if cached is None:
-            cached = yield from self._load_from_disk(call, key)
-        if cached is not None:
-            age = self._cache.age(cached)
-            if age < self._policy.max_age:
-                return cached.value
-            if age < self._policy.max_age + self._policy.stale_while_revalidate:
-                if self._cache.begin_refresh(key):
-                    yield InBackground(self._refresh(call, key, cached))
-                return cached.value
-        return (yield from self._revalidate(call, key, cached))
-
-    def _load_from_disk(self, call: Call[Any], key: Key) -> Flow[Entry | None]:
-        """Return what an earlier process has stored in the folder; it counts as old."""
-        if self._disk is None or self._cache.knows(key):
-            return None
-        answer = yield DiskWork(partial(self._disk.load, key))
-        if answer is None:
-            return None
-        try:
-            entry = Entry(ticket=OLDEST, answer=answer, value=call.read(answer))
-        except ServerError:
-            return None
-        self._cache.put(key, entry)
-        return entry
-
-    def _refresh(self, call: Call[Any], key: Key, cached: Entry) -> Flow[None]:
-        """Ask again in the background; errors are logged, since nobody waits for the result."""
-        try:
-            yield from self._revalidate(call, key, cached)
-        except EditorError as error:
-            logger.warning("%s could not be refreshed: %s", call.request.path, error)
-        finally:
-            self._cache.end_refresh(key)
-
-    def _revalidate(self, call: Call[T], key: Key, cached: Entry | None) -> Flow[Any]:
-        if cached is None or not self._exchange.down:
-            return (yield from self._ask_again(call, key, cached))
-        with self._exchange.probe() as mine:
-            return (yield from self._ask_again(call, key, cached)) if mine else _stale(cached)
-
-    def _ask_again(self, call: Call[Any], key: Key, cached: Entry | None) -> Flow[Any]:
-        ticket = self._cache.ticket()
-        try:
-            answer = yield from self._exchange.ask(
-                call.request,
-                self._policy.timeout,
-                etag=cached.answer.etag if cached else None,
-                wait=cached is None,
-            )
-            if cached is not None and answer.status == NOT_MODIFIED:
-                entry = Entry(ticket, cached.answer, cached.value, cached.stored)
-            else:
-                entry = Entry(ticket, answer, (yield from self._result(call, answer)))
-            return (yield from self._store(key, entry))
-        except (Forbidden, NotFound):
-            yield from self._refuse(key, ticket)
-            raise
-        except (Unreachable, ServerError, RateLimited) as error:
-            if cached is None:
-                raise
-            logger.warning("%s: %s The last good answer is used.", call.request.path, error)
-            return _stale(cached)
-
-    def _result(self, call: Call[T], answer: Answer) -> Flow[T]:
-        if answer.status in {OK, CREATED}:
-            return call.read(answer)
-        return (yield from self.fail(answer))
-
-    # The cache
-
-    def _key(self, call: Call[Any]) -> Key:
-        assert call.about is not None  # noqa: S101
-        return Key(self._scope, call.about, call.request.path, call.request.query)
-
-    def _store(self, key: Key, entry: Entry) -> Flow[Any]:
-        is_due = self._clock() - entry.stored > REWRITE_SECONDS
-        if is_due:
-            entry = replace(entry, stored=self._clock())
-        if self._cache.put(key, entry) and is_due and self._disk is not None:
-            yield DiskWork(
-                partial(self._disk.store, key, entry.answer, partial(self._is_current, key, entry))
-            )
-        return entry.value
-
-    def _is_current(self, key: Key, entry: Entry) -> bool:
-        """Say whether this is still the answer to give; a refusal may have arrived since."""
-        cached = self._cache.get(key)
-        return cached is not None and cached.answer is entry.answer
-
-    def _refuse(self, key: Key, ticket: Ticket) -> Flow[None]:
-        self._cache.refuse(key, ticket)
-        if self._disk is not None:
-            yield DiskWork(partial(self._disk.drop, key))
-
-    def _forget(self, *about: Resource) -> Flow[None]:
-        """Remove one resource from the cache, or everything if the key is no longer valid."""
-        self._cache.forget(*about)
-        if self._disk is not None:
-            yield DiskWork(partial(self._disk.forget, *about))
-
-
-def _stale(cached: Entry) -> Any:
-    return replace(cached.value, stale=True)
+def _or_fallback(reading: Flow[T], path: str, fallback: T) -> Flow[T]:
+    try:
+        return (yield from reading)
+    except NO_ANSWER as error:
+        logger.warning("%s: %s Nothing is cached, so the fallback is used.", path, error)
+        return fallback

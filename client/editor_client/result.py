@@ -66,6 +66,11 @@ class CachedResult(Result):
     etag: str | None = field(default=None, repr=False, metadata={"own": True})
     """The state that was read; `base=` sends it back, so that no change by others is overwritten."""
 
+    @property
+    def shown_block_ids(self) -> tuple[str, ...]:
+        """The prompt blocks on which the answer depends."""
+        return ()
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Notice(Result):

@@ -44,7 +44,8 @@ class ServedAgent(CachedResult):
     provider: str | None = None
     model_id: str | None = None
     default_options: Mapping[str, Any] = field(default_factory=dict)
-    source: Literal["code", "stored"] | None = None
+    source: Literal["code", "stored", "fallback"] | None = None
+    """`fallback`: the application itself described it, because nobody answered and nothing was cached."""
     status: Literal["published", "draft"] | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     resolved_version_id: str | None = None
@@ -54,6 +55,11 @@ class ServedAgent(CachedResult):
     fallback: Mapping[str, Any] | None = None
     warnings: tuple[Notice, ...] = ()
     blocks: tuple[ShownBlock, ...] = ()
+
+    @property
+    def shown_block_ids(self) -> tuple[str, ...]:
+        """The prompt blocks to which the instructions refer, shown in this context or not."""
+        return tuple(dict.fromkeys(block.id for block in self.blocks if block.id is not None))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

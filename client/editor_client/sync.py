@@ -1,29 +1,20 @@
-"""The blocking client: it performs what the flows yield, and decides nothing."""
+"""The blocking client: every method, made of the descriptions that both clients share."""
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
 from functools import wraps
-from threading import Lock
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
-
-import httpx
 
 from editor_client import agents, records, stored
 from editor_client.arguments import Run, Selector
-from editor_client.base import BaseClient, answer_of, no_answer, unreachable_when_broken
-from editor_client.calls import Answer, Call, Request
+from editor_client.calls import Call
 from editor_client.client_calls import ClientCalls
-from editor_client.deadlines import Deadline
-from editor_client.effects import DiskWork, Effect, Flow, InBackground, NoAnswer, Send, Sleep
-from editor_client.events import EventReader
+from editor_client.log import After, EventFilters, LogEvent
 from editor_client.pages import HasId, Pages
 from editor_client.result import Result
 from editor_client.served import Event
+from editor_client.sync_driver import SyncDriver
 
 T = TypeVar("T")
 Entry = TypeVar("Entry", bound=HasId)
@@ -32,8 +23,6 @@ R = TypeVar("R", bound=records.Record)
 V = TypeVar("V", bound=records.Version)
 L = TypeVar("L", bound=records.Page[Any])
 C = TypeVar("C", bound=Result)
-
-REFRESHING_THREADS = 4
 
 
 def blocking(describe: Callable[Concatenate[Any, P], Call[T]]) -> Callable[Concatenate[Any, P], T]:
@@ -128,10 +117,10 @@ class Agent:
         The run begins when the first event is requested and ends when the iterator is closed. Raises
         `ServerError` if the run fails and `Unreachable` if the stream breaks off.
         """
-        return self._client.events(self._calls.stream(messages, **run))
+        return self._client.run_events(self._calls.stream(messages, **run))
 
 
-class Client(BaseClient):
+class Client(SyncDriver):
     """The client for threads. Any number of threads can share one, and so can processes forked later.
 
     `with Client(…) as client:` closes its connections, as `close()` does.
@@ -144,6 +133,7 @@ class Client(BaseClient):
     iter_stored_prompt_blocks = iterating(ClientCalls.iter_stored_prompt_blocks)
     create_stored_prompt_block = blocking(ClientCalls.create_stored_prompt_block)
     list_agents = blocking(ClientCalls.list_agents)
+    list_events = blocking(ClientCalls.list_events)
     preview_instructions = blocking(ClientCalls.preview_instructions)
 
     def get_agent(self, agent_id: str, **selector: Unpack[Selector]) -> Agent:
@@ -166,11 +156,14 @@ class Client(BaseClient):
         readable = [agents.Agent(one) if isinstance(one, str) else one._calls for one in wanted]  # noqa: SLF001
         return self._run(self._flows.prefetch([one.details() for one in readable]))
 
-    def close(self) -> None:
-        """Wait for reads in the background and close the connections."""
-        if self._background is not None:
-            self._background.shutdown(cancel_futures=True)
-        self._http.close()
+    def events(self, after: After = "now", **filters: Unpack[EventFilters]) -> Iterator[LogEvent]:
+        """Yield the events of the log after a position, as they happen, until the client is closed.
+
+        They come over a stream, or by asking once a second where none can be had. A lost connection is made
+        anew; nothing is missed or repeated. Raises `CursorExpired` if events after the position have been
+        removed, errors such as `Unauthorized`, and `Unreachable` if the first connection fails.
+        """
+        return self.log_events(self._flows.listener(after, filters))
 
     def __enter__(self) -> Self:
         return self
@@ -178,99 +171,6 @@ class Client(BaseClient):
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
-    # What the methods above need
-
     @property
     def _client(self) -> Self:
         return self
-
-    def perform(self, call: Call[T]) -> T:
-        """Make a call, within the rules of the cache, and return its result."""
-        return self._run(self._flows.perform(call))
-
-    def events(self, request: Request) -> Iterator[Event]:
-        """Send a request whose answer is a stream of events, and yield them."""
-        reader = EventReader()
-        with unreachable_when_broken(), self._open(request) as response:
-            for piece in response.iter_bytes():
-                yield from reader.feed(piece)
-                if reader.done:
-                    return
-        reader.end()
-
-    # The driver
-
-    def _start(self) -> None:
-        self._deadline = Deadline(self._clock)
-        self._lock = Lock()
-        self._background: ThreadPoolExecutor | None = None
-        self._connect()
-
-    def _connect(self) -> None:
-        self._connections = httpx.Client(headers=self._headers)
-        self._deadline.apply_to(self._connections)
-        self._process = os.getpid()
-
-    @property
-    def _http(self) -> httpx.Client:
-        # A connection that two processes write to mixes up their answers.
-        if self._process != os.getpid():
-            self._flows.after_fork()
-            self._start()
-        return self._connections
-
-    def _run(self, flow: Flow[T]) -> T:
-        try:
-            effect = next(flow)
-            while True:
-                done, error = None, None
-                try:
-                    done = self._do(effect)
-                except NoAnswer as nothing:
-                    error = nothing
-                effect = flow.send(done) if error is None else flow.throw(error)
-        except StopIteration as end:
-            result: T = end.value
-            return result
-        finally:
-            flow.close()
-
-    def _do(self, effect: Effect) -> Any:
-        match effect:
-            case Send():
-                return self._send(effect)
-            case Sleep(seconds):
-                return time.sleep(seconds)
-            case DiskWork(function):
-                return function()
-            case InBackground(flow):
-                return self._later(flow)
-
-    def _send(self, send: Send) -> Answer:
-        sent = self._as_sent(send.request, send.etag)
-        left = send.deadline - self._clock()
-        try:
-            with self._deadline.at(send.deadline):
-                return answer_of(self._http.request(**sent, timeout=left))
-        except httpx.RequestError as error:
-            raise no_answer(error) from error
-
-    @contextmanager
-    def _open(self, request: Request) -> Iterator[httpx.Response]:
-        """Yield a response before its body is read; raises the error for any status other than success."""
-        sent = self._as_sent(request, accept="text/event-stream")
-        asked = self._http.build_request(**sent, timeout=self._timeout)
-        with self._deadline.at(self._clock() + self._timeout):
-            response = self._http.send(asked, stream=True)
-            if response.status_code != httpx.codes.OK:
-                response.read()
-        with closing(response):
-            if response.status_code != httpx.codes.OK:
-                self._run(self._flows.fail(answer_of(response)))
-            yield response
-
-    def _later(self, flow: Flow[None]) -> None:
-        with self._lock:
-            if self._background is None:
-                self._background = ThreadPoolExecutor(REFRESHING_THREADS, "editor-client")
-            self._background.submit(self._run, flow)

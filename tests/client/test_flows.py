@@ -12,7 +12,8 @@ from editor_client.cache import Scope
 from editor_client.calls import Answer
 from editor_client.effects import Flow, NoAnswer, Send, Sleep
 from editor_client.errors import EditorError, ServerError, Unreachable
-from editor_client.flows import Flows, Policy
+from editor_client.flows import Flows
+from editor_client.reads import Policy
 from editor_client.stored import StoredAgent
 from hypothesis import given
 from hypothesis import strategies as st

@@ -16,7 +16,7 @@ GUIDE = (ROOT / "docs/client.md").read_text()
 @pytest.mark.parametrize("kind", [Client, AsyncClient, Agent, StoredAgent, StoredPromptBlock])
 def test_the_guide_names_every_method(kind: type) -> None:
     methods = {name for name in dir(kind) if not name.startswith("_") and callable(getattr(kind, name))}
-    assert methods - {"perform", "events"} <= set(re.findall(r"`(\w+)`", GUIDE))
+    assert methods - {"perform", "run_events", "log_events"} <= set(re.findall(r"`(\w+)`", GUIDE))
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,7 @@ def test_a_closed_client_has_no_threads(server: Misbehaving) -> None:
         client.get_agent("writer").details()
         server.wait_for(2)
     names = [thread.name for thread in threading.enumerate()]
-    assert not any(name.startswith("versioning-client") for name in names)
+    assert not any(name.startswith("editor-client") for name in names)
 
 
 def test_the_key_is_sent_and_not_shown(connect: Clients, server: Misbehaving) -> None:
@@ -140,6 +140,10 @@ SENSELESS: list[dict[str, Any]] = [
     {"max_age": -1},
     {"max_age": float("nan")},
     {"stale_while_revalidate": -1},
+    {"updates": "push"},
+    {"max_age": 1, "updates": "poll"},
+    {"stale_while_revalidate": 1, "updates": "stream"},
+    {"on_unauthorized": "raise"},
 ]
 
 

@@ -1,7 +1,8 @@
-"""A way to a server that can be cut, as a network can; the server itself goes on."""
+"""A way to a server that counts what passes and can be cut, as a network can; the server itself goes on."""
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from socketserver import BaseRequestHandler, ThreadingTCPServer
 from urllib.parse import urlsplit
 
 PIECE = 65536
+REQUEST_LINE = re.compile(rb"^([A-Z]+ \S+) HTTP/1\.1\r$", re.MULTILINE)
 POLL_SECONDS = 0.01
 
 
@@ -19,6 +21,10 @@ class Relay:
     def __init__(self, target: str) -> None:
         parts = urlsplit(target)
         self._target = (parts.hostname, parts.port)
+        self.requests: list[str] = []
+        """The requests that came in, as `GET /path`."""
+        self.connections = 0
+        """How many there were."""
         self._open: set[socket.socket] = set()
         self._is_cut = False
         self._flowing = threading.Event()
@@ -40,11 +46,12 @@ class Relay:
         """Join a connection with one to the server, for as long as both are open."""
         if self._is_cut:
             return
+        self.connections += 1
         with socket.create_connection(self._target) as far:
             self._open |= {near, far}
             back = threading.Thread(target=self._pump, args=(far, near), daemon=True)
             back.start()
-            self._pump(near, far)
+            self._pump(near, far, self.requests)
             back.join()
             self._open -= {near, far}
 
@@ -76,9 +83,11 @@ class Relay:
         self._server.server_close()
         self._thread.join()
 
-    def _pump(self, source: socket.socket, sink: socket.socket) -> None:
+    def _pump(self, source: socket.socket, sink: socket.socket, requests: list[str] | None = None) -> None:
         with suppress(OSError):
             while piece := source.recv(PIECE):
+                if requests is not None:
+                    requests += [line.decode() for line in REQUEST_LINE.findall(piece)]
                 if self._last is not None and piece.startswith(self._last):
                     self.cut()
                 self._flowing.wait()

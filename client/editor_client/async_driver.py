@@ -1,0 +1,221 @@
+"""The asynchronous driver: it performs what the flows yield, and decides nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import aclosing, asynccontextmanager
+from typing import Any, TypeVar
+
+import httpx
+
+from editor_client.base import BaseClient, answer_of, is_stream, no_answer, unreachable_when_broken
+from editor_client.calls import Answer, Call, Request
+from editor_client.effects import (
+    ClientClosed,
+    CloseStream,
+    DiskWork,
+    Effect,
+    Flow,
+    Follow,
+    InBackground,
+    NoAnswer,
+    OpenStream,
+    ReadStream,
+    Send,
+    Sleep,
+    WaitFor,
+)
+from editor_client.events import EventReader
+from editor_client.feed import SILENCE_SECONDS, Listener
+from editor_client.log import LogEvent
+from editor_client.served import Event
+
+logger = logging.getLogger("editor_client")
+T = TypeVar("T")
+
+
+@asynccontextmanager
+async def in_time(seconds: float) -> AsyncIterator[None]:
+    """Limit the total time of several waits; httpx limits each wait separately."""
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError:
+        raise httpx.ReadTimeout("there is no time left") from None
+
+
+class OpenedStream:
+    """A stream of events."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        self.response = response
+        self.pieces = response.aiter_bytes()
+
+
+class AsyncDriver(BaseClient[httpx.AsyncClient]):
+    """Input and output for any number of coroutines, in one event loop."""
+
+    _http_class = httpx.AsyncClient
+
+    async def perform(self, call: Call[T]) -> T:
+        """Make a call, within the rules of the cache, and return its result."""
+        return await self._run(self._flows.perform(call))
+
+    async def run_events(self, request: Request) -> AsyncIterator[Event]:
+        """Send a request whose answer is a stream of events of a run, and yield them."""
+        reader = EventReader()
+        with unreachable_when_broken():
+            async with self._open(request) as response:
+                async for piece in response.aiter_bytes():
+                    for event in reader.feed(piece):
+                        yield event
+                    if reader.done:
+                        return
+        reader.end()
+
+    async def log_events(self, listener: Listener) -> AsyncIterator[LogEvent]:
+        """Yield the events of the log until the client is closed."""
+        try:
+            while True:
+                for event in await self._until_closed(self._run(listener.next())):
+                    yield event
+        except ClientClosed:
+            return
+        finally:
+            if listener.feed.stream is not None:
+                await self._close_stream(listener.feed.stream)
+
+    async def close(self) -> None:
+        """Close the connections; what goes on in the background ends, as do iterators over events."""
+        self._is_closed = True
+        tasks = [*self._background, *self._waiting]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._given is None:
+            await self._http.aclose()
+
+    def _start(self) -> None:
+        self._http = self._new_http()
+        self._is_closed = False
+        self._background: set[asyncio.Task[None]] = set()
+        self._waiting: set[asyncio.Task[Any]] = set()
+        """What iterators over events wait for."""
+
+    async def _run(self, flow: Flow[T]) -> T:
+        try:
+            effect = next(flow)
+            while True:
+                done, error = None, None
+                try:
+                    done = await self._do(effect)
+                except NoAnswer as nothing:
+                    error = nothing
+                effect = flow.send(done) if error is None else flow.throw(error)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        finally:
+            flow.close()
+
+    async def _do(self, effect: Effect) -> Any:
+        done: Any = None
+        match effect:
+            case Send():
+                done = await self._send(effect)
+            case Sleep(seconds):
+                await asyncio.sleep(seconds)
+            case DiskWork(function):
+                done = await asyncio.to_thread(function)
+            case InBackground(flow) | Follow(flow):
+                self._later(flow)
+            case WaitFor(future, deadline):
+                await asyncio.wait([asyncio.wrap_future(future)], timeout=max(0, deadline - self._clock()))
+            case OpenStream():
+                done = await self._open_stream(effect)
+            case ReadStream():
+                done = await self._read_stream(effect)
+            case CloseStream(stream):
+                await self._close_stream(stream)
+        return done
+
+    async def _send(self, send: Send) -> Answer:
+        sent = self._as_sent(send.request, send.etag)
+        left = send.deadline - self._clock()
+        try:
+            async with in_time(left):
+                return answer_of(await self._http.request(**sent, timeout=left))
+        except httpx.RequestError as error:
+            raise no_answer(error) from error
+
+    @asynccontextmanager
+    async def _open(self, request: Request) -> AsyncIterator[httpx.Response]:
+        """Yield a response before its body is read; raises the error for any status other than success."""
+        sent = self._as_sent(request, accept="text/event-stream")
+        asked = self._http.build_request(**sent, timeout=self._timeout)
+        async with in_time(self._timeout):
+            response = await self._http.send(asked, stream=True)
+            if response.status_code != httpx.codes.OK:
+                await response.aread()
+        async with aclosing(response):
+            if response.status_code != httpx.codes.OK:
+                await self._run(self._flows.fail(answer_of(response)))
+            yield response
+
+    # Streams of the log
+
+    async def _open_stream(self, effect: OpenStream) -> Answer | OpenedStream:
+        sent = self._as_sent(effect.request, accept="text/event-stream")
+        left = effect.deadline - self._clock()
+        asked = self._http.build_request(**sent, timeout=httpx.Timeout(left, read=SILENCE_SECONDS))
+        try:
+            async with in_time(left):
+                response = await self._http.send(asked, stream=True)
+                if not is_stream(response):
+                    async with aclosing(response):
+                        await response.aread()
+                    return answer_of(response)
+        except httpx.RequestError as error:
+            raise no_answer(error) from error
+        return OpenedStream(response)
+
+    async def _read_stream(self, effect: ReadStream) -> bytes:
+        try:
+            async with in_time(effect.deadline - self._clock()):
+                return await anext(effect.stream.pieces, b"")
+        except httpx.RequestError as error:
+            raise no_answer(error) from error
+
+    async def _close_stream(self, stream: OpenedStream) -> None:
+        await stream.response.aclose()
+
+    # In the background
+
+    def _later(self, flow: Flow[None]) -> None:
+        task = asyncio.get_running_loop().create_task(self._run_in_background(flow))
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    async def _run_in_background(self, flow: Flow[None]) -> None:
+        try:
+            await self._run(flow)
+        except Exception:
+            if not self._is_closed:
+                logger.exception("work in the background has failed")
+
+    async def _until_closed(self, work: Coroutine[Any, Any, T]) -> T:
+        """Wait for something, or until the client is closed; then raise `ClientClosed`."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._waiting.add(task)
+        try:
+            await asyncio.wait([task])
+        finally:
+            self._waiting.discard(task)
+            if not task.done():
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+        if self._is_closed or task.cancelled():
+            raise ClientClosed("the client is closed")
+        return task.result()

@@ -1,0 +1,251 @@
+"""Following the log from a position: every event once and in order, over a stream or by asking."""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from editor_client.calls import Answer, Query, Request, reading
+from editor_client.effects import CloseStream, Flow, NoAnswer, OpenStream, ReadStream, Send, Sleep
+from editor_client.errors import CursorExpired, RateLimited, ServerError, Unauthorized
+from editor_client.exchange import failure, unreachable
+from editor_client.log import After, EventFilters, EventPage, LogEvent, event_query, read_event
+from editor_client.sse import DataLines
+
+logger = logging.getLogger("editor_client")
+
+POLL_SECONDS = 1.0
+"""Between two requests that ask for events."""
+ANSWER_SECONDS = 5.0
+"""What such a request may take, and the opening of a stream."""
+FIRST_BYTE_SECONDS = 5.0
+"""The server says something at once. After this time without a word a proxy keeps it back."""
+SILENCE_SECONDS = 20.0
+"""After which a stream is broken: the server says something every 15 seconds."""
+RETRY_STREAM_SECONDS = 60.0
+"""After which a stream is tried again that could not be had."""
+PAGE = 1000
+FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.1, 1.0
+"""Between attempts to reach a server that is down."""
+MAX_WAIT_SECONDS = 60.0
+"""The longest wait that a server can ask for."""
+LOST = (NoAnswer, ServerError, RateLimited)
+"""Nobody has answered, but somebody may later."""
+
+NEVER = float("-inf")
+OK = 200
+_read_page = reading(EventPage)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What was heard next."""
+
+    events: tuple[LogEvent, ...] = ()
+    begins: bool = False
+    """Whether the connection is a new one: nobody was listening just before."""
+    until: float | None = None
+    """The time until which nothing is missed although nothing more is heard; None if that stays as it is."""
+
+
+class Feed:
+    """The events after a position, for one listener. `stream` is closed by whoever stops listening.
+
+    Before a stream begins, and instead of one, the log is asked for what came after the position. `timeout`
+    and the clock are in seconds.
+    """
+
+    def __init__(
+        self, clock: Callable[[], float], *, after: After, filters: Query, streamed: bool, timeout: float
+    ) -> None:
+        self.position: After = after
+        """All events up to here have been returned."""
+        self.stream: Any = None
+        self._clock = clock
+        self._filters = filters
+        self._seconds = min(timeout, ANSWER_SECONDS)
+        self._streamed = streamed
+        self._stream_due = NEVER
+        self._poll_due = NEVER
+        self._is_connected = False
+        self._is_told = False
+        """Whether the log says that there is no stream."""
+        self._has_caught_up = False
+        self._reset(0)
+
+    def next(self) -> Flow[Batch]:
+        """Wait for what is heard next; raises `NoAnswer` and errors, after which it may be called again."""
+        if self.stream is not None:
+            return (yield from self._listen(self.stream))
+        if self._streamed and self._has_caught_up and self._clock() >= self._stream_due:
+            return (yield from self._open())
+        return (yield from self._ask())
+
+    def start_at(self, position: After) -> None:
+        """Go on at another position."""
+        self.position = position
+        self._is_connected = self._has_caught_up = False
+        self._reset(0)
+
+    # Asking
+
+    def _ask(self) -> Flow[Batch]:
+        begins, self._is_connected, self._has_caught_up = not self._is_connected, False, False
+        pause = self._poll_due - self._clock()
+        if pause > 0:
+            yield Sleep(pause)
+        asked, self._poll_due = self._clock(), NEVER
+        request = Request(method="GET", path="/events", query=(*self._place(), ("limit", str(PAGE))))
+        answer: Answer = yield Send(request, asked + self._seconds)
+        if answer.status != OK:
+            raise failure(answer)
+        page = _read_page(answer)
+        events = tuple(event for event in page.events if event.id not in self._seen)
+        self.position = page.next
+        self._reset(page.next)
+        self._is_connected = True
+        if page.has_more:
+            return Batch(events, begins)
+        self._has_caught_up, self._poll_due = True, asked + POLL_SECONDS
+        return Batch(events, begins, asked + 2 * POLL_SECONDS)
+
+    def _place(self) -> Query:
+        return self._filters if self.position is None else (*self._filters, ("after", str(self.position)))
+
+    # The stream
+
+    def _open(self) -> Flow[Batch]:
+        self._has_caught_up = False
+        request = Request(method="GET", path="/events/stream", query=self._place())
+        try:
+            opened = yield OpenStream(request, self._clock() + self._seconds)
+        except NoAnswer as error:
+            if not error.sent:
+                self._is_connected = False
+                raise
+            self._do_without(error.reason)
+            return Batch()
+        if not isinstance(opened, Answer):
+            self.stream, self._lines, self._has_heard = opened, DataLines(), False
+            return Batch()
+        refusal = failure(opened)
+        if isinstance(refusal, CursorExpired | Unauthorized):
+            self._is_connected = False
+            raise refusal
+        reason = "the answer is no stream" if opened.status == OK else f"{opened.status} {refusal.code}"
+        self._do_without(reason, refusal.retry_after)
+        return Batch()
+
+    def _listen(self, stream: Any) -> Flow[Batch]:
+        silence = SILENCE_SECONDS if self._has_heard else FIRST_BYTE_SECONDS
+        try:
+            piece: bytes = yield ReadStream(stream, self._clock() + silence)
+            events = tuple(self._new(map(read_event, self._lines.feed(piece))))
+        except (NoAnswer, ServerError):
+            piece, events = b"", ()
+        if piece:
+            self._has_heard, self._is_told = True, False
+            return Batch(events, until=self._clock() + SILENCE_SECONDS)
+        yield CloseStream(stream)
+        self.stream, self._is_connected = None, False
+        if not self._has_heard:
+            self._do_without("nothing comes through")
+        return Batch(until=NEVER)
+
+    def _do_without(self, reason: str, retry_after: float | None = None) -> None:
+        """Ask instead, and try the stream again later: not all clients at once."""
+        pause = max(RETRY_STREAM_SECONDS, retry_after or 0)
+        self._stream_due = self._clock() + pause * random.uniform(1, 1.5)  # noqa: S311  no secret
+        if not self._is_told:
+            logger.warning("events cannot be streamed (%s): asking once a second instead", reason)
+        self._is_told = True
+
+    # What has been returned
+
+    def _new(self, events: Iterable[LogEvent]) -> Iterator[LogEvent]:
+        """Yield the events that have not been returned yet.
+
+        A stream can break off between two events of one position. So a position counts as read when a later
+        one begins, and what is sent again of it is known by its id.
+        """
+        for event in events:
+            if event.position > self._last:
+                self.position = self._last
+                self._reset(event.position)
+            if event.id not in self._seen:
+                self._seen.add(event.id)
+                yield event
+
+    def _reset(self, position: int) -> None:
+        self._last = position
+        self._seen: set[str] = set()
+
+
+class Outage:
+    """How long nobody has answered: the pauses between attempts, and one line in the log."""
+
+    def __init__(self) -> None:
+        self.attempts = 0
+
+    def failed(self, error: Exception, consequence: str) -> float:
+        """Note a failure, and return the seconds until the next attempt."""
+        self.attempts += 1
+        if self.attempts == 1:
+            logger.warning("events cannot be read: %s %s", error, consequence)
+        pause = min(MAX_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2.0 ** min(self.attempts - 1, 10))
+        wanted = min(error.retry_after or 0, MAX_WAIT_SECONDS) if isinstance(error, RateLimited) else 0
+        # Random, so that many clients that lost the server at once do not come back at once.
+        return max(wanted, pause * random.uniform(0.5, 1))  # noqa: S311  no secret
+
+    def over(self) -> None:
+        """Note an answer."""
+        if self.attempts:
+            logger.info("events are read again")
+        self.attempts = 0
+
+
+class Listener:
+    """The events of the log for an application: reconnects by itself, misses nothing and repeats nothing."""
+
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        timeout: float,
+        retries: int,
+        after: After,
+        filters: EventFilters,
+    ) -> None:
+        self.feed = Feed(clock, after=after, filters=event_query(filters), streamed=True, timeout=timeout)
+        self._after = after
+        self._retries = retries
+        self._outage = Outage()
+        self._has_begun = False
+
+    def next(self) -> Flow[tuple[LogEvent, ...]]:
+        """Wait for the next events and return them, or none after a while.
+
+        Raises `CursorExpired` if some that were asked for have been removed, errors such as `Unauthorized`,
+        and `Unreachable` or `ServerError` if the first connection fails.
+        """
+        try:
+            batch = yield from self.feed.next()
+        except CursorExpired as error:
+            if self._after != "now":
+                raise
+            logger.warning("%s Some events are missed; those from %s on are not.", error, error.oldest)
+            self.feed.start_at(error.oldest)
+        except LOST as error:
+            pause = self._outage.failed(error, "They are asked for until somebody answers.")
+            if not self._has_begun and self._outage.attempts > self._retries:
+                if isinstance(error, NoAnswer):
+                    raise unreachable(error) from error
+                raise
+            yield Sleep(pause)
+        else:
+            self._has_begun = True
+            self._outage.over()
+            return batch.events
+        return ()

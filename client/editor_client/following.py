@@ -1,0 +1,165 @@
+"""Cached reads that cost no request while nothing has changed, because somebody follows the log for them.
+
+One follower a client hears what has changed, by asking once a second or over a stream. What it has not heard
+of is fresh. Contexts are evaluated here, so that an agent is held once for all of them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import Future
+from threading import Lock
+from typing import Any
+
+from editor_client.cache import Entry, Key
+from editor_client.calls import Call
+from editor_client.effects import Flow, Follow, Sleep, WaitFor
+from editor_client.errors import EditorError, Unauthorized, Unreachable
+from editor_client.feed import LOST, NEVER, Feed, Outage
+from editor_client.freshness import Freshness
+from editor_client.reads import Policy, Reads, stale
+
+logger = logging.getLogger("editor_client")
+
+FIRST_WORD_SECONDS = 2.0
+"""How long the first read waits until the log is followed; what is read before is asked for once more."""
+REFUSED_SECONDS = 10.0
+"""Between attempts with a key that is refused."""
+IMPOSSIBLE_SECONDS = 60.0
+"""Between attempts where the server has no log to follow."""
+
+
+class Turns:
+    """One at a time, whatever the number of threads: then all reads need but one connection."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._busy: Future[None] | None = None
+
+    def take(self) -> Future[None] | None:
+        """Take the turn and return None, or return what is done when the one who has it ends."""
+        with self._lock:
+            if self._busy is not None:
+                return self._busy
+            self._busy = Future()
+            return None
+
+    def end(self) -> None:
+        """Let the others go on."""
+        with self._lock:
+            done, self._busy = self._busy, None
+        if done is not None:
+            done.set_result(None)
+
+
+class FollowedReads:
+    """The reads of one client, and its follower."""
+
+    def __init__(self, reads: Reads, policy: Policy, clock: Callable[[], float]) -> None:
+        self._reads = reads
+        self._policy = policy
+        self._clock = clock
+        self._freshness = Freshness(clock, reads.cache.number)
+        self._outage = Outage()
+        self.after_fork()
+
+    def after_fork(self) -> None:
+        """Start afresh in a forked process, where there is no follower yet."""
+        self._freshness.after_fork()
+        self._turns = Turns()
+        self._first_word: Future[None] | None = None
+        self._is_away = False
+        """Whether the follower knows that nobody answers, so that nobody else needs to ask."""
+
+    def read(self, call: Call[Any]) -> Flow[Any]:
+        """Return what is held if it is fresh, and else ask the server."""
+        key = self._reads.key(call)
+        cached = self._reads.cache.get(key)
+        if cached is not None and self._is_fresh(cached):
+            return cached.value
+        cached = yield from self._reads.cached(call, key)
+        yield from self._ensure_follower()
+        if cached is not None and self._is_away:
+            return stale(cached)
+        return (yield from self._ask_in_turn(call, key, cached))
+
+    def _is_fresh(self, cached: Entry) -> bool:
+        return self._freshness.covers(cached) and not self._reads.cache.changed_since(cached)
+
+    def _ask_in_turn(self, call: Call[Any], key: Key, cached: Entry | None) -> Flow[Any]:
+        deadline = self._clock() + self._policy.timeout
+        while (other := self._turns.take()) is not None:
+            yield WaitFor(other, deadline)
+            cached = self._reads.cache.get(key) or cached
+            if cached is not None and self._is_fresh(cached):
+                return cached.value
+            if cached is not None and (self._is_away or self._clock() >= deadline):
+                return stale(cached)
+            if self._clock() >= deadline:
+                raise Unreachable("The server did not answer: it took too long.", code="timeout")
+        try:
+            return (yield from self._reads.revalidate(call, key, cached))
+        finally:
+            self._turns.end()
+
+    # The follower
+
+    def _ensure_follower(self) -> Flow[None]:
+        """Start the follower with the first read, and let it begin to listen before anything is asked for."""
+        first_word = self._first_word
+        if first_word is None:
+            first_word = self._first_word = Future()
+            yield Follow(self._follow(first_word))
+        if not first_word.done():
+            yield WaitFor(first_word, self._clock() + min(self._policy.timeout, FIRST_WORD_SECONDS))
+
+    def _follow(self, first_word: Future[None]) -> Flow[None]:
+        """Listen until the client is closed."""
+        feed = Feed(
+            self._clock,
+            after="now",
+            filters=(),
+            streamed=self._policy.updates == "stream",
+            timeout=self._policy.timeout,
+        )
+        try:
+            while True:
+                pause = yield from self._listen(feed)
+                if not first_word.done():
+                    first_word.set_result(None)
+                if pause:
+                    # What is missed meanwhile is not asked for: everything that is held will be.
+                    self._freshness.until(NEVER)
+                    feed.start_at("now")
+                    yield Sleep(pause)
+        finally:
+            # Without a follower every read asks the server.
+            self._freshness.until(NEVER)
+            self._is_away = False
+            if not first_word.done():
+                first_word.set_result(None)
+
+    def _listen(self, feed: Feed) -> Flow[float]:
+        """Hear what comes next; return the seconds to wait if nobody could be heard."""
+        try:
+            batch = yield from feed.next()
+        except LOST as error:
+            self._is_away = True
+            return self._outage.failed(error, "What is held is served as stale until somebody answers.")
+        except Unauthorized as error:
+            self._is_away = self._policy.keeps_unauthorized
+            yield from self._reads.refused(error)
+            return REFUSED_SECONDS
+        except EditorError as error:
+            self._is_away = False
+            self._outage.failed(error, "Every read asks the server.")
+            return IMPOSSIBLE_SECONDS
+        if batch.begins:
+            self._freshness.begin()
+        self._freshness.hear(batch.events)
+        if batch.until is not None:
+            self._freshness.until(batch.until)
+        self._is_away = False
+        self._outage.over()
+        return 0

@@ -1,0 +1,99 @@
+"""The events of the log: what was changed, when, and by whom."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypedDict
+
+from editor_client.calls import Query, query
+from editor_client.errors import malformed
+from editor_client.result import Result
+
+After = int | Literal["now"] | None
+"""A position of the log; `now` for its end, None for the oldest event that it still has."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Reference(Result):
+    """The resource that an event is about."""
+
+    kind: Literal["agent", "promptBlock"]
+    id: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Actor(Result):
+    """Who made a change, and how; without a name if it was the application itself."""
+
+    id: str | None = None
+    via: Literal["studio", "api", "python", "schedule", "command", "file"]
+    key_prefix: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LogEvent(Result):
+    """A change. Members that do not apply are None."""
+
+    position: int
+    """Positions are in the order of commits; events of one commit can share one."""
+    id: str
+    type: str
+    """Such as `agent.published`."""
+    created_at: datetime.datetime
+    workspace_id: str | None = None
+    resource: Reference | None = None
+    version_id: str | None = None
+    version_number: int | None = None
+    previous_version_id: str | None = None
+    label: str | None = None
+    actor: Actor
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class EventPage(Result):
+    """A page of the log."""
+
+    events: tuple[LogEvent, ...]
+    next: int
+    """The start of the next page: `after` for later events, `before` when going back."""
+    has_more: bool
+
+
+class EventFilters(TypedDict, total=False):
+    """Which events: those that fulfil every filter."""
+
+    type: str | Sequence[str]
+    """Types, such as `agent.published`; `agent.*` stands for all of agents."""
+    kind: Literal["agent", "promptBlock"]
+    id: str
+    workspace_id: str
+    actor: str
+
+
+class EventsAsked(EventFilters, total=False):
+    """A page of the log."""
+
+    after: After
+    before: int
+    limit: int
+
+
+def event_query(asked: EventsAsked | EventFilters) -> Query:
+    """Return filters, and the place of a page, as parameters of a query."""
+    given: dict[str, Any] = dict(asked)
+    types = given.pop("type", None)
+    if types is not None:
+        given["type"] = types if isinstance(types, str) else ",".join(types)
+    return query(**given)
+
+
+def read_event(data: bytes) -> LogEvent:
+    """Return an event of a stream; raises `ServerError` if it is none."""
+    try:
+        return LogEvent.of(json.loads(data))
+    except (ValueError, RecursionError):
+        raise malformed("an event is not JSON") from None

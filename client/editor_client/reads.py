@@ -1,0 +1,221 @@
+"""Reads whose answers are cached: when the server is asked, and what its answers mean for the cache."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal, NoReturn, TypeVar
+
+from editor_client.cache import OLDEST, Cache, Entry, Key, Scope, Ticket
+from editor_client.calls import Answer, Call, Resource
+from editor_client.disk import DiskCache
+from editor_client.effects import DiskWork, Flow, InBackground
+from editor_client.errors import (
+    EditorError,
+    Forbidden,
+    NotFound,
+    RateLimited,
+    ServerError,
+    Unauthorized,
+    Unreachable,
+)
+from editor_client.exchange import Exchange, failure
+
+logger = logging.getLogger("editor_client")
+T = TypeVar("T")
+
+OK, CREATED, NOT_MODIFIED, UNAUTHORIZED = 200, 201, 304, 401
+NO_ANSWER = (Unreachable, ServerError, RateLimited)
+"""Nobody has answered the question."""
+
+Updates = Literal["ask", "poll", "stream"]
+
+REWRITE_SECONDS = 3600.0
+"""After which an answer that still holds is written to the disk again, so that it counts as used."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """The settings that a caller chooses."""
+
+    timeout: float
+    run_timeout: float
+    retries: int
+    max_age: float
+    stale_while_revalidate: float
+    updates: Updates = "ask"
+    keeps_unauthorized: bool = False
+
+
+class Reads:
+    """The cached answers of one client, in memory and on the disk."""
+
+    def __init__(
+        self,
+        scope: Scope,
+        policy: Policy,
+        disk: DiskCache | None,
+        exchange: Exchange,
+        clock: Callable[[], float],
+    ) -> None:
+        self.cache = Cache(clock)
+        self._scope = scope
+        self._policy = policy
+        self._disk = disk
+        self._exchange = exchange
+        self._clock = clock
+        self._is_refused = False
+        """Whether it has been said that the key is refused."""
+
+    def read(self, call: Call[Any]) -> Flow[Any]:
+        """Return the cached answer while it is young enough, and else ask the server."""
+        key = self.key(call)
+        cached = yield from self.cached(call, key)
+        if cached is not None:
+            age = self.cache.age(cached)
+            if age < self._policy.max_age:
+                return cached.value
+            if age < self._policy.max_age + self._policy.stale_while_revalidate:
+                if self.cache.begin_refresh(key):
+                    yield InBackground(self._refresh(call, key, cached))
+                return cached.value
+        return (yield from self.revalidate(call, key, cached))
+
+    def key(self, call: Call[Any]) -> Key:
+        """Return the key of a call in the cache."""
+        assert call.about is not None  # noqa: S101
+        return Key(self._scope, call.about, call.request.path, call.request.query)
+
+    def cached(self, call: Call[Any], key: Key) -> Flow[Entry | None]:
+        """Return the last good answer; one from the disk, stored by an earlier process, counts as old."""
+        cached = self.cache.get(key)
+        if cached is not None or self._disk is None or self.cache.knows(key):
+            return cached
+        answer = yield DiskWork(partial(self._disk.load, key))
+        if answer is None:
+            return None
+        try:
+            entry = _entry(call, answer, OLDEST)
+        except ServerError:
+            return None
+        self.cache.put(key, entry)
+        return entry
+
+    def revalidate(self, call: Call[Any], key: Key, cached: Entry | None) -> Flow[Any]:
+        """Ask the server; without an answer return the cached one as stale, or raise if there is none."""
+        if cached is None or not self._exchange.down:
+            return (yield from self._ask(call, key, cached))
+        with self._exchange.probe() as mine:
+            return (yield from self._ask(call, key, cached)) if mine else stale(cached)
+
+    def result(self, call: Call[T], answer: Answer) -> Flow[T]:
+        """Return what an answer says; raises its error."""
+        if answer.status in {OK, CREATED}:
+            return call.read(answer)
+        return (yield from self.fail(answer))
+
+    def fail(self, answer: Answer) -> Flow[NoReturn]:
+        """Raise the error for an answer; a key that is not valid forgets what it has read."""
+        error = failure(answer)
+        if isinstance(error, Unauthorized):
+            yield from self.refused(error)
+        raise error
+
+    def refused(self, error: Unauthorized) -> Flow[None]:
+        """Forget everything because the key is refused, or say once that it is served nevertheless."""
+        if not self._policy.keeps_unauthorized:
+            yield from self.forget()
+        elif not self._is_refused:
+            logger.warning("%s What this key has read before is served as stale.", error)
+        self._is_refused = True
+
+    def forget(self, *about: Resource) -> Flow[None]:
+        """Remove what is cached of one resource, or everything."""
+        self.cache.forget(*about)
+        if self._disk is not None:
+            yield DiskWork(partial(self._disk.forget, *about))
+
+    def after_fork(self) -> None:
+        """Continue in a forked process: the cache stays, other threads are gone."""
+        self.cache.after_fork()
+        if self._disk is not None:
+            self._disk.after_fork()
+
+    def _refresh(self, call: Call[Any], key: Key, cached: Entry) -> Flow[None]:
+        """Ask again in the background; errors are logged, since nobody waits for the result."""
+        try:
+            yield from self.revalidate(call, key, cached)
+        except EditorError as error:
+            logger.warning("%s could not be refreshed: %s", call.request.path, error)
+        finally:
+            self.cache.end_refresh(key)
+
+    def _ask(self, call: Call[Any], key: Key, cached: Entry | None) -> Flow[Any]:
+        ticket = self.cache.ticket()
+        try:
+            answer = yield from self._exchange.ask(
+                call.request,
+                self._policy.timeout,
+                etag=cached.answer.etag if cached else None,
+                wait=cached is None,
+            )
+            self._is_refused = self._is_refused and answer.status == UNAUTHORIZED
+            if cached is not None and answer.status == NOT_MODIFIED:
+                entry = replace(cached, ticket=ticket)
+            else:
+                yield from self._raise_unless_good(answer)
+                entry = _entry(call, answer, ticket)
+            return (yield from self._store(key, entry))
+        except (Forbidden, NotFound):
+            yield from self._refuse(key, ticket)
+            raise
+        except Unauthorized:
+            if cached is None or not self._policy.keeps_unauthorized:
+                raise
+            return stale(cached)
+        except NO_ANSWER as error:
+            if cached is None:
+                raise
+            logger.warning("%s: %s The last good answer is used.", call.request.path, error)
+            return stale(cached)
+
+    def _raise_unless_good(self, answer: Answer) -> Flow[None]:
+        if answer.status not in {OK, CREATED}:
+            yield from self.fail(answer)
+
+    # The cache
+
+    def _store(self, key: Key, entry: Entry) -> Flow[Any]:
+        is_due = self._clock() - entry.stored > REWRITE_SECONDS
+        if is_due:
+            entry = replace(entry, stored=self._clock())
+        if self.cache.put(key, entry) and is_due and self._disk is not None:
+            yield DiskWork(
+                partial(self._disk.store, key, entry.answer, partial(self._is_current, key, entry))
+            )
+        return entry.value
+
+    def _is_current(self, key: Key, entry: Entry) -> bool:
+        """Say whether this is still the answer to give; a refusal may have arrived since."""
+        cached = self.cache.get(key)
+        return cached is not None and cached.answer is entry.answer
+
+    def _refuse(self, key: Key, ticket: Ticket) -> Flow[None]:
+        self.cache.refuse(key, ticket)
+        if self._disk is not None:
+            yield DiskWork(partial(self._disk.drop, key))
+
+
+def _entry(call: Call[Any], answer: Answer, ticket: Ticket) -> Entry:
+    """Return a good answer as it is cached; raises `ServerError` if it is none."""
+    value = call.read(answer)
+    assert call.about is not None  # noqa: S101
+    shown = (Resource("prompt-blocks", block_id) for block_id in value.shown_block_ids)
+    return Entry(ticket, answer, value, concerns=(call.about, *shown))
+
+
+def stale(cached: Entry) -> Any:
+    """Return a cached answer that the server has not confirmed."""
+    return replace(cached.value, stale=True)

@@ -1,0 +1,249 @@
+"""The blocking driver: it performs what the flows yield, and decides nothing."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import closing, contextmanager, suppress
+from typing import Any, TypeVar
+
+import httpx
+
+from editor_client.base import BaseClient, answer_of, is_stream, no_answer, unreachable_when_broken
+from editor_client.calls import Answer, Call, Request
+from editor_client.deadlines import Deadline
+from editor_client.effects import (
+    ClientClosed,
+    CloseStream,
+    DiskWork,
+    Effect,
+    Flow,
+    Follow,
+    InBackground,
+    NoAnswer,
+    OpenStream,
+    ReadStream,
+    Send,
+    Sleep,
+    WaitFor,
+)
+from editor_client.events import EventReader
+from editor_client.feed import SILENCE_SECONDS, Listener
+from editor_client.log import LogEvent
+from editor_client.served import Event
+
+logger = logging.getLogger("editor_client")
+T = TypeVar("T")
+
+REFRESHING_THREADS = 4
+SECONDS_TO_END = 5
+"""How long `close` waits for the follower."""
+
+
+class OpenedStream:
+    """A stream of events, and how another thread ends the wait for its next bytes."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        self.response = response
+        self.pieces = response.iter_bytes()
+
+    def interrupt(self) -> None:
+        """End the wait for the next bytes."""
+        network = self.response.extensions.get("network_stream")
+        connection = network.get_extra_info("socket") if network is not None else None
+        if connection is not None:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+
+class SyncDriver(BaseClient[httpx.Client]):
+    """Input and output for any number of threads, and for processes forked later."""
+
+    _http_class = httpx.Client
+
+    def perform(self, call: Call[T]) -> T:
+        """Make a call, within the rules of the cache, and return its result."""
+        if self._process != os.getpid():
+            self._after_fork()
+        return self._run(self._flows.perform(call))
+
+    def run_events(self, request: Request) -> Iterator[Event]:
+        """Send a request whose answer is a stream of events of a run, and yield them."""
+        reader = EventReader()
+        with unreachable_when_broken(), self._open(request) as response:
+            for piece in response.iter_bytes():
+                yield from reader.feed(piece)
+                if reader.done:
+                    return
+        reader.end()
+
+    def log_events(self, listener: Listener) -> Iterator[LogEvent]:
+        """Yield the events of the log until the client is closed."""
+        try:
+            while not self._closing.is_set():
+                yield from self._run(listener.next())
+        except ClientClosed:
+            return
+        finally:
+            if listener.feed.stream is not None:
+                self._close_stream(listener.feed.stream)
+
+    def close(self) -> None:
+        """Close the connections; what goes on in the background ends, as do iterators over events."""
+        self._closing.set()
+        for stream in list(self._streams):
+            stream.interrupt()
+        if self._follower is not None:
+            self._follower.join(SECONDS_TO_END)
+        if self._background is not None:
+            self._background.shutdown(cancel_futures=True)
+        if self._given is None:
+            self._http.close()
+
+    def _start(self) -> None:
+        self._deadline = Deadline(self._clock)
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._streams: set[OpenedStream] = set()
+        self._follower: threading.Thread | None = None
+        self._background: ThreadPoolExecutor | None = None
+        self._connections = self._new_http()
+        if self._given is None:
+            self._deadline.apply_to(self._connections)
+        self._process = os.getpid()
+
+    def _after_fork(self) -> None:
+        """Start afresh: a connection that two processes write to mixes up their answers."""
+        self._flows.after_fork()
+        self._start()
+
+    @property
+    def _http(self) -> httpx.Client:
+        if self._process != os.getpid():
+            self._after_fork()
+        return self._connections
+
+    def _run(self, flow: Flow[T]) -> T:
+        try:
+            effect = next(flow)
+            while True:
+                done, error = None, None
+                try:
+                    done = self._do(effect)
+                except NoAnswer as nothing:
+                    error = nothing
+                effect = flow.send(done) if error is None else flow.throw(error)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        finally:
+            flow.close()
+
+    def _do(self, effect: Effect) -> Any:
+        done: Any = None
+        match effect:
+            case Send():
+                done = self._send(effect)
+            case Sleep(seconds):
+                self._closing.wait(seconds)
+            case DiskWork(function):
+                done = function()
+            case InBackground(flow):
+                self._later(flow)
+            case Follow(flow):
+                self._follow(flow)
+            case WaitFor(future, deadline):
+                wait([future], max(0, deadline - self._clock()))
+            case OpenStream():
+                done = self._open_stream(effect)
+            case ReadStream():
+                done = self._read_stream(effect)
+            case CloseStream(stream):
+                self._close_stream(stream)
+        return done
+
+    def _send(self, send: Send) -> Answer:
+        self._refuse_if_closed()
+        sent = self._as_sent(send.request, send.etag)
+        left = send.deadline - self._clock()
+        try:
+            with self._deadline.at(send.deadline):
+                return answer_of(self._http.request(**sent, timeout=left))
+        except httpx.RequestError as error:
+            raise no_answer(error) from error
+
+    @contextmanager
+    def _open(self, request: Request) -> Iterator[httpx.Response]:
+        """Yield a response before its body is read; raises the error for any status other than success."""
+        sent = self._as_sent(request, accept="text/event-stream")
+        asked = self._http.build_request(**sent, timeout=self._timeout)
+        with self._deadline.at(self._clock() + self._timeout):
+            response = self._http.send(asked, stream=True)
+            if response.status_code != httpx.codes.OK:
+                response.read()
+        with closing(response):
+            if response.status_code != httpx.codes.OK:
+                self._run(self._flows.fail(answer_of(response)))
+            yield response
+
+    # Streams of the log
+
+    def _open_stream(self, effect: OpenStream) -> Answer | OpenedStream:
+        self._refuse_if_closed()
+        sent = self._as_sent(effect.request, accept="text/event-stream")
+        limits = httpx.Timeout(effect.deadline - self._clock(), read=SILENCE_SECONDS)
+        try:
+            with self._deadline.at(effect.deadline):
+                response = self._http.send(self._http.build_request(**sent, timeout=limits), stream=True)
+                if not is_stream(response):
+                    with closing(response):
+                        response.read()
+                    return answer_of(response)
+        except httpx.RequestError as error:
+            raise no_answer(error) from error
+        stream = OpenedStream(response)
+        self._streams.add(stream)
+        return stream
+
+    def _read_stream(self, effect: ReadStream) -> bytes:
+        self._refuse_if_closed()
+        try:
+            with self._deadline.at(effect.deadline):
+                return next(effect.stream.pieces, b"")
+        except httpx.RequestError as error:
+            raise no_answer(error) from error
+
+    def _close_stream(self, stream: OpenedStream) -> None:
+        self._streams.discard(stream)
+        stream.response.close()
+
+    def _refuse_if_closed(self) -> None:
+        if self._closing.is_set():
+            raise ClientClosed("the client is closed")
+
+    # In the background
+
+    def _later(self, flow: Flow[None]) -> None:
+        with self._lock:
+            if self._background is None:
+                self._background = ThreadPoolExecutor(REFRESHING_THREADS, "editor-client")
+            self._background.submit(self._run, flow)
+
+    def _follow(self, flow: Flow[None]) -> None:
+        with self._lock:
+            if self._follower is None:
+                self._follower = threading.Thread(
+                    target=self._run_follower, args=[flow], name="editor-client-follower", daemon=True
+                )
+                self._follower.start()
+
+    def _run_follower(self, flow: Flow[None]) -> None:
+        try:
+            self._run(flow)
+        except Exception:
+            if not self._closing.is_set():
+                logger.exception("the follower has failed: every read asks the server")

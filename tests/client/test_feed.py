@@ -1,0 +1,231 @@
+"""Following the log, driven by hand: whatever breaks, every event comes once and in order."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from editor_client.calls import Answer, Request
+from editor_client.effects import CloseStream, Flow, NoAnswer, OpenStream, ReadStream, Send, Sleep
+from editor_client.errors import CursorExpired, EditorError, Unreachable
+from editor_client.feed import RETRY_STREAM_SECONDS, Listener
+from editor_client.log import After
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.configurations import unhurried
+
+PAGE = 3
+
+
+def event(position: int, number: int = 0) -> dict[str, Any]:
+    """Return an event as the server sends it; several can share a position."""
+    return {
+        "position": position,
+        "id": f"{position}/{number}",
+        "type": "agent.published",
+        "createdAt": "2026-01-01T00:00:00Z",
+        "actor": {"id": "ada", "via": "api", "keyPrefix": None},
+    }
+
+
+@dataclass
+class Log:
+    """A server with a log, which fails as often as it is told to."""
+
+    events: list[dict[str, Any]]
+    faults: list[int] = field(default_factory=list)
+    """What goes wrong next: 0 for nothing, and else how much of it comes through."""
+    streams: bool = True
+    pruned_to: int = 0
+    now: float = 1000.0
+    asked: list[str] = field(default_factory=list)
+    open: list[bytes] | None = None
+
+    def run(self, flow: Flow[Any]) -> Any:
+        """Take a flow to its end."""
+        try:
+            effect = next(flow)
+            while True:
+                try:
+                    done = self._do(effect)
+                except NoAnswer as error:
+                    effect = flow.throw(error)
+                else:
+                    effect = flow.send(done)
+        except StopIteration as end:
+            return end.value
+
+    def _do(self, effect: Any) -> Any:
+        match effect:
+            case Sleep(seconds):
+                self.now += seconds
+            case Send(request):
+                return self._page(request)
+            case OpenStream(request):
+                return self._open(request)
+            case ReadStream(stream):
+                return self._read(stream)
+            case CloseStream(stream):
+                assert stream is self.open
+                self.open = None
+        return None
+
+    def _fault(self) -> int:
+        return self.faults.pop(0) if self.faults else 0
+
+    def _after(self, request: Request) -> list[dict[str, Any]]:
+        self.asked.append(request.path)
+        after = int(dict(request.query)["after"])
+        return [one for one in self.events if one["position"] > after]
+
+    def _page(self, request: Request) -> Answer:
+        if self._fault():
+            raise NoAnswer("gone")
+        if dict(request.query)["after"] == "now":
+            return page([], self.events[-1]["position"] if self.events else 0)
+        found = self._after(request)
+        if int(dict(request.query)["after"]) < self.pruned_to:
+            body = {"error": "Gone.", "code": "cursor_expired", "oldest": self.pruned_to}
+            return Answer(410, {}, json.dumps(body).encode())
+        last = found[min(PAGE, len(found)) - 1]["position"] if found else 10**6
+        shown = [one for one in found if one["position"] <= last]
+        end = max([0, *(one["position"] for one in self.events)])
+        return page(shown, last if len(shown) < len(found) else end, has_more=len(shown) < len(found))
+
+    def _open(self, request: Request) -> Any:
+        fault = self._fault()
+        if fault:
+            raise NoAnswer("gone", sent=fault % 2 == 0)
+        found = self._after(request)
+        if not self.streams:
+            return Answer(503, {}, b'{"error": "full", "code": "too_many_streams"}')
+        sent = b"".join(
+            b"id: %d\ndata: %s\n\n" % (one["position"], json.dumps(one).encode()) for one in found
+        )
+        self.open = [b": hello\n\n", sent] if sent else [b": hello\n\n"]
+        return self.open
+
+    def _read(self, stream: list[bytes]) -> bytes:
+        assert stream is self.open
+        if not stream:
+            raise NoAnswer("silence", in_time=False)
+        piece, fault = stream.pop(0), self._fault()
+        if fault:
+            stream[:] = [b""]  # breaks off after a part of it
+            return piece[:-fault] if fault < len(piece) else b""
+        return piece
+
+
+def page(events: list[dict[str, Any]], following: int, *, has_more: bool = False) -> Answer:
+    """Return a page of the log."""
+    return Answer(200, {}, json.dumps({"events": events, "next": following, "hasMore": has_more}).encode())
+
+
+def listener(log: Log, after: After = 0, retries: int = 0) -> Listener:
+    """Return a listener that lives in the time of the log's server."""
+    return Listener(lambda: log.now, 10, retries, after, {})
+
+
+def hear(log: Log, listening: Listener, number: int, steps: int = 1000) -> list[str]:
+    """Return the ids of that many events, or of all that come within the steps."""
+    heard: list[str] = []
+    for _ in range(steps):
+        heard += [one.id for one in log.run(listening.next())]
+        if len(heard) >= number:
+            break
+    return heard
+
+
+@given(
+    st.lists(st.integers(1, 4), max_size=8),
+    st.lists(st.one_of(st.just(0), st.integers(1, 400)), max_size=40),
+    st.booleans(),
+)
+@unhurried
+def test_every_event_comes_once_and_in_order(sharing: list[int], faults: list[int], streams: bool) -> None:
+    events = [event(place, n) for place, number in enumerate(sharing, 1) for n in range(number)]
+    log = Log(events, [0, *faults], streams)
+    listening = listener(log)
+    expected = [one["id"] for one in events]
+    assert hear(log, listening, len(expected)) == expected
+    assert hear(log, listening, 1, steps=10) == []
+    log.events.append(event(100))
+    log.faults = []
+    log.open = None if log.open is None else log.open
+    assert hear(log, listening, 1) == ["100/0"]
+
+
+def test_only_what_comes_from_now_on() -> None:
+    log = Log([event(1), event(2)], streams=False)
+    listening = listener(log, "now")
+    assert hear(log, listening, 1, steps=3) == []
+    log.events.append(event(3))
+    assert hear(log, listening, 1) == ["3/0"]
+
+
+def test_where_there_is_no_stream_the_log_is_asked_once_a_second(caplog: pytest.LogCaptureFixture) -> None:
+    log = Log([event(1)], streams=False)
+    listening = listener(log)
+    began = log.now
+    hear(log, listening, 2, steps=30)
+    pages = log.asked.count("/events")
+    assert log.now - began == pytest.approx(pages - 1)
+    assert log.asked.count("/events/stream") == 1
+    log.now += RETRY_STREAM_SECONDS * 1.5
+    log.streams = True
+    hear(log, listening, 2, steps=5)
+    assert log.open is not None
+    [line] = [line for line in caplog.messages if "cannot be streamed" in line]
+    assert "503 too_many_streams" in line
+
+
+def test_a_stream_in_which_nothing_comes_through_is_not_tried_at_once_again() -> None:
+    log = Log([event(1)], faults=[0, 0, 1000, 0])
+    listening = listener(log)
+    assert hear(log, listening, 2, steps=20) == ["1/0"]
+    assert log.asked.count("/events/stream") == 1 and log.asked.count("/events") > 3
+
+
+def test_events_that_were_removed_unread_are_not_passed_over() -> None:
+    log = Log([event(5)], pruned_to=4)
+    with pytest.raises(CursorExpired) as raised:
+        hear(log, listener(log, 2), 1)
+    assert (raised.value.status, raised.value.oldest) == (410, 4)
+
+
+def test_whoever_began_now_goes_on_with_what_there_is(caplog: pytest.LogCaptureFixture) -> None:
+    log = Log([event(1)], streams=False)
+    listening = listener(log, "now")
+    hear(log, listening, 1, steps=2)
+    log.events, log.pruned_to = [event(9)], 8
+    assert hear(log, listening, 1) == ["9/0"]
+    assert any("Some events are missed" in line for line in caplog.messages)
+
+
+def test_a_server_that_was_never_there_is_an_error() -> None:
+    log = Log([], faults=[1] * 3)
+    with pytest.raises(Unreachable):
+        hear(log, listener(log, retries=2), 1, steps=3)
+    assert log.asked == []
+
+
+def test_once_there_it_is_waited_for() -> None:
+    log = Log([event(1)], streams=False)
+    listening = listener(log)
+    assert hear(log, listening, 1) == ["1/0"]
+    log.faults = [1] * 50
+    log.events.append(event(2))
+    began = log.now
+    assert hear(log, listening, 1) == ["2/0"]
+    assert log.now - began < 60
+
+
+def test_an_error_of_the_filters_is_raised() -> None:
+    log = Log([])
+    log._page = lambda request: Answer(400, {}, b'{"error": "no", "code": "validation_failed"}')  # type: ignore[method-assign]
+    with pytest.raises(EditorError) as raised:
+        hear(log, listener(log), 1)
+    assert raised.value.status == 400
