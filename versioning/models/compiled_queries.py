@@ -24,13 +24,13 @@ class _Key(str):
 
 
 class OneByKey(Generic[M]):
-    """`rows.get(pk=…)`, compiled: for rows whose primary key is a text."""
+    """`rows.get(pk=…)`, compiled: for rows whose primary key, or what else they are found by, is a text."""
 
-    def __init__(self, rows: models.QuerySet[M]) -> None:
+    def __init__(self, rows: models.QuerySet[M], *, found_by: str = "pk") -> None:
         self._model: Any = rows.model
         self._alias = rows.db
         self._locks = rows.query.select_for_update
-        compiler: Any = rows.filter(pk=_Key()).query.get_compiler(using=rows.db)
+        compiler: Any = rows.filter(**{found_by: _Key()}).query.get_compiler(using=rows.db)
         try:
             self._sql, params = compiler.as_sql()
         except EmptyResultSet:  # nobody can read anything, whichever the key
@@ -41,6 +41,7 @@ class OneByKey(Generic[M]):
         self._object = _Object(compiler.klass_info, columns)
         converters = compiler.get_converters([column[0] for column in columns])
         self._converters = [(place, *found) for place, found in converters.items()]
+        self._annotations: Final[dict[str, int]] = dict(compiler.annotation_col_map)
 
     def get(self, *, pk: str) -> M:
         """Return the row with this primary key; raises `DoesNotExist`."""
@@ -58,6 +59,8 @@ class OneByKey(Generic[M]):
             for convert in converters:
                 values[place] = convert(values[place], expression, database)
         found: M = self._object.of(self._alias, values)
+        for name, place in self._annotations.items():
+            setattr(found, name, values[place])
         return found
 
 
