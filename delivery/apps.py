@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from django.apps import AppConfig
+from django.core import checks
 
 
 class DeliveryConfig(AppConfig):
@@ -13,3 +16,8 @@ class DeliveryConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
     api_urls = "delivery.api_urls"
     """The routes that it adds to the API."""
+
+    def ready(self) -> None:
+        """Register the jobs, and what depends on the log."""
+        import_module("delivery.webhooks.own_jobs").register()  # not at the top: it needs the models
+        checks.register(import_module("delivery.webhooks.resolving").check_allowed)

@@ -22,6 +22,7 @@ if not SECRET_KEY:
         "SECRET_KEY is not set: put a long random text into the environment variable SECRET_KEY, "
         "the same for every process of this installation (or set DEBUG=on to try things out)."
     )
+SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 
 # What the editor itself reads; what each is stands beside its default.
@@ -41,6 +42,8 @@ EDITOR_PIN_WORKERS = env.str("EDITOR_PIN_WORKERS", default=DEFAULTS["EDITOR_PIN_
 EDITOR_STATEMENT_TIMEOUT = env.float("EDITOR_STATEMENT_TIMEOUT", default=DEFAULTS["EDITOR_STATEMENT_TIMEOUT"])
 EDITOR_STREAMS = env.int("EDITOR_STREAMS", default=DEFAULTS["EDITOR_STREAMS"])
 EDITOR_THROTTLE = env.str("EDITOR_THROTTLE", default=DEFAULTS["EDITOR_THROTTLE"])
+EDITOR_WEBHOOK_ALLOW = env.list("EDITOR_WEBHOOK_ALLOW", default=list(DEFAULTS["EDITOR_WEBHOOK_ALLOW"]))
+EDITOR_WEBHOOK_KEY = env.str("EDITOR_WEBHOOK_KEY", default=DEFAULTS["EDITOR_WEBHOOK_KEY"])
 EDITOR_WORKER = env.str("EDITOR_WORKER", default=DEFAULTS["EDITOR_WORKER"])
 EDITOR_HTTPS = env.bool("EDITOR_HTTPS", default=DEFAULTS["EDITOR_HTTPS"])
 EDITOR_CLIENT_ADDRESS_HEADER = env.str(

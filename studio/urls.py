@@ -11,6 +11,8 @@ from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.generic import RedirectView
 
 from studio.accounts.views import AcceptPage, open_link
+from studio.activity.live import LivePage, SincePage
+from studio.activity.views import ActivityPage, ResourceActivityPage, WorkspaceActivityPage
 from studio.diff.views import ComparePage
 from studio.editing.choices import ChoicesPage
 from studio.editing.convert import ConvertPage
@@ -27,7 +29,6 @@ from studio.publishing.views import PublishPage
 from studio.resources.create import CreatePage
 from studio.resources.views import ListPage
 from studio.views import StudioPage
-from studio.workspaces.audit import AuditPage, WorkspaceAuditPage
 from studio.workspaces.keys import KeysPage, RevokePage
 from studio.workspaces.members import InvitationLinkPage, MembersPage, RemovePage, RolePage, WithdrawPage
 from studio.workspaces.views import CreateWorkspacePage, RenamePage, WorkspacesPage
@@ -61,6 +62,8 @@ def resource_urls(kind: StudioKind) -> list[URLPattern]:
         page("<str:resource>/delete/", DeletePage, "delete"),
         page("<str:resource>/history/", HistoryPage, "history"),
         page("<str:resource>/compare/", ComparePage, "compare"),
+        page("<str:resource>/activity/", ResourceActivityPage, "activity"),
+        page("<str:resource>/activity/since/", SincePage, "since"),
         page("<str:resource>/versions/<str:version>/", VersionPage, "version"),
         page("<str:resource>/versions/<str:version>/restore/", RestorePage, "restore"),
         page("<str:resource>/versions/<str:version>/download/", DownloadPage, "download"),
@@ -76,15 +79,19 @@ def try_run(kind: StudioKind) -> URLPattern:
 
 
 def workspace_urls() -> list[URLPattern]:
-    """Return the addresses of the pages about workspaces: members, invitations, keys, the audit log."""
+    """Return the addresses of the pages about workspaces: members, invitations, keys, activity."""
 
     def page(route: str, view: type[StudioPage], name: str) -> URLPattern:
         return path(route, view.as_view(), name=f"versioning_workspace_{name}")
 
+    # What an activity page shows to admins was the audit log once.
+    to_the_activity = RedirectView.as_view(
+        pattern_name="admin:versioning_workspace_activity", query_string=True
+    )
     return [
         page("", WorkspacesPage, "changelist"),
         page("add/", CreateWorkspacePage, "add"),
-        page("audit/", AuditPage, "audit_of_all"),
+        path("audit/", signed_in(RedirectView.as_view(pattern_name="admin:activity", query_string=True))),
         page("<str:workspace>/change/", MembersPage, "change"),
         page("<str:workspace>/rename/", RenamePage, "rename"),
         page("<str:workspace>/members/", MembersPage, "members"),
@@ -94,7 +101,8 @@ def workspace_urls() -> list[URLPattern]:
         page("<str:workspace>/invitations/<str:member>/withdraw/", WithdrawPage, "withdraw"),
         page("<str:workspace>/keys/", KeysPage, "keys"),
         page("<str:workspace>/keys/<str:prefix>/revoke/", RevokePage, "revoke"),
-        page("<str:workspace>/audit/", WorkspaceAuditPage, "audit"),
+        page("<str:workspace>/activity/", WorkspaceActivityPage, "activity"),
+        path("<str:workspace>/audit/", signed_in(to_the_activity)),
     ]
 
 
@@ -107,6 +115,8 @@ invitation_urls = [
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", HomePage.as_view(), name="index"),
+    path("activity/", ActivityPage.as_view(), name="activity"),
+    path("activity/live/", LivePage.as_view(), name="live"),
     path("login/", admin.site.login, name="login"),
     # Open to those who are signed in and a member of nothing (any more).
     path("logout/", admin.site.logout, name="logout"),

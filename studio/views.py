@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import admin, messages
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
+from django.urls import reverse
 from django.views import View
 
 from studio.auth import caller_of
@@ -17,10 +19,16 @@ from studio.error_pages import error_page, framed
 from versioning.conf import get_editor
 from versioning.domain.errors import EditConflict, Forbidden, NotFound, Unauthorized, VersioningError
 from versioning.editor import Editor
+from versioning.models import events
 
 
 class StudioPage(View):
     """A page of the studio; `as_view` lets only members of a workspace in."""
+
+    position = 0
+    """The position of the log before the page read anything, if it hears of what comes later."""
+    live = ""
+    """Where the open page asks for what comes later; empty if it does not."""
 
     @classmethod
     def as_view(cls, **initkwargs: Any) -> Callable[..., HttpResponseBase]:
@@ -54,7 +62,17 @@ class StudioPage(View):
 
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
         """Return a page in the frame of the studio."""
-        return framed(self.request, template, title=title, status=status, caller=self.caller, **context)
+        frame = {"caller": self.caller, "live": self.live}
+        return framed(self.request, template, title=title, status=status, **{**frame, **context})
+
+    def listen(self, scope: Mapping[str, Any]) -> None:
+        """Let the page hear of the events in a scope from now on. Call it before reading anything.
+
+        When there are some, the open page renews its parts that are marked with `data-live` (`live.js`). It
+        takes them from `live_source` in its context, the address of another page, or from itself.
+        """
+        self.position = events.position()
+        self.live = f"{reverse('admin:live')}?{urlencode({'after': self.position, **scope})}"
 
     def go(self, address: str, message: str = "", *, level: int = messages.SUCCESS) -> HttpResponseRedirect:
         """Redirect to another page, which shows the message."""

@@ -46,6 +46,8 @@ CONFLICTING = of_both_kinds(
 TAKING_A_BODY = [
     *CREATING,
     *of_both_kinds(["PATCH /stored/{kind}/{}", "PUT /stored/{kind}/{}/labels/{}"]),
+    "PATCH /webhooks/{}",
+    "POST /webhooks/{}/rotate",
     "POST /stored/agents/{}/change-request",
     "POST /stored/agents/preview-instructions",
     *RUNS,

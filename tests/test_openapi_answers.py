@@ -31,6 +31,7 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.door import one_connection
 from tests.support.openapi import CREATING, NEVER_SUCCEEDING, ROUTES, route_of
+from tests.support.webhooks import DeliveryFactory, WebhookFactory
 
 EXAMPLES = 6
 CHECKS: list[CheckFunction] = [
@@ -64,7 +65,9 @@ CONFIG = SchemathesisConfig.from_dict(
 NOT_TO_BE_SAID = {
     r"requestContext|metadata": "is not base64|is not valid JSON|is not valid UTF-8|must be a JSON object",
     r"metadata\..*": "must begin with a letter",
-    r"type": "is no type of event",
+    r"type|eventTypes\.\d+": "is no type of event",
+    r"url": "has a host|has no host|has an impossible port|must begin with http|must not h|is no URL",
+    r"enabled": "enable the webhook first",
     r"before": "cannot be combined with after",
     r"status|versionId|label": "give only one of status, versionId and label",
     r"versions\.(self|agents\..*)|status|versionId|label": "selected more than once",
@@ -73,13 +76,15 @@ NOT_TO_BE_SAID = {
     r"instructions": "must not be blank",
     r"instructions\.\d+\.id": "the prompt block .* (does not exist|is not published)",
     r"messages(\.\d+)?\.(role|content)": "in the last message|must not be blank",
-    r"maxSteps|modelSettings\..*": "must be a whole number|must be a number",
+    r"maxSteps|modelSettings\..*|keepPreviousHours": "must be a whole number|must be a number",
 }
 
 # A stream gives its database connection back before it begins; here that is the one of the test.
 # No request for a change can succeed yet, however well it is made.
 STREAMS = {"POST /agents/{}/stream", "GET /events/stream"}
 ASKED = [route for route in ROUTES if route not in {*STREAMS, *NEVER_SUCCEEDING}]
+
+WEBHOOK, DELIVERY = (f"6f9619ff-8b86-4011-b42d-00c04fc964{end}" for end in ("f0", "f1"))
 
 Operations = dict[str, APIOperation]
 
@@ -98,9 +103,20 @@ def described() -> Operations:
 def versions(
     stored_once: Callable[[], AbstractContextManager[None]], shared_keys: dict[str, str]
 ) -> dict[Kind, list[str]]:
-    """The versions of the agent and of the block `writer`: a published and labelled one, two more."""
+    """The versions of the agent and of the block `writer`: a published and labelled one, two more.
+
+    There is a webhook too, with a delivery.
+    """
     with stored_once():
+        webhook = WebhookFactory(pk=WEBHOOK, workspace_id="acme")
+        DeliveryFactory(pk=DELIVERY, webhook=webhook)
         return {kind: make_writer(Api(shared_keys["alice"]), kind) for kind in (AGENTS, PROMPT_BLOCKS)}
+
+
+@pytest.fixture(autouse=True)
+def internal_receivers(settings: Any) -> None:
+    """Let webhooks be sent to this machine: the names of others cannot be looked up here."""
+    settings.EDITOR_WEBHOOK_ALLOW = ["127.0.0.1"]
 
 
 @pytest.fixture
@@ -155,7 +171,8 @@ def says_what_no_schema_can(response: Response) -> bool:
 def existing(operation: APIOperation, route: str, versions: dict[Kind, list[str]]) -> dict[str, str]:
     """Return the path parameters of an operation, all of them naming something that is there."""
     kind = PROMPT_BLOCKS if "prompt-blocks" in route else AGENTS
-    values = {"id": "writer", "version": versions[kind][1], "name": "stable"}
+    resource = WEBHOOK if "/webhooks" in route else "writer"
+    values = {"id": resource, "version": versions[kind][1], "name": "stable", "delivery": DELIVERY}
     return {name: value for name, value in values.items() if f"{{{name}}}" in operation.path}
 
 
@@ -177,6 +194,13 @@ def honest(route: str, versions: dict[Kind, list[str]]) -> dict[str, Any]:
             "blocks": [{"type": "text", "content": "a"}, {"type": "prompt_block_ref", "id": "writer"}]
         },
         ("POST", "/agents/{}/generate"): {"messages": "Hello"},
+        ("POST", "/webhooks"): {
+            "workspaceId": "acme",
+            "url": "http://127.0.0.1/hook",
+            "eventTypes": ["agent.*"],
+        },
+        ("PATCH", "/webhooks/{}"): {"eventTypes": ["agent.published"], "idPrefix": None},
+        ("POST", "/webhooks/{}/rotate"): {"keepPreviousHours": 24},
     }.get((method, path))
     query = {"from": first, "to": second} if path.endswith("/compare") else {}
     return (

@@ -17,7 +17,14 @@ import pytest
 from tests.support.api import AGENTS
 from tests.support.override_files import Repository, repository
 from tests.support.remote import connected
-from tests.support.service import ROOT, Service, new_database, running_service, template_of
+from tests.support.service import (
+    ROOT,
+    Service,
+    environment_of,
+    new_database,
+    running_service,
+    template_database,
+)
 
 DUE = 500
 NOTICED_WITHIN = 5
@@ -88,13 +95,8 @@ class Process:
 @pytest.fixture
 def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
     """The environment of processes on a database of their own."""
-    template = template_of(frozenset())
-    with new_database(tmp_path / "live.sqlite3", template.environment["DATABASE_URL"]) as database_url:
-        yield {
-            **template.environment,
-            "DATABASE_URL": database_url,
-            "DJANGO_SETTINGS_MODULE": "editor_project.settings",
-        }
+    with new_database(tmp_path / "live.sqlite3", template_database().url) as database_url:
+        yield environment_of(database_url, DJANGO_SETTINGS_MODULE="editor_project.settings")
 
 
 def manage(environment: dict[str, str], program: str) -> str:

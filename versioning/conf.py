@@ -42,6 +42,8 @@ DEFAULTS: Final[Mapping[str, Any]] = MappingProxyType(
         "EDITOR_STATEMENT_TIMEOUT": 4.0,  # seconds, on PostgreSQL; 0: no limit
         "EDITOR_STREAMS": None,  # open event streams of a process; None: 200, or 4 where each takes a thread
         "EDITOR_THROTTLE": "",  # such as "600/min"; empty: no limit
+        "EDITOR_WEBHOOK_ALLOW": (),  # hosts and CIDRs that webhooks may be sent to although they are internal
+        "EDITOR_WEBHOOK_KEY": "",  # empty: SECRET_KEY; several, the newest first, with commas between them
         "EDITOR_WORKER": "on",  # or "off": whether `serve` runs a worker
     }
 )

@@ -25,12 +25,8 @@ def evaluate(parts: Mapping[str, Any], request_context: Mapping[str, Any] | None
     Raises `ValidationFailed` where the server does, and `CannotEvaluate` if only the server can tell: for a
     `requestContextSchema` beyond `editor_client.context_schema`, and while a rollout runs.
     """
-    if parts["rollout"] is not None or parts["blockRollouts"]:
-        raise CannotEvaluate("a rollout runs")
     try:
-        # As the server receives it: of JSON's types, with the keys in order.
-        context = canonical.parse(encoded(request_context or {}, CONTEXT), field=CONTEXT)
-        return _answer(parts, Evaluation(context))
+        return evaluated_agent(parts, request_context or {})
     except Invalid as error:
         details = {"error": error.message, "code": error.code, **error.details()}
         raise ValidationFailed(
@@ -38,7 +34,13 @@ def evaluate(parts: Mapping[str, Any], request_context: Mapping[str, Any] | None
         ) from None
 
 
-def _answer(parts: Mapping[str, Any], evaluation: Evaluation) -> dict[str, Any]:
+def evaluated_agent(parts: Mapping[str, Any], request_context: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `evaluate` does; raises the server's own `Invalid` for what it refuses."""
+    if parts["rollout"] is not None or parts["blockRollouts"]:
+        raise CannotEvaluate("a rollout runs")
+    # As the server receives it: of JSON's types, with the keys in order.
+    context = canonical.parse(encoded(request_context, CONTEXT), field=CONTEXT)
+    evaluation = Evaluation(context)
     config = parts["config"]
     agent = evaluated(config, _texts(parts), evaluation)
     model = agent.model or {}

@@ -20,6 +20,7 @@ from urllib.parse import unquote_to_bytes
 
 from django.core.handlers.wsgi import WSGIRequest
 
+from editor_project.server.cached_reads import CachedReads
 from editor_project.server.connections import IDLE_SECONDS
 from versioning.api.event_loop import EVENT_LOOP
 from versioning.api.request_bodies import (
@@ -66,6 +67,7 @@ class Gateway:
         self._loop = loop
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="body")
         self._body_memory = BodyMemory()
+        self._cached_reads = CachedReads(self._take_ordinarily, threads)
         self._tasks: set[asyncio.Task[None]] = set()
         self._pushing: set[asyncio.Task[None]] = set()
         self._ending = False
@@ -73,7 +75,16 @@ class Gateway:
     def take(self, watcher: Any) -> None:
         """Take a request from granian, which expects that nothing is raised."""
         try:
-            self._take(watcher.scope, watcher.proto)
+            scope = watcher.scope
+            if not self._cached_reads.take(watcher, scope):
+                self._take(scope, watcher.proto)
+        except BaseException:
+            logger.exception("a request could not be taken")
+            watcher.done()
+
+    def _take_ordinarily(self, watcher: Any, scope: dict[str, Any]) -> None:
+        try:
+            self._take(scope, watcher.proto)
         except BaseException:
             logger.exception("a request could not be taken")
             watcher.done()

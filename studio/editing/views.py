@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -85,11 +86,13 @@ class EditPage(EditablePage):
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Show the latest version, or the published one to callers who may not read drafts."""
+        self._hear_of_others()
         metadata = self.resource.metadata if self.resource else {}
         return self._form(form_controls(self.config, self.schema.names, metadata), **self._saves_on())
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Save a draft, and go on to the page for publishing if asked to."""
+        self._hear_of_others()
         self.require(Right.SAVE)
         submission = self.submission(controls_of(request.POST))
         controls = submission.controls
@@ -106,6 +109,10 @@ class EditPage(EditablePage):
             began = {name: controls[name].typed for name in ("tag", "base")}
             return self._form(controls, status=400, errors=unplaced, is_typed=True, **began)
         return unsaved.saved(request, self._after(saved, goes_on=controls["then"].typed == "publish"))
+
+    def _hear_of_others(self) -> None:
+        """Let the open page hear of what others do to the resource from now on."""
+        self.listen({"resource_kind": self.kind.word, "resource_id": self.resource_id})
 
     def _save(self, submission: Submission) -> Resolved[Any] | None:
         """Save the changes; returns None if an override would begin without any."""
@@ -177,6 +184,7 @@ class EditPage(EditablePage):
     def _form(self, controls: Input, *, status: int = 200, **context: Any) -> HttpResponse:
         """Return the page with these controls."""
         in_context = context_controls(self.config.get("requestContextSchema"))
+        since = urlencode({"after": self.position, "base": context["base"]})
         helpers = ("choices", "convert", *(("preview",) if self.kind.has_preview else ()))
         return self.page(
             "studio/editing/edit.html",
@@ -195,5 +203,6 @@ class EditPage(EditablePage):
             refers=referred_to(controls, self.caller),
             context_rows=[(control, Input(f"given.{control.path}")) for control in in_context],
             addresses={name: self.address(name) for name in helpers},
+            live_source=f"{self.address('since')}?{since}",
             **context,
         )

@@ -1,4 +1,4 @@
-"""The home page (drafts, publications, own edits), and the search over everything."""
+"""The home page (drafts, publications, own edits, what happened), and the search over everything."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 
+from studio.activity.views import latest
 from studio.kinds import KINDS, StudioKind
 from studio.resources.rows import Row
 from studio.resources.views import may_create
@@ -64,12 +66,15 @@ class HomePage(StudioPage):
             return self.page(
                 "studio/home/search.html", title=f"Search: {text}", search_text=text, found=self._found(text)
             )
+        self.listen({})
         return self.page(
             "studio/home/home.html",
             title="Home",
             needing=self._newest(drafts),
             published=self._newest(publications),
             mine=self._newest(own_edits),
+            lines=latest(self.editor, self.caller, SHOWN),
+            activity_address=reverse("admin:activity"),
             works=may_create(self.caller),
             may_publish=bool(self.caller.everywhere or self.caller.scope(Right.PUBLISH)),
             kinds=[(kind, kind.address("add")) for kind in KINDS],

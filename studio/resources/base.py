@@ -46,6 +46,7 @@ TABS = (
     Tab(page="preview", title="Preview", kinds=attrgetter("has_preview")),
     Tab(page="try", title="Try", kinds=attrgetter("is_run")),
     Tab(page="usage", title="Used by", needs_record=True),
+    Tab(page="activity", title="Activity"),
 )
 
 

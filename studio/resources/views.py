@@ -85,7 +85,8 @@ class ListPage(StudioPage):
     kind: StudioKind = AGENT
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show a page of the filtered list."""
+        """Show a page of the filtered list, which updates itself."""
+        self.listen({"resource_kind": self.kind.word})
         form = FilterForm(request.GET, kind=self.kind, caller=self.caller)
         wanted = form.wanted
         found = self.kind.catalog(self.caller).search(wanted, order=form.sorting)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 from django.contrib.admin.utils import quote, unquote
@@ -10,10 +12,28 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from studio.views import StudioPage
+from versioning.domain.access import Right
 from versioning.editor import Workspaces
+from versioning.models import Workspace
 
 ROUTE: Final = "admin:versioning_workspace_"
-TABS: Final = (("members", "Members"), ("keys", "API keys"), ("audit", "Audit log"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tab:
+    """A link at the head of every page of a workspace."""
+
+    page: str
+    title: str
+    right: Right = Right.ADMINISTER
+    """What it takes to open it."""
+
+
+TABS: Final = (
+    Tab(page="members", title="Members"),
+    Tab(page="keys", title="API keys"),
+    Tab(page="activity", title="Activity", right=Right.READ),
+)
 
 
 class AdministrationPage(StudioPage):
@@ -26,22 +46,30 @@ class AdministrationPage(StudioPage):
 
 
 class WorkspacePage(AdministrationPage):
-    """A page about one workspace, for its admins alone."""
+    """A page about one workspace."""
 
     tab = "members"
+    right = Right.ADMINISTER
+    """What it takes to open the page: most are for admins alone."""
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         """Take the id of the workspace from the address."""
         super().setup(request, *args, **kwargs)
         self.workspace_id = unquote(kwargs["workspace"])
 
+    @cached_property
+    def workspace(self) -> Workspace:
+        """The workspace; raises `NotFound` and `Forbidden` for whoever may not open the page."""
+        return self.verbs.find(self.workspace_id, right=self.right, by=self.caller)
+
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
         """Return a page with the head and the tabs of the workspace."""
-        workspace = self.verbs.find(self.workspace_id, by=self.caller)
         tabs = [
-            {"title": word, "address": self.address(name), "current": name == self.tab} for name, word in TABS
+            {"title": tab.title, "address": self.address(tab.page), "current": tab.page == self.tab}
+            for tab in TABS
+            if self.caller.may(tab.right, self.workspace_id)
         ]
-        more = {"workspace": workspace, "tabs": tabs, "list_address": reverse(f"{ROUTE}changelist")}
+        more = {"workspace": self.workspace, "tabs": tabs, "list_address": reverse(f"{ROUTE}changelist")}
         return super().page(template, title=title, status=status, **{**more, **context})
 
     def address(self, page: str, *rest: str) -> str:

@@ -25,11 +25,14 @@ class WorkspacesPage(AdministrationPage):
             "studio/workspaces/list.html",
             title="Workspaces",
             workspaces=[(workspace, address("members", workspace.pk)) for workspace in found],
-            others=memberships_beyond(Right.ADMINISTER, by=self.caller),
+            others=[
+                (membership, address("activity", membership.workspace_id))
+                for membership in memberships_beyond(Right.ADMINISTER, by=self.caller)
+            ],
+            activity_address=reverse("admin:activity"),
             silence=WorkerHeartbeat.objects.silence() if found else None,
             may_create=self.caller.everywhere is Role.ADMIN,
             add_address=reverse(f"{ROUTE}add"),
-            audit_address=reverse(f"{ROUTE}audit_of_all"),
         )
 
 

@@ -62,7 +62,9 @@ class Library:
             "workspaces": "versioning/workspace/",
             "members": "versioning/workspace/acme/members/",
             "keys": "versioning/workspace/acme/keys/",
-            "audit": "versioning/workspace/acme/audit/",
+            "activity": f"{agent}/activity/",
+            "activity-of-workspace": "versioning/workspace/acme/activity/",
+            "activity-in-all": "activity/",
             "password": "password_change/",
             "nothing-here": "versioning/agent/nothing/change/",
         }

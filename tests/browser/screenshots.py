@@ -13,7 +13,7 @@ from tests.browser.library import Library
 FOLDER = Path(__file__).resolve().parents[2] / "docs/screenshots"
 SHOWN = [
     *((name, WIDE, "light") for name in ("home", "agents", "edit-agent", "history", "compare", "publish")),
-    *((name, WIDE, "light") for name in ("preview", "try", "members")),
+    *((name, WIDE, "light") for name in ("preview", "try", "members", "activity-of-workspace")),
     *((name, NARROW, "dark") for name in ("home", "edit-agent", "compare")),
 ]
 

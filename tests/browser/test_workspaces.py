@@ -93,15 +93,3 @@ def test_the_last_admin_cannot_go_and_is_told_why(enter: Enter) -> None:
     page.get_by_role("button", name="Change the role of charlie").click()
     told = "charlie is the last admin of this workspace: make somebody else an admin first"
     expect(page.get_by_text(told)).to_be_visible()
-
-
-def test_the_log_tells_an_admin_what_was_done(enter: Enter, library: object) -> None:
-    page = enter("alice", "versioning/workspace/acme/audit/")
-    page.get_by_text("Filters").click()
-    page.get_by_label("By whom").fill("alice")
-    page.get_by_label("What was done").select_option("agent.labelMoved")
-    page.get_by_role("button", name="Apply").click()
-    line = page.get_by_role("listitem").filter(has_text="labelled").first
-    expect(line).to_contain_text("alice labelled")
-    line.get_by_role("link").first.click()
-    expect(page.get_by_role("list", name="Versions, newest first")).to_be_visible()

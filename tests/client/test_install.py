@@ -43,6 +43,7 @@ del sys.argv[:2]
 PROGRAM = """
 import asyncio, json
 from editor_client import AsyncClient, Client, compile_prompt
+from editor_client.testing import FakeEditor
 
 url, key = sys.argv
 with Client(url, api_key=key) as client:

@@ -238,7 +238,7 @@ def test_a_form_is_read_as_utf_8_whatever_is_said_of_it(db: None, form: str, cha
 
 @pytest.mark.parametrize("name", ["since", "until"])
 @pytest.mark.parametrize("day", ["0001-01-01", "9998-12-31", "9999-12-30", "9999-12-31", "10000-01-01"])
-@pytest.mark.parametrize("address", [workspace_page("audit"), "/studio/versioning/workspace/audit/"])
+@pytest.mark.parametrize("address", [workspace_page("activity"), "/studio/activity/"])
 def test_the_log_is_narrowed_by_any_day_there_is(cast: Cast, address: str, name: str, day: str) -> None:
     answer = Visitor("alice").get(address, **{name: day})
     assert answer.status_code == 200

@@ -418,6 +418,6 @@ def test_the_log_tells_who_invited_and_who_accepted(alice: Visitor) -> None:
     joined = Event.objects.get(type="member.added")
     assert joined.via == "studio"
     assert joined.detail == {"username": "lena", "from": None, "to": "editor", "invitedBy": "alice"}
-    assert "lena accepted the invitation for lena: editor, invited by alice" in words_of(
-        alice.get(workspace_page("audit"))
-    )
+    told = words_of(alice.get(workspace_page("activity")))
+    assert "lena joined as editor, invited by alice" in told
+    assert "alice withdrew the invitation of nora" in told

@@ -87,10 +87,11 @@ def test_a_commit_is_never_called_by_a_number_that_a_version_has_too(api: Api, r
     api.post(AGENTS.url("answers", "versions", commits(api)[1], "restore"))
     api.post(AGENTS.url("answers", "versions", draft, "activate"))
     api.post(AGENTS.url("answers", "versions", commits(api)[1], "activate"))
-    audit = words_of(ada.get(workspace_page("audit", "default")))
+    told = words_of(ada.get(workspace_page("activity", "default")))
     older = f"Git {commits(api)[1][4:11]}"
-    assert f"{older} → version 2" in audit and f"version 1 → {older}" in audit
-    assert "git-" not in audit
+    assert f"restored {older} as draft 2 of agent answers" in told
+    assert f"published {older} of agent answers in place of version 1" in told
+    assert "git-" not in told
 
 
 def test_a_line_has_the_subject_of_a_commit_and_its_page_the_whole_message(

@@ -68,8 +68,9 @@ def fill(start: int, stop: int) -> None:
 def test_the_pages_about_a_workspace(cast: Cast) -> None:
     grow(0, 2)
     alice = Visitor("alice")
-    addresses = {name: workspace_page(name) for name in ("members", "keys", "audit")}
+    addresses = {name: workspace_page(name) for name in ("members", "keys", "activity")}
     addresses["list"] = "/studio/versioning/workspace/"
+    addresses["activity in all"] = "/studio/activity/"
     fill(0, 10)
     alice.get(addresses["list"])
     among_few = counts(alice, addresses)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import datetime
-import re
 
 import pytest
 from django.utils import timezone
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Api
-from tests.support.calls import make_history
 from tests.support.people import give_role
-from tests.support.studio import Visitor, page_of, shown_once, words_of, workspace_page
+from tests.support.studio import Visitor, shown_once, words_of, workspace_page
 from versioning.models import ApiKey, Event, Membership, WorkerHeartbeat, Workspace
 
 LIST = "/studio/versioning/workspace/"
-PAGES = ["members", "keys", "audit", "change", "members/vera/remove"]
+PAGES = ["members", "keys", "change", "members/vera/remove"]
 
 pytestmark = pytest.mark.usefixtures("cast")
 
@@ -63,7 +61,7 @@ def test_nobody_else_sends_its_forms(page: str, name: str, status: int) -> None:
     assert Workspace.objects.get(pk="acme").name == "Acme"
 
 
-@pytest.mark.parametrize("page", ["members", "keys", "audit"])
+@pytest.mark.parametrize("page", ["members", "keys", "activity"])
 def test_a_workspace_that_does_not_exist_is_not_found(alice: Visitor, page: str) -> None:
     for workspace_id in ("nowhere", "a\0b", "a/b"):
         assert alice.get(workspace_page(page, workspace_id)).status_code == 404
@@ -84,6 +82,7 @@ def test_the_list_tells_admins_of_theirs_and_others_of_their_role(alice: Visitor
     vera = Visitor("vera").get(LIST)
     assert "Acme acme viewer" in words_of(vera)
     assert workspace_page("members") not in vera.content.decode()
+    assert workspace_page("activity") in vera.content.decode()
 
 
 def test_a_superuser_makes_a_workspace_with_an_id_of_its_own() -> None:
@@ -205,84 +204,3 @@ def test_the_key_of_a_member_that_reaches_further_is_shown_and_not_revoked_here(
 def test_a_key_that_is_not_there_is_not_found(alice: Visitor, prefix: str) -> None:
     address = workspace_page(f"keys/{prefix}/revoke")
     assert [alice.get(address).status_code, alice.post(address).status_code] == [404, 404]
-
-
-# The audit log
-
-
-def lines(visitor: Visitor, address: str = workspace_page("audit"), **query: str) -> list[str]:
-    """Return what the log tells, a line each."""
-    text = visitor.get(address, **query).content.decode()
-    found = re.findall(r'(?s)<li class="audit-line">\s*<div>(.*?)</div>', text)
-    return [
-        " ".join(re.sub(r"<[^>]*>", " ", line).replace(" :", ":").split()).replace(" :", ":")
-        for line in found
-    ]
-
-
-def test_the_log_tells_who_did_what_to_which_version(alice: Visitor, cast: Cast) -> None:
-    give_role("charlie", "acme", "viewer")
-    make_history(AGENTS, cast.alice)
-    prefix = ApiKey.objects.get(owner__username="alice").prefix
-    assert lines(alice)[:4] == [
-        f"alice labelled agent writer: version 3, stable key {prefix}…",
-        f"alice labelled agent writer: version 1, first key {prefix}…",
-        f"alice saved agent writer: version 4, instructions key {prefix}…",
-        f"alice published agent writer: version 3 key {prefix}…",
-    ]
-    assert "The application added the member charlie: viewer" in lines(alice)
-
-
-def test_what_is_not_there_any_more_is_told_without_a_link(alice: Visitor, cast: Cast) -> None:
-    make_history(AGENTS, cast.alice)
-    address = page_of(AGENTS, "history")
-    assert address in alice.get(workspace_page("audit")).content.decode()
-    cast.alice.delete(AGENTS.url("writer"))
-    assert address not in alice.get(workspace_page("audit")).content.decode()
-    assert lines(alice)[0].startswith("alice deleted agent writer")
-
-
-def test_the_log_is_narrowed(alice: Visitor, cast: Cast) -> None:
-    make_history(AGENTS, cast.alice)
-    today = timezone.now().date().isoformat()
-    assert len(lines(alice, type="agent.published")) == 1
-    assert len(lines(alice, actor="alice", target="WRITER")) == 7
-    assert (
-        lines(alice, actor="nobody")
-        == []
-        == lines(alice, since="2999-01-01")
-        == lines(alice, until="2001-01-01")
-    )
-    assert len(lines(alice, since=today, until=today)) == len(lines(alice))
-    assert alice.get(workspace_page("audit"), type="eat", since="soon").status_code == 200
-
-
-def test_the_log_tells_how_a_workspace_was_made_and_renamed() -> None:
-    root = Visitor("root")
-    root.post(f"{LIST}add/", id="new", name="New")
-    root.post(workspace_page("rename", "new"), name="Newer")
-    address = workspace_page("audit", "new")
-    assert lines(root, address, type="workspace.updated") == ["root renamed workspace new: New → Newer"]
-    assert lines(root, address, type="workspace.created") == ["root made workspace new: New"]
-    assert ("workspace.created", "Workspace: created") in root.get(address).context["form"].fields[
-        "type"
-    ].choices
-
-
-def test_the_log_comes_in_pages(alice: Visitor) -> None:
-    for number in range(60):
-        give_role("vera", "acme", "editor" if number % 2 else "publisher")
-    first, second = lines(alice), lines(alice, page="2")
-    assert len(first) == 50 and len(second) == 10
-    assert lines(alice, page="9") == [] and lines(alice, page="x") == first == lines(alice, page="0")
-
-
-def test_the_log_of_all_holds_what_one_administers() -> None:
-    give_role("vera", "acme", "editor")
-    give_role("edgar", "elsewhere", "viewer")
-    address = f"{LIST}audit/"
-    told = {name: " ".join(lines(Visitor(name), address)) for name in ("alice", "charlie", "vera", "root")}
-    assert "vera" in told["alice"] and "edgar" not in told["alice"]
-    assert "edgar" in told["charlie"] and "vera" not in told["charlie"]
-    assert told["vera"] == ""
-    assert "vera" in told["root"] and "edgar" in told["root"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.support.postgres import programs
-from tests.support.service import ROOT, Service, is_sqlite, new_database, template_of
+from tests.support.service import ROOT, Service, environment_of, is_sqlite, new_database, template_database
 from tests.support.streams import beside
 
 # What an administrator does first, in one go: starting Python takes longer than all of it.
@@ -65,10 +65,9 @@ def installation(folder: Path, *, is_set_up: bool = False, **environment: str) -
     (folder / "client").symlink_to(ROOT / "client")
     (folder / ".venv").symlink_to(sys.prefix)
     (folder / "var").mkdir()
-    template = template_of(frozenset()) if is_set_up else None
-    template_url = template and template.environment["DATABASE_URL"]
-    with new_database(folder / "var/editor.sqlite3", template_url) as database_url:
-        own = {**os.environ, "EDITOR_WORKER": "off", "DATABASE_URL": database_url, **environment}
+    template = template_database() if is_set_up else None
+    with new_database(folder / "var/editor.sqlite3", template and template.url) as database_url:
+        own = environment_of(database_url, **environment)
         key = template.key if template else ""
         service = beside(Service(url="", environment=own, folder=folder, key=key), folder)
         try:

@@ -11,6 +11,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -28,6 +29,7 @@ _SET = {
     "GIT_CONFIG_NOSYSTEM": "1",
 }
 _UMASK = 0o022
+_RUN = "PYTEST_EDITOR_RUN"
 
 
 def environment(given: Mapping[str, str], home: str) -> dict[str, str]:
@@ -51,8 +53,18 @@ def _isolate() -> str:
 
 
 _HOME = _isolate()
+_BEGINS_THE_RUN = _RUN not in os.environ
+if _BEGINS_THE_RUN:
+    os.environ[_RUN] = tempfile.mkdtemp(prefix="editor-tests-")
+
+
+def run_folder() -> Path:
+    """Return the folder that all processes of a run of the tests share, for what is made once in a run."""
+    return Path(os.environ[_RUN])
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Remove the home that was made for the tests."""
+    """Remove what was made for the tests."""
     shutil.rmtree(_HOME, ignore_errors=True)
+    if _BEGINS_THE_RUN:
+        shutil.rmtree(run_folder(), ignore_errors=True)

@@ -46,20 +46,32 @@ ROUTES = [
     "GET /agents/{}",
     "GET /events",
     "GET /events/stream",
+    "GET /webhooks",
+    "POST /webhooks",
+    "GET /webhooks/{}",
+    "PATCH /webhooks/{}",
+    "DELETE /webhooks/{}",
+    "POST /webhooks/{}/rotate",
+    "POST /webhooks/{}/ping",
+    "GET /webhooks/{}/deliveries",
+    "POST /webhooks/{}/deliveries/{}/replay",
     *RUNS,
 ]
 """Method and path, below the prefix; what a path parameter is called does not matter."""
 NEVER_SUCCEEDING = ["POST /stored/agents/{}/change-request"]
 """Of these the routes that no configuration makes succeed yet."""
-CREATING = of_both_kinds(
-    [
-        "POST /stored/{kind}",
-        "POST /stored/{kind}/{}/clone",
-        "POST /stored/{kind}/{}/versions",
-        "POST /stored/{kind}/{}/versions/{}/restore",
-    ]
-)
-"""Of these the routes that make a resource or a version."""
+CREATING = [
+    *of_both_kinds(
+        [
+            "POST /stored/{kind}",
+            "POST /stored/{kind}/{}/clone",
+            "POST /stored/{kind}/{}/versions",
+            "POST /stored/{kind}/{}/versions/{}/restore",
+        ]
+    ),
+    "POST /webhooks",
+]
+"""Of these the routes that make something with an address."""
 
 
 def route_of(method: str, path: str) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import atexit
+import fcntl
+import json
 import os
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 import uuid
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from urllib.request import urlopen
 import psycopg
 from django.conf import settings
 
-from tests.support import fork_server
+from tests.support import fork_server, machine
 from tests.support.ports import free_port
 
 ROOT = fork_server.ROOT
@@ -93,11 +93,11 @@ def running_service(folder: Path, *options: str, **environment: str) -> Iterator
 
     The database is of the kind that the tests themselves run on.
     """
-    template = template_of(frozenset(environment.items()))
-    with new_database(folder / "live.sqlite3", template.environment["DATABASE_URL"]) as database_url:
+    template = template_database()
+    with new_database(folder / "live.sqlite3", template.url) as database_url:
         service = Service(
             url=f"http://127.0.0.1:{free_port()}",
-            environment={**template.environment, "DATABASE_URL": database_url},
+            environment=environment_of(database_url, **environment),
             folder=folder,
             options=options,
             key=template.key,
@@ -109,24 +109,40 @@ def running_service(folder: Path, *options: str, **environment: str) -> Iterator
             service.stop()
 
 
-@cache
-def template_of(environment: frozenset[tuple[str, str]]) -> Service:
-    """Return what every service with this environment begins with: its tables, and a key.
+@dataclass(frozen=True)
+class Template:
+    """A database with all tables, and a key of an admin of the workspace `default` in it."""
 
-    Made once, because making it takes longer than starting the server.
+    url: str
+    key: str
+
+
+@cache
+def template_database() -> Template:
+    """Return what every service begins with.
+
+    Made once in a run of the tests, by whichever of its processes asks first, because making it takes longer
+    than starting the server. What a service is started with changes nothing about it.
     """
-    folder = Path(tempfile.mkdtemp(prefix="template-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    database_url = _empty_database(folder)
-    service = Service(
-        url="",
-        # What a test of something else does not need takes time: a worker is started where it is tested.
-        environment={**os.environ, "EDITOR_WORKER": "off", "DATABASE_URL": database_url, **dict(environment)},
-        folder=folder,
-    )
-    service.manage("migrate", "--verbosity", "0", "--skip-checks")
-    service.key = service.manage("create_api_key", "tester", "--workspace", "default", "--role", "admin")
-    return service
+    folder = machine.run_folder()
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        made = folder / "template.json"
+        if not made.exists():
+            url = _empty_database(folder)
+            service = Service(url="", environment={**os.environ, "DATABASE_URL": url}, folder=folder)
+            service.manage("migrate", "--verbosity", "0", "--skip-checks")
+            key = service.manage("create_api_key", "tester", "--workspace", "default", "--role", "admin")
+            made.write_text(json.dumps([url, key]))
+        return Template(*json.loads(made.read_text()))
+
+
+def environment_of(database_url: str, **environment: str) -> dict[str, str]:
+    """Return the environment of a service on a database.
+
+    What a test of something else does not need takes time: a worker is started where it is tested.
+    """
+    return {**os.environ, "EDITOR_WORKER": "off", "DATABASE_URL": database_url, **environment}
 
 
 def is_sqlite() -> bool:

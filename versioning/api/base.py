@@ -22,7 +22,7 @@ from versioning.api.authentication import ApiKeyAuthentication, PersonAuthentica
 from versioning.api.cached_answers import depends_on
 from versioning.api.middleware.cache_control import set_private
 from versioning.api.negotiation import CompactJSONRenderer, HeaderNegotiation
-from versioning.api.openapi.operations import EditorSchema
+from versioning.api.openapi.operations import EditorSchema, PathParameter
 from versioning.api.parsers import ExactJSONParser
 from versioning.api.schemas.base import Json, RequestSchema, ResponseSchema
 from versioning.api.throttling import CallerThrottle
@@ -64,6 +64,10 @@ class EditorViewSet(ViewSet):
     """The actions that answer 201."""
     guarded: ClassVar[frozenset[str]] = frozenset()
     """The actions that check `If-Match`."""
+    errors: ClassVar[Mapping[str, tuple[int, ...]]] = {}
+    """The errors of single actions, besides those of all."""
+    paths: ClassVar[Mapping[str, PathParameter]] = {}
+    """The parts of the addresses that mean something else than usual."""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Check the method, then authenticate, then check the query parameters."""

@@ -66,6 +66,7 @@ class ResourceViewSet(EditorViewSet):
             "remove_label",
         }
     )
+    errors = {"create": (409,), "clone": (409, 404), "destroy": (409,)}
     query: ClassVar[Mapping[str, Parameters]] = {
         "retrieve": parameters.SELECTOR,
         "destroy": (parameters.IF_UNUSED,),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
-# API keys and invitation links; the prefix before the secret says which of the two it is.
-_SECRET = re.compile(r"(e[ik]_)[A-Za-z0-9_-]{16,}")
+# API keys, invitation links and the secrets of webhooks; the prefix says which of them it is.
+_SECRET = re.compile(r"(e[ik]_|whsec_)[A-Za-z0-9_+/-]{16,}=*")
+_PREFIXES = ("ek_", "ei_", "whsec_")
 
 
 def without_secrets(text: str) -> str:
-    """Return the text with every API key and invitation secret reduced to its prefix."""
+    """Return the text with every API key and other secret reduced to its prefix."""
     # Most texts contain no secret, and the regular expression is slow.
-    return _SECRET.sub(r"\1[secret]", text) if "ek_" in text or "ei_" in text else text
+    return _SECRET.sub(r"\1[secret]", text) if any(prefix in text for prefix in _PREFIXES) else text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import CursorExpired, Invalid
@@ -86,15 +86,16 @@ class EventLog:
         after: int | Now | None = None,
         before: int | None = None,
         limit: int = 100,
+        where: Q | None = None,
         by: Who = APPLICATION,
         **wanted: Any,
     ) -> EventPage:
         """Return the events after a position, oldest first; without one, from the oldest on.
 
         With `before`, returns the events before that position, newest first. `wanted` are members of
-        `EventFilter`. Entries at the same position stay together, so a page may be longer than `limit`.
-        Raises `CursorExpired` if entries after the position were pruned, and `Invalid` if both positions are
-        given.
+        `EventFilter`, and `where` is a condition beyond those. Entries at the same position stay together, so
+        a page may be longer than `limit`. Raises `CursorExpired` if entries after the position were pruned,
+        and `Invalid` if both positions are given.
         """
         if before is not None and after is not None:
             raise Invalid.field("before", "cannot be combined with after")
@@ -105,7 +106,7 @@ class EventLog:
             return EventPage(
                 events=[], next=extent.oldest if before is not None else extent.newest, has_more=False
             )
-        rows = visible_to(caller, self.code, only.narrow(Event.objects.all()))
+        rows = visible_to(caller, self.code, only.narrow(Event.objects.filter(where or Q())))
         if before is not None:
             last = min(before - 1, extent.newest)
             rows = rows.filter(position__gt=extent.oldest, position__lte=last)

@@ -1,4 +1,4 @@
-"""Administration: workspaces, their members and API keys, and the audit log.
+"""Administration: workspaces, their members and API keys.
 
 Every verb requires the right to administer the workspace. Only admins have it, and admin is the highest
 role, so nobody can raise their own role or make a key that may do more than they may.
@@ -19,7 +19,7 @@ from versioning.domain.access import APPLICATION, Caller, Right, Role
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
 from versioning.editor.locking import retried
 from versioning.editor.resources import Who, caller_of
-from versioning.models import ApiKey, Event, Invitation, Membership, Workspace, events
+from versioning.models import ApiKey, Invitation, Membership, Workspace, events
 from versioning.models.accounts import account, accounts, name_of
 
 if TYPE_CHECKING:
@@ -37,13 +37,13 @@ class Workspaces:
         found = Workspace.objects.order_by("name", "id")
         return found if scope is None else found.filter(pk__in=scope)
 
-    def find(self, workspace_id: str, *, by: Who = APPLICATION) -> Workspace:
-        """Return a workspace; raises `NotFound` for strangers and `Forbidden` for its other members."""
+    def find(self, workspace_id: str, *, right: Right = Right.ADMINISTER, by: Who = APPLICATION) -> Workspace:
+        """Return a workspace; raises `NotFound` for strangers, `Forbidden` for members without the right."""
         by = caller_of(by)
         found = Workspace.objects.filter(pk=workspace_id).first() if _is_member(by, workspace_id) else None
         if found is None:
             raise NotFound
-        by.require(Right.ADMINISTER, workspace_id)
+        by.require(right, workspace_id)
         return found
 
     @retried
@@ -185,17 +185,6 @@ class Workspaces:
                 raise Forbidden("This key reaches other workspaces too; its owner or a superuser revokes it.")
             key.revoke(by=by)
             return key
-
-    # The audit log
-
-    def audit(self, *, by: Who = APPLICATION) -> QuerySet[Event]:
-        """Return what happened in the workspaces that the caller administers, newest first.
-
-        A change of a block that agents of other workspaces show appears only in the block's own workspace.
-        """
-        scope = caller_of(by).scope(Right.ADMINISTER)
-        entries = Event.objects.filter(ordinal=0).order_by("-position")
-        return entries if scope is None else entries.filter(workspace_id__in=scope)
 
     @contextmanager
     def administering(self, workspace_id: str, by: Caller) -> Iterator[Workspace]:

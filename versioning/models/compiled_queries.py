@@ -6,12 +6,13 @@ resource with its versions and their authors that takes ten times as long as the
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, Final, Generic, TypeVar
 
 from django.core.exceptions import EmptyResultSet
 from django.db import connections, models
 
-from versioning.models.statements import prepared_cursor
+from versioning.models.statements import one_round_trip, prepared_cursor
 
 M = TypeVar("M", bound=models.Model)
 
@@ -28,6 +29,7 @@ class OneByKey(Generic[M]):
     def __init__(self, rows: models.QuerySet[M]) -> None:
         self._model: Any = rows.model
         self._alias = rows.db
+        self._locks = rows.query.select_for_update
         compiler: Any = rows.filter(pk=_Key()).query.get_compiler(using=rows.db)
         try:
             self._sql, params = compiler.as_sql()
@@ -46,7 +48,8 @@ class OneByKey(Generic[M]):
         row = None
         if self._sql is not None:
             with prepared_cursor() as cursor:
-                cursor.execute(self._sql, [pk if isinstance(one, _Key) else one for one in self._params])
+                with one_round_trip() if self._locks else nullcontext():  # it may begin a transaction
+                    cursor.execute(self._sql, [pk if isinstance(one, _Key) else one for one in self._params])
                 row = cursor.fetchone()
         if row is None:
             raise self._model.DoesNotExist

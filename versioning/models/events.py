@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import datetime
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -50,6 +50,10 @@ class _Transaction:
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
+        self.depth = 1
+        """How many blocks have joined it, with the one that began it."""
+        self.steps: list[Callable[[], object]] = []
+        """What is done right before the entries are written."""
         self.actors: list[Caller] = []
         """Whoever changed something, each once."""
         self.is_touched = False
@@ -72,12 +76,19 @@ class _Transaction:
             number += entry["ordinal"] == 0
             entry["created_at"] = now
             entry["position"] = number  # from the position before: the statement adds it
-        if number:
-            is_about_rights = untold or any(map(changes_rights, self.entries))
-            rights_position = take_positions_and_insert(
-                Event, LogPosition, self.entries, number, is_about_rights=is_about_rights
-            )
-            rights.check(self.actors, rights_position, self.entries)
+        if not number:
+            for step in self.steps:
+                step()
+            return
+        rights_position = take_positions_and_insert(
+            Event,
+            LogPosition,
+            self.entries,
+            number,
+            is_about_rights=untold or any(map(changes_rights, self.entries)),
+            steps=self.steps,
+        )
+        rights.check(self.actors, rights_position, self.entries)
 
 
 class _Open(threading.local):
@@ -98,12 +109,15 @@ def transaction() -> Iterator[None]:
     opened = _open.transaction
     if opened is not None:
         known = len(opened.entries)
+        opened.depth += 1
         try:
             with database.atomic():
                 yield
         except BaseException:
             del opened.entries[known:]
             raise
+        finally:
+            opened.depth -= 1
         return
     begun = _open.transaction = _Transaction()
     try:
@@ -160,6 +174,19 @@ def is_open() -> bool:
     return _open.transaction is not None
 
 
+def at_end(step: Callable[[], object]) -> None:
+    """Do something at the end of the open `transaction()`, together with writing the entries.
+
+    So PostgreSQL is waited for once. The step asks the database for nothing, and nothing that follows in the
+    transaction needs it to be done. In a transaction that was joined it is done at once.
+    """
+    opened = _open.transaction
+    if opened is None or opened.depth > 1:
+        step()
+    else:
+        opened.steps.append(step)
+
+
 def acts(by: Caller) -> None:
     """Say who makes a change without an entry, so that the rights to it are checked before the commit.
 
@@ -206,16 +233,28 @@ def position() -> int:
     return extent().newest
 
 
+_readers: Final[list[Callable[[], int | None]]] = []
+
+
+def register_reader(read_up_to: Callable[[], int | None]) -> None:
+    """Register somebody who must read every entry; `prune` deletes none that they have not read.
+
+    `read_up_to` returns the position up to which they have read; None if they need none of the entries now.
+    """
+    _readers.append(read_up_to)
+
+
 def prune(before: datetime.datetime) -> int:
     """Delete the entries written before the given time and return how many were deleted.
 
-    Entries at later positions are never deleted, whatever the clocks said. Readers treat the entries as
-    pruned before the first one is deleted, so that nobody sees only some of them; an interrupted prune is
-    completed by the next one.
+    Entries at later positions are never deleted, whatever the clocks said, nor those that a registered
+    reader has not read. Callers of the API treat the entries as pruned before the first one is deleted, so
+    that nobody sees only some of them; an interrupted prune is completed by the next one.
     """
     newest = position()  # before all else, so that what is written meanwhile comes after it
     kept = Event.objects.filter(created_at__gte=before).aggregate(first=Min("position"))["first"]
     last = newest if kept is None else min(newest, kept - 1)
+    last = min([last, *(read for reader in _readers if (read := reader()) is not None)])
     LogPosition.objects.filter(pruned_to__lt=last).update(pruned_to=last)
     pruned_to = extent().oldest
     gone = Event.objects.filter(position__lte=pruned_to).order_by("position")

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, Final
 
-from django.db import DEFAULT_DB_ALIAS, DatabaseError, connection, connections, models
+from django.db import DEFAULT_DB_ALIAS, connection, connections, models
 from django.db.backends.postgresql.base import ServerBindingCursor
 
 Columns = tuple[tuple[str, Callable[..., Any] | None], ...]
@@ -42,6 +42,22 @@ def prepared_cursor() -> Iterator[Any]:
         yield cursor
 
 
+@contextmanager
+def one_round_trip() -> Iterator[None]:
+    """Send the statements of this block to PostgreSQL together, with the beginning of the transaction.
+
+    They are executed in order. Their results are there after the block, at whose end errors are raised; so
+    nothing may ask for a result within it, not even for the number of rows.
+    """
+    database: Any = connections[DEFAULT_DB_ALIAS]
+    if database.vendor != "postgresql":
+        yield
+        return
+    database.ensure_connection()
+    with database.wrap_database_errors, database.connection.pipeline():
+        yield
+
+
 def insert(model: type[models.Model], rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert rows, given as their values by attribute; a primary key that counts is not among them."""
     with prepared_cursor() as cursor:
@@ -58,12 +74,10 @@ def insert_new(row: models.Model) -> None:
 
 
 def update(row: models.Model, fixed: frozenset[str]) -> None:
-    """Store all fields of an object but those that are fixed; raises `DatabaseError` if it has no row."""
+    """Store all fields of an object but those that are fixed; its row must be locked, so it is there."""
     columns, statement = _update(type(row), fixed)
     with prepared_cursor() as cursor:
         cursor.execute(statement, [*values_of(columns, [vars(row)]), row.pk])
-        if not cursor.rowcount:
-            raise DatabaseError(f"there is no row of {row!r} any more")
 
 
 def values_of(columns: Columns, rows: Sequence[Mapping[str, Any]]) -> list[Any]:

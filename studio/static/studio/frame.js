@@ -16,6 +16,9 @@ document.querySelector("form[data-person]")?.addEventListener("submit", (event) 
   copies.forEach(remove);
 });
 
+// On a narrow screen the tab of the page may be beyond the edge of the row.
+document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+
 function closeMenus(except) {
   for (const menu of document.querySelectorAll("details.menu[open]")) {
     if (menu !== except) menu.open = false;

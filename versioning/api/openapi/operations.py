@@ -52,17 +52,21 @@ _OPERATIONS = {
     "set_label": "set_{}_label",
     "remove_label": "delete_{}_label",
     "preview": "preview_{}s",
+    "rotate": "rotate_{}_secret",
+    "deliveries": "list_{}_deliveries",
+    "replay": "replay_{}_delivery",
 }
 """The operation ids of actions whose own name does not say what they do."""
 
 _ID = {"type": "string", "minLength": 1, "maxLength": ids.MAX_BYTES, "pattern": ids.PATTERN}
-_PATH_PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
+PathParameter = tuple[dict[str, Any], str]
+"""The JSON Schema and the description of a part of an address."""
+_PATH_PARAMETERS: dict[str, PathParameter] = {
     "id": (_ID, "The id of the {}, percent-encoded."),
     "version": ({"type": "string", "pattern": "^(?!compare$)[^/]+$"}, "The id of the version."),
     "name": ({"type": "string", "maxLength": 64, "pattern": ids.LABEL_PATTERN}, "The name of the label."),
 }
 _RUNS = {"generate", "stream"}
-_CONFLICTS = {"create": (409,), "clone": (409, 404), "destroy": (409,)}
 
 
 class DeclaringView(Protocol):
@@ -75,6 +79,8 @@ class DeclaringView(Protocol):
     created: ClassVar[frozenset[str]]
     guarded: ClassVar[frozenset[str]]
     header_parameters: ClassVar[Mapping[str, tuple[OpenApiParameter, ...]]]
+    paths: ClassVar[Mapping[str, PathParameter]]
+    errors: ClassVar[Mapping[str, tuple[int, ...]]]
 
     @classmethod
     def query_parameters(cls, action: str) -> tuple[OpenApiParameter, ...]:
@@ -113,7 +119,7 @@ class EditorSchema(AutoSchema):
         view = self.editor_view
         found = [*view.query_parameters(self.action), *view.header_parameters.get(self.action, ())]
         for name in re.findall(r"\{(\w+)\}", self.path):
-            schema, description = _PATH_PARAMETERS[name]
+            schema, description = {**_PATH_PARAMETERS, **self.editor_view.paths}[name]
             description = description.format(self.editor_view.subject)
             found.append(
                 OpenApiParameter(name, schema, OpenApiParameter.PATH, required=True, description=description)
@@ -146,7 +152,7 @@ class EditorSchema(AutoSchema):
         return {status: OpenApiResponse(ErrorAnswer, _ERRORS[status]) for status in errors}
 
     def _own_errors(self) -> set[int]:
-        errors = set(_CONFLICTS.get(self.action, ()))
+        errors = set(self.editor_view.errors.get(self.action, ()))
         if "{" in self.path:
             errors.add(404)
         if self.action in self.editor_view.guarded:

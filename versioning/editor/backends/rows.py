@@ -109,8 +109,8 @@ class Rows(Generic[R]):
         return self._locks[for_deletion]
 
     def store(self, resource: R) -> None:
-        """Save the row."""
-        resource.store()
+        """Save the row, with the entries of the log."""
+        events.at_end(resource.store)
 
     def point(self, resource: R, version: Snapshot | None, by: Caller) -> None:
         """Move the active pointer of the row."""

@@ -1,0 +1,128 @@
+"""Webhooks over HTTP."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from django.conf import settings
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from delivery.webhooks import administration
+from delivery.webhooks.models import Webhook
+from delivery.webhooks.schemas import (
+    DeliveryAnswer,
+    DeliveryPage,
+    Rotation,
+    RotationAnswer,
+    WebhookAnswer,
+    WebhookCreate,
+    WebhookCreated,
+    WebhookPage,
+    WebhookUpdate,
+)
+from delivery.webhooks.signing_secrets import RootKeyUnreadable
+from versioning.api import errors, parameters
+from versioning.api.base import EditorViewSet, tagged
+from versioning.api.paging import Page
+from versioning.api.schemas.common import Nothing, Success
+
+ORDERS: Final = {"createdAt": "created_at"}
+UUID: Final = {"type": "string", "format": "uuid"}
+
+errors.STATUS[RootKeyUnreadable] = 503
+
+
+class WebhookViewSet(EditorViewSet):
+    """Webhooks of the workspaces that the caller administers."""
+
+    subject = "webhook"
+    created = frozenset({"create"})
+    errors = {"create": (404,)}
+    query = {
+        "list": (
+            *parameters.paging(100, ORDERS),
+            parameters.query("workspaceId", "Only of this workspace."),
+        ),
+        "deliveries": parameters.paging(20, ORDERS),
+    }
+    requests = {
+        "create": WebhookCreate,
+        "update": WebhookUpdate,
+        "destroy": Nothing,
+        "rotate": Rotation,
+        "ping": Nothing,
+        "replay": Nothing,
+    }
+    paths = {
+        "id": (UUID, "The id of the webhook."),
+        "delivery": (UUID, "The id of the delivery."),
+    }
+    responses = {
+        "list": WebhookPage,
+        "create": WebhookCreated,
+        "retrieve": WebhookAnswer,
+        "update": WebhookAnswer,
+        "destroy": Success,
+        "rotate": RotationAnswer,
+        "ping": DeliveryAnswer,
+        "deliveries": DeliveryPage,
+        "replay": DeliveryAnswer,
+    }
+
+    def list(self, request: Request) -> Response:
+        """List the webhooks, newest first."""
+        given = request.query_params
+        found = administration.listed(by=self.caller, workspace_id=given.get("workspaceId"))
+        page = Page.read(given, size=100, fields=ORDERS, then="pk")
+        return Response(self.dump(page.of(found.order_by(*page.order), lambda rows: rows)))
+
+    def create(self, request: Request) -> Response:
+        """Make a webhook for the events that follow; its secret is shown in this answer alone."""
+        given = WebhookCreate.read(request)
+        names = {"workspaceId": "workspace_id", "eventTypes": "event_types", "idPrefix": "id_prefix"}
+        arguments = {names.get(name, name): value for name, value in given.items()}
+        webhook, secret = administration.create(**arguments, by=self.caller)
+        webhook.secret = secret  # type: ignore[attr-defined]
+        address = f"/{settings.EDITOR_API_PREFIX}/webhooks/{webhook.pk}"
+        return Response(self.dump(webhook), status=201, headers={"Location": address})
+
+    def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Read a webhook, and how its receiver does."""
+        return self._answer(request, administration.find(id, by=self.caller))
+
+    def update(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Change a webhook."""
+        changes = WebhookUpdate.read(request)
+        return self._answer(request, administration.change(id, changes, by=self.caller))
+
+    def destroy(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Delete a webhook with its deliveries."""
+        Nothing.read(request)
+        administration.delete(id, by=self.caller)
+        return Response(self.dump(f"The webhook {id} is deleted."))
+
+    def rotate(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Replace the secret; the new one is shown in this answer alone."""
+        hours = Rotation.read(request)["keepPreviousHours"]
+        rotated = administration.rotate(id, keep_previous_hours=hours, by=self.caller)
+        return Response(self.dump(rotated))
+
+    def ping(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Send an event that says nothing, to try the receiver."""
+        Nothing.read(request)
+        return Response(self.dump(administration.ping(id, by=self.caller)))
+
+    def deliveries(self, request: Request, id: str) -> Response:  # noqa: A002
+        """List the deliveries with their attempts, newest first."""
+        found = administration.deliveries(id, by=self.caller)
+        page = Page.read(request.query_params, size=20, fields=ORDERS, then="pk")
+        return Response(self.dump(page.of(found.order_by(*page.order), lambda rows: rows)))
+
+    def replay(self, request: Request, id: str, delivery: str) -> Response:  # noqa: A002
+        """Try a delivery once more; the id of its message stays."""
+        Nothing.read(request)
+        return Response(self.dump(administration.replay(id, delivery, by=self.caller)))
+
+    def _answer(self, request: Request, webhook: Webhook) -> Response:
+        return tagged(request, self.dump(webhook))

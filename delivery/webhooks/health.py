@@ -1,0 +1,96 @@
+"""How webhooks do, for the pages that show it: a few queries for any number of them."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from django.db.models import Count
+
+from delivery.webhooks.models import Delivery, State, Webhook
+from delivery.webhooks.retries import GIVE_UP_AFTER
+from versioning.models import Membership
+from versioning.models.accounts import accounts
+
+
+class Condition(StrEnum):
+    """How a webhook does."""
+
+    UNTRIED = "untried"
+    """Nothing has been sent yet."""
+    WORKING = "working"
+    """The last attempt was a success."""
+    FAILING = "failing"
+    """The last attempt was a failure."""
+    DISABLED = "disabled"
+    """By an admin, or by the service: `Webhook.disabled_reason`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Health:
+    """How one webhook does."""
+
+    condition: Condition
+    pending: int
+    """How many deliveries are still to be made."""
+    failed: int
+    """How many have been given up, of those that are still stored."""
+    disabled_after: datetime.datetime | None
+    """From when on the next failure disables it; None unless it is failing."""
+    creator_left: bool
+    """Whether the person who made it is no longer a member: somebody else should look after it."""
+
+
+def health_of(webhooks: Sequence[Webhook]) -> Mapping[Any, Health]:
+    """Return how the webhooks do, by primary key."""
+    pending, failed = (_numbers(webhooks, state) for state in (State.PENDING, State.FAILED))
+    left = _left_by_creator(webhooks)
+    return {
+        webhook.pk: Health(
+            condition=_condition(webhook),
+            pending=pending.get(webhook.pk, 0),
+            failed=failed.get(webhook.pk, 0),
+            disabled_after=_disabled_after(webhook),
+            creator_left=webhook.pk in left,
+        )
+        for webhook in webhooks
+    }
+
+
+def _numbers(webhooks: Sequence[Webhook], state: State) -> dict[Any, int]:
+    """Return how many deliveries are in a state, by the primary key of the webhook."""
+    found = Delivery.objects.filter(webhook__in=webhooks, state=state).order_by()
+    return dict(found.values_list("webhook").annotate(number=Count("pk")))
+
+
+def _condition(webhook: Webhook) -> Condition:
+    if not webhook.enabled:
+        return Condition.DISABLED
+    if webhook.failing_since is not None:
+        return Condition.FAILING
+    return Condition.UNTRIED if webhook.last_success_at is None else Condition.WORKING
+
+
+def _disabled_after(webhook: Webhook) -> datetime.datetime | None:
+    if not webhook.enabled or webhook.failing_since is None:
+        return None
+    return webhook.failing_since + GIVE_UP_AFTER
+
+
+def _left_by_creator(webhooks: Sequence[Webhook]) -> set[Any]:
+    """Return the primary keys of the webhooks whose creators can no longer sign in to their workspaces."""
+    makers = {webhook.created_by_id for webhook in webhooks if webhook.created_by_id}
+    active = accounts().filter(pk__in=makers, is_active=True)
+    everywhere = {str(pk) for pk in active.filter(is_superuser=True).values_list("pk", flat=True)}
+    memberships = Membership.objects.filter(user__in=active).values_list("user", "workspace")
+    members = {(str(user), workspace) for user, workspace in memberships}
+    return {
+        webhook.pk
+        for webhook in webhooks
+        if webhook.created_by_id
+        and webhook.created_by_id not in everywhere
+        and (webhook.created_by_id, webhook.workspace_id) not in members
+    }

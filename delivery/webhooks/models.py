@@ -1,0 +1,270 @@
+"""Webhooks, what is to be delivered to them, and how far the log has been read for them.
+
+A delivery is a row of due work: docs/decisions/0022 says why the log itself is the outbox.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import uuid
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+from django.db import models
+from django.db.models import Count, Q
+from django.db.models.functions import Now
+from django.db.models.signals import pre_delete
+from django.dispatch import receiver
+from django.utils import timezone
+
+from versioning.domain.access import APPLICATION, Caller
+from versioning.domain.events import ALL_OF
+from versioning.models import DueWork, Event, Workspace, events
+from versioning.models.due_work import DueWorkQuerySet
+
+MAX_URL: Final = 2000
+AT_ONCE: Final = 2
+"""How many deliveries of one webhook are sent at the same time, by all workers together. One receiver that
+is slow to answer therefore occupies this many threads, and the others are for everybody else."""
+
+
+class State(models.TextChoices):
+    """What has become of a delivery."""
+
+    PENDING = "pending"
+    DELIVERED = "delivered"
+    FAILED = "failed"
+    """Every attempt has failed."""
+    CANCELLED = "cancelled"
+    """Its webhook was disabled first."""
+
+
+class DisabledReason(models.TextChoices):
+    """Why the service has disabled a webhook; empty if it is enabled, or an admin has disabled it."""
+
+    GONE = "gone"
+    """The receiver has answered 410."""
+    FAILING = "failing"
+    """Three days without one success."""
+
+
+class WebhookQuerySet(models.QuerySet["Webhook"]):
+    """Queries for webhooks."""
+
+    def locked(self) -> Self:
+        """Lock the rows until the end of the transaction, in an order in which nobody waits for each other.
+
+        Who enables, disables or fills holds this lock, so a disabled webhook has no pending deliveries.
+        """
+        return self.select_for_update(no_key=True).order_by("pk")
+
+
+class Webhook(models.Model):
+    """A URL that is told of the events of a workspace."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
+    url = models.CharField(max_length=MAX_URL)
+    event_types = models.JSONField()
+    """The types and patterns (`agent.*`) of the events, as they were given."""
+    id_prefix = models.CharField(max_length=200, blank=True)
+    """The start of the ids of the resources; empty for events about anything."""
+    description = models.TextField(blank=True)
+    enabled = models.BooleanField(default=True)
+    disabled_reason = models.CharField(max_length=16, choices=DisabledReason, blank=True)
+    created_by = models.TextField(blank=True)
+    """The name of the account; a webhook outlives the account, which may become another's."""
+    created_by_id = models.TextField(blank=True)
+    """The primary key of that account, as text."""
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    after = models.BigIntegerField()
+    """The position in the log when it was made or enabled: it gets the events after that."""
+    failing_since = models.DateTimeField(null=True)
+    last_success_at = models.DateTimeField(null=True)
+    generation = models.PositiveIntegerField(default=1)
+    """Which of its secrets is the newest; see `delivery.webhooks.signing_secrets`."""
+    previous = models.JSONField(default=list)
+    """The older generations that still sign, each as `[generation, until]`, newest first."""
+
+    deleted_by: Caller = APPLICATION
+    """Who deletes it; the application if its workspace is deleted."""
+
+    objects = WebhookQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-created_at", "pk"]
+        indexes = [models.Index(name="webhook_of_workspace", fields=["workspace", "-created_at"])]
+
+    def __str__(self) -> str:
+        return f"{self.pk} of {self.workspace_id}"
+
+    def wants(self, event: Event) -> bool:
+        """Say whether this webhook is for an event of the log.
+
+        It gets what admins of its workspace see about that workspace: if a block and an agent that shows
+        it are both the workspace's own, the event about the block and not the one about the agent. It does
+        not get the event that tells of itself being made.
+        """
+        if event.workspace_id != self.workspace_id or event.hidden_from == self.workspace_id:
+            return False
+        if event.position <= self.after or not self.enabled:
+            return False
+        if event.type == "webhook.created" and event.detail.get("webhookId") == str(self.pk):
+            return False
+        if self.id_prefix and not event.resource_id.startswith(self.id_prefix):
+            return False
+        subject = event.type.rpartition(".")[0]
+        return bool({event.type, subject + ALL_OF} & set(self.event_types))
+
+    def signing_generations(self, now: datetime.datetime) -> list[int]:
+        """Return the generations of secrets that sign a message now, the newest first."""
+        still = [
+            generation for generation, until in self.previous if datetime.datetime.fromisoformat(until) > now
+        ]
+        return [self.generation, *still]
+
+    def record(self, what: str, by: Caller, **detail: Any) -> None:
+        """Record a change of the webhook in the log; the URL may hold a secret and is never in it."""
+        about = {"webhookId": str(self.pk), **detail}
+        events.record(f"webhook.{what}", by=by, workspace_id=self.workspace_id, **about)
+
+    def disable(self, reason: DisabledReason) -> None:
+        """Disable it, cancel what is pending and record it, within a transaction that has locked the row."""
+        self.enabled, self.disabled_reason = False, reason
+        self.save(update_fields=["enabled", "disabled_reason"])
+        Delivery.objects.filter(webhook=self).cancel()
+        self.record("disabled", APPLICATION, reason=reason.value)
+
+
+@receiver(pre_delete, sender=Webhook)
+def _record_end_of_webhook(instance: Webhook, **_signal: Any) -> None:
+    with events.transaction():
+        instance.record("deleted", instance.deleted_by)
+
+
+class DeliveryQuerySet(DueWorkQuerySet["Delivery"]):
+    """Deliveries, and which of them may be sent now."""
+
+    def due(self) -> Self:
+        """Return the rows that are due and not leased, but none of a webhook that is being sent enough to.
+
+        A receiver that fails at the moment gets one at a time.
+        """
+        sent = self.model._default_manager.filter(leased_until__gt=Now()).order_by()
+        counted = sent.values("webhook").annotate(number=Count("pk"))
+        busy = counted.filter(Q(number__gte=AT_ONCE) | Q(webhook__failing_since__isnull=False))
+        return super().due().exclude(webhook__in=busy.values("webhook"))
+
+    def cancel(self) -> None:
+        """Cancel those that are pending; one that is being sent at this moment may still be delivered."""
+        self.filter(state=State.PENDING).update(state=State.CANCELLED, due_at=None)
+
+
+class Delivery(DueWork):
+    """One event for one webhook, and what has become of it."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
+    event_id = models.UUIDField()
+    body = models.TextField()
+    """What is sent, the same at every attempt, whatever the log has forgotten since."""
+    state = models.CharField(max_length=16, choices=State, default=State.PENDING)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    finished_at = models.DateTimeField(null=True, db_index=True)
+    """When it ceased to be pending."""
+    step = models.PositiveSmallIntegerField(default=0)
+    """How many of the scheduled attempts have been made; replays do not count."""
+    replay_wanted = models.BooleanField(default=False)
+    """Whether somebody has asked for one more attempt that has not been made yet."""
+
+    objects = DeliveryQuerySet.as_manager()  # type: ignore[misc]  # narrower than the base class's
+
+    class Meta:
+        verbose_name_plural = "deliveries"
+        ordering = ["-created_at", "pk"]
+        constraints = [
+            models.UniqueConstraint(name="delivery_once_per_webhook", fields=["webhook", "event_id"])
+        ]
+        indexes = [
+            models.Index(name="delivery_of_webhook", fields=["webhook", "-created_at"]),
+            models.Index(
+                name="delivery_being_sent", fields=["leased_until"], condition=Q(leased_until__isnull=False)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.pk} to {self.webhook_id}: {self.state}"
+
+    @property
+    def event(self) -> dict[str, Any]:
+        """The event, as it is sent."""
+        found: dict[str, Any] = json.loads(self.body)
+        return found
+
+    @property
+    def message_id(self) -> str:
+        """The `webhook-id`, the same at every attempt."""
+        return f"msg_{self.pk.hex}"
+
+    @property
+    def next_attempt_at(self) -> datetime.datetime | None:
+        """When it is tried next; None if nothing is pending."""
+        return self.due_at if self.state == State.PENDING else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What came of one attempt."""
+
+    at: datetime.datetime
+    status_code: int | None = None
+    milliseconds: int = 0
+    error: str = ""
+    """Why it is a failure, in a sentence; empty for a success."""
+    response: str = ""
+    """The beginning of the body of the answer."""
+    retry_after: float = 0.0
+    """How long the receiver asks to be left alone, in seconds."""
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the message is delivered."""
+        return not self.error
+
+
+class DeliveryAttempt(models.Model):
+    """One request to the receiver, and its answer."""
+
+    delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="made")
+    at = models.DateTimeField()
+    status_code = models.PositiveSmallIntegerField(null=True)
+    milliseconds = models.PositiveIntegerField()
+    error = models.TextField(blank=True)
+    response = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"{self.delivery_id} at {self.at}: {self.status_code or self.error}"
+
+
+class OutboxCursor(models.Model):
+    """The one row that says how far the log has been read for all webhooks."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    position = models.BigIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return str(self.position)
+
+
+class RootKey(models.Model):
+    """The one row with the key from which all secrets are derived, encrypted."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    sealed = models.TextField()
+
+    def __str__(self) -> str:
+        return "sealed"

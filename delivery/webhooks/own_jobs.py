@@ -1,0 +1,44 @@
+"""What workers do for webhooks."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Final
+
+from django.utils import timezone
+
+from delivery.webhooks import attempts, outbox
+from delivery.webhooks.models import Delivery
+from versioning.models import events
+from versioning.worker import jobs
+
+THREADS: Final = 8
+"""How many deliveries each worker sends at the same time."""
+KEPT_FOR: Final = datetime.timedelta(days=30)
+"""How long deliveries that are done with can be looked at and replayed."""
+REMOVED_AT_ONCE: Final = 1000
+
+
+def register() -> None:
+    """Register the jobs, and keep the log until it has been read for the webhooks."""
+    events.register_reader(outbox.unread_after)
+    jobs.register(
+        jobs.Periodic(name="webhook outbox", run=outbox.fill, every=outbox.SECONDS, in_each_worker=True)
+    )
+    jobs.register(
+        jobs.Queue(
+            name="webhook deliveries",
+            model="delivery.Delivery",
+            run=attempts.attempt,
+            threads=THREADS,
+            at_once=1,  # so that a receiver that is slow delays nothing but what it gets itself
+        )
+    )
+    jobs.register(jobs.Periodic(name="old deliveries", run=remove_old, every=3600.0))
+
+
+def remove_old() -> None:
+    """Delete what was done with that long ago, a part at a time so that nobody waits for a lock."""
+    old = Delivery.objects.filter(finished_at__lt=timezone.now() - KEPT_FOR).order_by("finished_at")
+    while some := list(old.values_list("pk", flat=True)[:REMOVED_AT_ONCE]):
+        Delivery.objects.filter(pk__in=some).delete()

@@ -1,0 +1,163 @@
+"""The JSON objects of webhooks."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import Annotated, Literal
+
+from pydantic import Field
+from typing_extensions import TypeAliasType
+
+from delivery.webhooks.administration import MAX_KEEP_HOURS
+from delivery.webhooks.models import MAX_URL
+from delivery.webhooks.values import MAX_DESCRIPTION, MAX_EVENT_TYPES, MAX_ID_PREFIX
+from versioning.api.schemas.base import RequestSchema, ResponseSchema, SerializedBy, Source, Time, utc
+from versioning.api.schemas.common import PageOf
+from versioning.api.schemas.events import EventAnswer
+from versioning.domain.fields import UNCHANGED, NotBlank
+
+DeliveryState = TypeAliasType("DeliveryState", Literal["pending", "delivered", "failed", "cancelled"])
+TimeOrNull = Annotated[str | None, SerializedBy(utc), Field(json_schema_extra={"format": "date-time"})]
+WebhookId = Annotated[str, Field(json_schema_extra={"format": "uuid"})]
+
+# What is documented here is checked in `delivery.webhooks.values`, for the studio too.
+_URL = Annotated[
+    NotBlank,
+    Field(
+        description="Of http or https, without user information and fragment.",
+        json_schema_extra={"maxLength": MAX_URL},
+    ),
+]
+_EVENT_TYPES = Annotated[
+    list[str],
+    Field(
+        description="Types of events; `agent.*` for all of agents.",
+        json_schema_extra={
+            "minItems": 1,
+            "maxItems": MAX_EVENT_TYPES,
+            "examples": [["agent.published", "promptBlock.*"]],
+        },
+    ),
+]
+_ID_PREFIX = Annotated[
+    str | None,
+    Field(
+        description="Only events about resources whose id begins like this.",
+        json_schema_extra={"maxLength": MAX_ID_PREFIX},
+    ),
+]
+_DESCRIPTION = Annotated[str | None, Field(json_schema_extra={"maxLength": MAX_DESCRIPTION})]
+
+
+class WebhookCreate(RequestSchema):
+    """A new webhook."""
+
+    workspace_id: NotBlank
+    url: _URL
+    event_types: _EVENT_TYPES
+    id_prefix: _ID_PREFIX = None
+    description: _DESCRIPTION = None
+
+
+class WebhookUpdate(RequestSchema):
+    """A change of a webhook; what is absent stays."""
+
+    url: _URL = UNCHANGED
+    event_types: _EVENT_TYPES = UNCHANGED
+    id_prefix: _ID_PREFIX = None
+    description: _DESCRIPTION = None
+    enabled: Annotated[
+        bool,
+        Field(description="`true` begins anew with the events that come; `false` cancels what is pending."),
+    ] = UNCHANGED
+
+
+class Rotation(RequestSchema):
+    """How a secret is replaced."""
+
+    keep_previous_hours: Annotated[
+        int,
+        Field(
+            description="How long the previous secret signs as well.",
+            json_schema_extra={"minimum": 0, "maximum": MAX_KEEP_HOURS},
+        ),
+    ]
+
+
+class WebhookAnswer(ResponseSchema):
+    """A webhook. `failingSince` and `lastSuccessAt` tell how its receiver does."""
+
+    id: Annotated[WebhookId, Source(lambda webhook: str(webhook.pk))]
+    workspace_id: str
+    url: str
+    event_types: list[str]
+    id_prefix: Annotated[str | None, Source(lambda webhook: webhook.id_prefix or None)]
+    description: Annotated[str | None, Source(lambda webhook: webhook.description or None)]
+    enabled: bool
+    disabled_reason: Annotated[
+        Literal["gone", "failing"] | None,
+        Source(lambda webhook: webhook.disabled_reason or None),
+        Field(
+            description="Why the service has disabled it: the receiver answered 410, or three days passed "
+            "without one success. Null if it is enabled, or an admin has disabled it."
+        ),
+    ]
+    created_by: Annotated[str | None, Source(lambda webhook: webhook.created_by or None)]
+    created_at: Time
+    failing_since: TimeOrNull
+    last_success_at: TimeOrNull
+
+
+class WebhookCreated(WebhookAnswer):
+    """A new webhook with its secret, which is never shown again."""
+
+    secret: Annotated[str, Field(description="`whsec_` and base64, for the libraries of Standard Webhooks.")]
+
+
+class WebhookPage(PageOf):
+    """Webhooks that the caller administers, newest first."""
+
+    webhooks: Annotated[list[WebhookAnswer], Source("items")]
+
+
+class RotationAnswer(ResponseSchema):
+    """The new secret, which is never shown again, and until when the previous one signs too."""
+
+    secret: Annotated[str, Source(itemgetter(0))]
+    previous_until: Annotated[TimeOrNull, Source(itemgetter(1))]
+
+
+class DeliveredEvent(EventAnswer):
+    """An event as it is sent; a ping has no position."""
+
+    position: int | None  # type: ignore[assignment]
+
+
+class AttemptAnswer(ResponseSchema):
+    """One request to the receiver."""
+
+    at: Time
+    status_code: int | None
+    milliseconds: int
+    error: Annotated[str | None, Source(lambda attempt: attempt.error or None)]
+    response: Annotated[
+        str | None,
+        Source(lambda attempt: attempt.response or None),
+        Field(description="The beginning of the body of the answer."),
+    ]
+
+
+class DeliveryAnswer(ResponseSchema):
+    """One event for one webhook, and every attempt to deliver it."""
+
+    id: Annotated[WebhookId, Source(lambda delivery: str(delivery.pk))]
+    event: Annotated[DeliveredEvent, SerializedBy(dict)]
+    state: DeliveryState
+    attempts: Annotated[list[AttemptAnswer], Source(lambda delivery: list(delivery.made.all()))]
+    next_attempt_at: TimeOrNull
+
+
+class DeliveryPage(PageOf):
+    """Deliveries of a webhook, newest first."""
+
+    deliveries: Annotated[list[DeliveryAnswer], Source("items")]

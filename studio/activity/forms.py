@@ -1,0 +1,68 @@
+"""What an activity page can be narrowed by."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import reduce
+from operator import or_
+from typing import Any, Final
+
+from django import forms
+from django.db.models import Q
+
+from studio.activity.words import grouped
+from studio.workspaces.dates import DayField, beginning_of, end_of
+from versioning.domain.events import matching
+
+MAX_TEXT: Final = 200
+NAMED: Final = ("resource_id", "detail__username", "detail__owner", "detail__prefix")
+"""Where an event names what it is about: resources, members, owners of keys, and keys."""
+
+
+class ActivityForm(forms.Form):
+    """The filters; none is required."""
+
+    type = forms.ChoiceField(label="What happened", required=False)
+    actor = forms.CharField(label="By whom", required=False, max_length=MAX_TEXT)
+    target = forms.CharField(label="To what", required=False, max_length=MAX_TEXT)
+    since = DayField(label="Since")
+    until = DayField(label="Until")
+
+    def __init__(self, data: Any, *, types: Collection[str], of_one: bool) -> None:
+        super().__init__(data, auto_id="filter-%s")
+        choices: list[Any] = [("", "Anything")]
+        for group in grouped(types):
+            everything = (group.pattern, f"Anything about {group.title[0].lower()}{group.title[1:]}")
+            choices.append((group.title, [everything, *group.types]))
+        self.fields["type"].choices = choices  # type: ignore[attr-defined]
+        if of_one:
+            del self.fields["target"]
+        for field in self.fields.values():
+            field.widget.attrs["class"] = "input"
+        self.fields["actor"].widget.attrs |= {"list": "known-actors", "autocomplete": "off"}
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The filters that are set and valid."""
+        self.is_valid()
+        return {name: value for name, value in self.cleaned_data.items() if value}
+
+    @property
+    def wanted(self) -> dict[str, Any]:
+        """The filters as `editor.event.page` takes them."""
+        given = self.given
+        return {
+            "types": frozenset(matching([given["type"]])) if "type" in given else None,
+            "actor": given.get("actor"),
+            "where": self._condition(given),
+        }
+
+    def _condition(self, given: dict[str, Any]) -> Q:
+        condition = Q()
+        if "target" in given:
+            condition &= reduce(or_, (Q(**{f"{name}__icontains": given["target"]}) for name in NAMED))
+        if "since" in given:
+            condition &= Q(created_at__gte=beginning_of(given["since"]))
+        if "until" in given:
+            condition &= Q(created_at__lt=end_of(given["until"]))
+        return condition

@@ -1,0 +1,174 @@
+"""The lines of an activity page: a sentence about each event, with where its resources and versions are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.db.models import Q
+
+from studio.activity.sentences import Names, Part, told
+from studio.activity.words import noun_of
+from studio.kinds import KINDS, StudioKind
+from versioning.domain.access import Caller, Right, Via
+from versioning.domain.overrides import IN_CODE
+from versioning.domain.snapshots import reference_to_id
+from versioning.models import Event
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """An event as a page tells it."""
+
+    event: Event
+    sentence: list[Part]
+    comparison: str
+    """The address of what it changed; empty if there is nothing to compare, or not for the caller."""
+
+    @property
+    def key(self) -> str:
+        """What distinguishes the line from all others."""
+        return f"{self.event.position}.{self.event.ordinal}"
+
+    @property
+    def words(self) -> str:
+        """The sentence as plain text."""
+        return "".join(part.text for part in self.sentence)
+
+
+def lines_of(
+    events: Sequence[Event], caller: Caller, *, of_one: bool = False, as_you: bool = False
+) -> list[Line]:
+    """Return events as a page tells them; the number of queries does not depend on how many there are.
+
+    `of_one` says that the page is about one resource, which need not be named; `as_you` that the caller is
+    told of their own deeds as such.
+    """
+    found = _Found(events, caller)
+    names = Names(versions=found.versions, resources=found.resources, of_one=of_one)
+    return [
+        Line(
+            event=event,
+            sentence=told(event, names, _you(event, caller) if as_you else ""),
+            comparison=found.comparison(event),
+        )
+        for event in events
+    ]
+
+
+def _you(event: Event, caller: Caller) -> str:
+    """Return how to call the person who reads the page and did it elsewhere; empty for everybody else."""
+    if not event.actor or event.actor != caller.username:
+        return ""
+    return "You, in another window," if event.via == Via.STUDIO else "You"
+
+
+class _Found:
+    """What the events are about, as far as it is there and the caller may read it."""
+
+    def __init__(self, events: Sequence[Event], caller: Caller) -> None:
+        self.caller = caller
+        self.identities: dict[tuple[str, str], Any] = {}
+        """The identities of readable resources, by kind and id."""
+        self.in_code: set[tuple[str, str]] = set()
+        self.numbers: dict[str, int] = {}
+        """The numbers of versions that are in rows, by id."""
+        self.ids: dict[tuple[str, str, int], str] = {}
+        """Their ids, by kind, resource and number."""
+        for kind in KINDS:
+            some = [event for event in events if event.resource_kind == kind.word]
+            if some:
+                self._look_up(kind, some)
+        self.resources = {
+            (event.resource_kind, event.resource_id, event.resource_uuid): self._resource(event)
+            for event in events
+            if event.resource_id
+        }
+        self.versions = {
+            version_id: self._version(event, version_id)
+            for event in reversed(events)
+            for version_id in _named(event)
+        }
+
+    def _look_up(self, kind: StudioKind, events: Sequence[Event]) -> None:
+        resource_ids = {event.resource_id for event in events}
+        readable = kind.collection.list(by=self.caller).filter(pk__in=resource_ids)
+        self.identities |= {(kind.word, pk): uuid for pk, uuid in readable.values_list("pk", "uuid")}
+        self.in_code |= {(kind.word, pk) for pk in resource_ids & kind.catalog(self.caller).in_code.keys()}
+        ids = [UUID(one) for event in events for one in _named(event) if _is_uuid(one)]
+        saved = [event for event in events if _is_save(event)]
+        before = Q(
+            resource__in={event.resource_id for event in saved},
+            number__in={(event.version_number or 1) - 1 for event in saved},
+        )
+        rows = kind.model.version_model.objects.filter(Q(pk__in=ids) | before)
+        for pk, resource_id, number in rows.values_list("pk", "resource_id", "number"):
+            self.numbers[str(pk)] = number
+            self.ids[kind.word, resource_id, number] = str(pk)
+
+    def comparison(self, event: Event) -> str:
+        """Return the address of what an event changed."""
+        before, now = event.previous_version_id, event.version_id
+        if _is_save(event):
+            key = event.resource_kind, event.resource_id, (event.version_number or 1) - 1
+            before = self.ids.get(key, "")
+        if before == now or not (self._is_open(event, before) and self._is_open(event, now)):
+            return ""
+        compare = self._kind(event).address("compare", event.resource_id)
+        return f"{compare}?{urlencode({'from': before, 'to': now})}"
+
+    def _resource(self, event: Event) -> Part:
+        noun = noun_of(event.resource_kind)
+        text = f"{noun} {event.resource_id}"
+        if not self._is_there(event):
+            return Part(text)
+        page = "history" if self._may_read_drafts(event) else "change"
+        return Part(text, self._kind(event).address(page, event.resource_id))
+
+    def _version(self, event: Event, version_id: str) -> Part:
+        number = self.numbers.get(version_id)
+        if number is None and version_id == event.version_id and _is_uuid(version_id):
+            number = event.version_number  # the version itself may be gone
+        text = reference_to_id(version_id) if number is None else f"version {number}"
+        if not self._is_open(event, version_id):
+            return Part(text)
+        return Part(text, self._kind(event).address("version", event.resource_id, version_id))
+
+    def _is_there(self, event: Event) -> bool:
+        """Say whether the caller may read the resource, and it is still the one of the event."""
+        key = event.resource_kind, event.resource_id
+        if event.resource_uuid == IN_CODE:
+            return key in self.in_code
+        return event.resource_uuid is not None and self.identities.get(key) == event.resource_uuid
+
+    def _is_open(self, event: Event, version_id: str) -> bool:
+        """Say whether the caller can open a version of the resource."""
+        is_kept = version_id in self.numbers or version_id.startswith("git-")
+        return is_kept and self._is_there(event) and self._may_read_drafts(event)
+
+    def _may_read_drafts(self, event: Event) -> bool:
+        return self.caller.may(Right.READ_DRAFTS, event.workspace_id)
+
+    def _kind(self, event: Event) -> StudioKind:
+        return next(kind for kind in KINDS if kind.word == event.resource_kind)
+
+
+def _is_save(event: Event) -> bool:
+    return event.type.endswith(".versionCreated") and not event.detail.get("restoredFrom")
+
+
+def _named(event: Event) -> Iterator[str]:
+    """Yield the ids of the versions that the sentence about an event names."""
+    named = (event.version_id, event.previous_version_id, event.detail.get("restoredFrom"))
+    yield from (version_id for version_id in named if version_id)
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,114 @@
+"""How an open page hears of what others do: it asks every two seconds while somebody looks at it.
+
+Streams are not for pages: a browser opens six connections to a host at most, and every tab would hold one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from django import forms
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.template.response import TemplateResponse
+from editor_client.shared import ids
+
+from studio.activity.lines import lines_of
+from studio.activity.views import END
+from studio.resources.base import ResourcePage
+from studio.views import StudioPage
+from versioning.domain.access import Right
+from versioning.domain.errors import Invalid, Issue, NotFound
+from versioning.domain.kinds import KINDS
+from versioning.models import VersionedResource, events
+
+TOLD: Final = 5
+"""How many events an edit page tells one by one: the newest."""
+
+
+SCOPE: Final = ("resource_kind", "resource_id", "workspace_id")
+"""What a page can be about, as `editor.event.page` takes it."""
+
+
+class SinceForm(forms.Form):
+    """The position up to which an open page knows everything, and what it is about."""
+
+    after = forms.IntegerField(min_value=0, max_value=END)
+    resource_kind = forms.ChoiceField(required=False, choices=[(kind.word, kind.word) for kind in KINDS])
+    resource_id = forms.CharField(required=False, strip=False)
+    workspace_id = forms.CharField(required=False, strip=False)
+    base = forms.CharField(required=False)
+
+    def read(self) -> dict[str, Any]:
+        """Return what was given, by name; raises `Invalid`."""
+        if not self.is_valid():
+            raise Invalid([Issue(field=name, message=str(said[0])) for name, said in self.errors.items()])
+        return {name: value for name, value in self.cleaned_data.items() if value}
+
+
+class LivePage(StudioPage):
+    """Says whether something happened in a scope after a position, and where to go on from."""
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Answer in JSON: `{"changed": true, "next": 8123}`."""
+        given = SinceForm(request.GET).read()
+        after: int = given.get("after", 0)
+        scope = {str(name): given[name] for name in SCOPE if name in given}
+        now = events.position()  # what comes later is asked for the next time
+        # A position beyond the end is of another log: the database was put back to an earlier state.
+        changed = now < after or (now > after and self._has_events(after, scope))
+        return JsonResponse({"changed": changed, "next": now})
+
+    def _has_events(self, after: int, scope: Mapping[str, Any]) -> bool:
+        newer = Q(position__gt=after)
+        return bool(self.editor.event.page(before=END, limit=1, where=newer, by=self.caller, **scope).events)
+
+
+class SincePage(ResourcePage):
+    """What an open edit page shows when somebody else has changed the resource, or oneself elsewhere."""
+
+    def get(self, request: HttpRequest, resource: str) -> HttpResponse:
+        """Show what happened after a position, newest first; what is typed is none of its business."""
+        if ids.problem(self.resource_id) is not None:
+            raise NotFound
+        given = SinceForm(request.GET).read()
+        found = self.editor.event.page(
+            before=END,
+            limit=TOLD,
+            where=Q(position__gt=given.get("after", 0)),
+            resource_kind=self.kind.word,
+            resource_id=self.resource_id,
+            by=self.caller,
+        )
+        context = {
+            "lines": lines_of(found.events, self.caller, of_one=True, as_you=True),
+            "has_more": found.has_more,
+            "kind": self.kind,
+            **self._links(given.get("base", "")),
+        }
+        return TemplateResponse(request, "studio/activity/since.html", context)
+
+    def _links(self, base: str) -> dict[str, Any]:
+        """Return where to go on; nowhere if the resource is gone, or closed to the caller by now."""
+        try:
+            there = self.resource
+        except NotFound:
+            return {"is_gone": True}
+        return {
+            "may_save": self.may(Right.SAVE),
+            "edit_address": self.address("change"),
+            "activity_address": self.address("activity"),
+            "comparison": self._comparison(there, base) if there else "",
+        }
+
+    def _comparison(self, resource: VersionedResource, base: str) -> str:
+        """Return the address of what was saved since the form was opened; empty if there is nothing."""
+        if base in {"", resource.latest_id} or not self.may(Right.READ_DRAFTS):
+            return ""
+        try:
+            self.collection.version(self.resource_id, base, by=self.caller)
+        except NotFound:
+            return ""
+        return f"{self.address('compare')}?{urlencode({'from': base, 'to': resource.latest_id})}"

@@ -1,0 +1,126 @@
+"""What happened: on the home page, in a workspace, to a resource. Views of the log, as one may read it.
+
+An audit log is the same page in the eyes of an admin, who also sees members and keys in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse, QueryDict
+
+from studio.activity.forms import ActivityForm
+from studio.activity.lines import Line, lines_of
+from studio.resources.base import ResourcePage
+from studio.views import StudioPage
+from studio.workspaces.base import WorkspacePage
+from versioning.domain.access import Caller, Right
+from versioning.domain.events import Audience, types
+from versioning.domain.kinds import KINDS
+from versioning.editor import Editor
+
+PER_PAGE: Final = 50
+MAX_DIGITS: Final = 18
+END: Final = 10**MAX_DIGITS
+"""A position after every event."""
+
+
+def latest(editor: Editor, caller: Caller, limit: int) -> list[Line]:
+    """Return the latest events that the caller may see, newest first."""
+    return lines_of(editor.event.page(before=END, limit=limit, by=caller).events, caller)
+
+
+class ActivityPage(StudioPage):
+    """Everything that the caller may see, newest first."""
+
+    of_one = False
+    """Whether the page is about one resource."""
+    shows_workspace = True
+
+    @property
+    def scope(self) -> Mapping[str, Any]:
+        """What the page is about, as `editor.event.page` takes it."""
+        return {}
+
+    def get(self, request: HttpRequest, **_address: str) -> HttpResponse:
+        """Show a page of it, narrowed to what is asked for; the newest page updates itself."""
+        form = ActivityForm(request.GET, types=self.types(), of_one=self.of_one)
+        before = _position(request.GET)
+        if before is None:
+            self.listen(self.scope)
+        found = self.editor.event.page(
+            before=END if before is None else before,
+            limit=PER_PAGE,
+            by=self.caller,
+            **form.wanted,
+            **self.scope,
+        )
+        query = urlencode(form.given)
+        return self.page(
+            "studio/activity/activity.html",
+            title="Activity",
+            form=form,
+            is_narrowed=bool(form.given),
+            lines=lines_of(found.events, self.caller, of_one=self.of_one),
+            actors=sorted({event.actor for event in found.events if event.actor}),
+            newest="" if before is None else f"?{query}",
+            older=f"?{query}&before={found.next}" if found.has_more else "",
+            shows_workspace=self.shows_workspace,
+        )
+
+    def types(self) -> list[str]:
+        """Return the types of events that the caller can see here."""
+        is_admin = self.administers()
+        return [one for one, audience in types().items() if is_admin or audience is not Audience.ADMINS]
+
+    def administers(self) -> bool:
+        """Say whether the caller sees here what only admins see."""
+        scope = self.caller.scope(Right.ADMINISTER)
+        return scope is None or bool(scope)
+
+
+class WorkspaceActivityPage(WorkspacePage, ActivityPage):
+    """What happened in one workspace, for all of its members."""
+
+    tab = "activity"
+    right = Right.READ
+    shows_workspace = False
+
+    @property
+    def scope(self) -> Mapping[str, Any]:
+        """The workspace."""
+        return {"workspace_id": self.workspace.pk}
+
+    def administers(self) -> bool:
+        """Say whether the caller is an admin of the workspace."""
+        return self.caller.may(Right.ADMINISTER, self.workspace_id)
+
+
+class ResourceActivityPage(ResourcePage, ActivityPage):
+    """What happened to one resource."""
+
+    tab = "activity"
+    of_one = True
+    shows_workspace = False
+
+    @property
+    def scope(self) -> Mapping[str, Any]:
+        """The resource."""
+        return {"resource_kind": self.kind.word, "resource_id": self.summary.resource_id}
+
+    def types(self) -> list[str]:
+        """Return the types about resources of its kind, and those that other applications may record."""
+        others = {kind.word for kind in KINDS} - {self.kind.word}
+        subjects = {
+            one: one.partition(".")[0] for one, audience in types().items() if audience is not Audience.ADMINS
+        }
+        return [one for one, subject in subjects.items() if subject not in others]
+
+
+def _position(given: QueryDict) -> int | None:
+    """Return the position before which the page ends; None for the newest page."""
+    text = given.get("before", "")
+    is_number = text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS
+    return int(text) if is_number else None

@@ -1,0 +1,110 @@
+// An open page hears of what others do: it asks while somebody looks at it, and renews its parts that are
+// marked with `data-live`. What is typed is in none of them. Not by a stream: a browser has six connections
+// to a host, and every tab would hold one.
+
+const box = document.getElementById("live");
+const EVERY = 2000;
+const AT_MOST = 60_000;
+const PATIENCE = 10_000;
+const GROWS_OLD = 60_000; // "just now" is true for a minute
+const ENDS = new Set([401, 403, 404]);
+
+const address = new URL(box.dataset.ask, location.href);
+const source = box.dataset.source || location.href;
+const regions = [...document.querySelectorAll("[data-live][id]")];
+let wait = EVERY;
+let timer = null;
+let isAsking = false;
+let isOver = false;
+let isPaused = false;
+let drawn = Date.now();
+
+class Over extends Error {}
+
+async function ask(what) {
+  const answer = await fetch(what, {
+    redirect: "manual", // whoever is not signed in any more is led to where one signs in
+    headers: { "X-Live": "1" },
+    signal: AbortSignal.timeout(PATIENCE),
+  });
+  if (answer.type === "opaqueredirect" || ENDS.has(answer.status)) throw new Over();
+  if (!answer.ok) throw new Error(`The server answers ${answer.status}.`);
+  return answer;
+}
+
+async function look() {
+  const { changed, next } = await (await ask(address)).json();
+  const isOld = Date.now() - drawn > GROWS_OLD && regions.some((region) => region.querySelector("time"));
+  if (changed || isOld) await renew();
+  // Only now: what could not be shown is asked for again.
+  address.searchParams.set("after", next);
+}
+
+async function renew() {
+  const text = await (await ask(source)).text();
+  if (isPaused) return;
+  const page = new DOMParser().parseFromString(text, "text/html");
+  const said = [];
+  for (const region of regions) {
+    const fresh = page.getElementById(region.id);
+    if (fresh) said.push(...put(region, fresh));
+  }
+  drawn = Date.now();
+  if (said.length) box.textContent = said.length === 1 ? said[0] : `${said[0]} And ${said.length - 1} more.`;
+}
+
+// Puts what is new in the place of what was shown, and returns the sentences of the lines that are new.
+function put(region, fresh) {
+  if (withoutTimes(region) === withoutTimes(fresh)) {
+    const times = fresh.querySelectorAll("time");
+    region.querySelectorAll("time").forEach((time, place) => { time.textContent = times[place].textContent; });
+    return [];
+  }
+  const known = new Set([...region.querySelectorAll("[data-key]")].map((line) => line.dataset.key));
+  const added = [...fresh.querySelectorAll("[data-key]")].filter((line) => !known.has(line.dataset.key));
+  const held = region.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+  region.replaceChildren(...fresh.childNodes);
+  if (held !== null) [...region.querySelectorAll("a")].find((link) => link.getAttribute("href") === held)?.focus();
+  if (region.role === "status") return []; // is read out as it is
+  for (const line of added) line.classList.add("activity-new");
+  return added.map((line) => `${line.querySelector(".activity-text").textContent.replace(/\s+/g, " ").trim()}.`);
+}
+
+function withoutTimes(region) {
+  const copy = region.cloneNode(true);
+  for (const time of copy.querySelectorAll("time")) time.textContent = "";
+  for (const line of copy.querySelectorAll(".activity-new")) line.classList.remove("activity-new");
+  return copy.innerHTML.replace(/ class=""/g, "").replace(/\s+/g, " ");
+}
+
+async function turn() {
+  timer = null;
+  if (isAsking || isOver || isPaused || document.hidden) return;
+  isAsking = true;
+  try {
+    await look();
+    wait = EVERY;
+  } catch (problem) {
+    isOver = problem instanceof Over;
+    wait = Math.min(wait * 2, AT_MOST);
+    if (isOver) box.textContent = "This page hears of no further changes. Load it again to go on.";
+  } finally {
+    isAsking = false;
+  }
+  // After a failure not all tabs at once.
+  timer = setTimeout(turn, wait === EVERY ? wait : wait * (0.75 + Math.random() / 2));
+}
+
+function goOn() {
+  clearTimeout(timer);
+  turn();
+}
+
+document.addEventListener("visibilitychange", goOn);
+// What this page is sending is not news to it.
+document.addEventListener("submit", (event) => { isPaused = !event.defaultPrevented; });
+addEventListener("pageshow", (event) => {
+  isPaused = false;
+  if (event.persisted) goOn();
+});
+timer = setTimeout(turn, EVERY);

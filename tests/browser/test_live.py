@@ -1,0 +1,211 @@
+"""Open pages hear of what others do, without being loaded again. Tests move their clocks to when they ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, Request, expect
+
+from tests.browser.conftest import NARROW, WIDE, Enter
+from tests.browser.test_pages import MISPLACED, serious_problems
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.remote import RemoteApi
+
+ApiOf = Callable[[str], RemoteApi]
+
+EDIT = "versioning/agent/{}/change/"
+ASKS = "**/activity/live/**"
+INTERVAL = 2_000
+LONGEST = 60_000
+HIDE = """({hidden}) => {
+  Object.defineProperty(document, "hidden", {value: hidden, configurable: true});
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+def make(kind: Kind, api: RemoteApi, resource_id: str, **more: Any) -> None:
+    answer = api.post(kind.path, kind.body(id=resource_id, **more))
+    assert answer.status == 201, answer.body
+
+
+def save(kind: Kind, api: RemoteApi, resource_id: str, **fields: Any) -> None:
+    answer = api.patch(kind.url(resource_id), fields)
+    assert answer.status == 200, answer.body
+
+
+def opened(enter: Enter, name: str, address: str, **look: Any) -> Page:
+    """Open a page whose clock a test can move."""
+    page = enter(name, address, **look)
+    page.clock.install()
+    page.reload()
+    return page
+
+
+def wait_for_news(page: Page) -> None:
+    """Let the page ask, and wait until it has an answer."""
+    with page.expect_response(ASKS):
+        page.clock.fast_forward(INTERVAL)
+
+
+def questions(page: Page) -> list[Request]:
+    """Return what the page asks from now on, while it does so."""
+    asked: list[Request] = []
+    page.on("request", lambda request: asked.append(request) if "/live/" in request.url else None)
+    return asked
+
+
+def settle(page: Page) -> None:
+    """Wait until everything that the page has asked for so far was noticed."""
+    page.evaluate("() => fetch('/api/healthz')")
+
+
+def told(page: Page) -> Any:
+    return page.locator("#since")
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_an_open_edit_page_hears_who_saved_and_keeps_what_is_typed(
+    enter: Enter, api_of: ApiOf, width: int
+) -> None:
+    name = f"live-{width}"
+    make(AGENTS, api_of("edgar"), name)
+    page = opened(enter, "edgar", EDIT.format(name), width=width)
+    page.get_by_label("Instructions as one text").fill("words that nobody has saved")
+    wait_for_news(page)
+    expect(told(page)).to_be_empty()
+    save(AGENTS, api_of("paula"), name, instructions="words of paula")
+    wait_for_news(page)
+    expect(told(page)).to_contain_text("paula saved draft 2: Instructions")
+    expect(told(page)).to_contain_text("just now")
+    assert told(page).get_attribute("role") == "status"
+    expect(page.get_by_label("Instructions as one text")).to_have_value("words that nobody has saved")
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    with page.context.expect_page() as comparison:
+        told(page).get_by_role("link", name="See the difference").click()
+    expect(comparison.value.locator("#content")).to_contain_text("words of paula")
+
+    save(AGENTS, api_of("paula"), name, autoPublish=True)
+    wait_for_news(page)
+    expect(told(page)).to_contain_text("paula published version 2")
+    page.get_by_role("button", name="Save draft").click()
+    expect(page.get_by_text("Not saved: this changed while you were editing")).to_be_visible()
+    expect(page.get_by_label("Instructions as one text")).to_have_value("words that nobody has saved")
+    wait_for_news(page)
+    expect(told(page)).to_be_empty()  # the page says it already
+
+
+def test_how_long_ago_stays_true(enter: Enter, api_of: ApiOf) -> None:
+    make(AGENTS, api_of("edgar"), "aging")
+    page = opened(enter, "edgar", EDIT.format("aging"))
+    save(AGENTS, api_of("paula"), "aging", instructions="words of paula")
+    wait_for_news(page)
+    expect(told(page)).to_contain_text("just now")
+    with page.expect_response("**/activity/since/**"):
+        page.clock.fast_forward(61_000)
+
+
+def test_ones_own_save_is_no_news_but_in_the_other_window(enter: Enter, api_of: ApiOf) -> None:
+    make(AGENTS, api_of("edgar"), "twice")
+    one, other = (opened(enter, "edgar", EDIT.format("twice")) for _ in range(2))
+    one.get_by_label("Instructions as one text").fill("words of this window")
+    one.get_by_role("button", name="Save draft").click()
+    expect(one.get_by_text("Version 2 is saved as a draft.")).to_be_visible()
+    wait_for_news(other)
+    expect(told(other)).to_contain_text("You, in another window, saved draft 2")
+    wait_for_news(one)
+    expect(told(one)).to_be_empty()
+    save(AGENTS, api_of("edgar"), "twice", instructions="words of a program")
+    wait_for_news(one)
+    expect(told(one)).to_contain_text("You saved draft 3")
+    expect(told(one)).to_contain_text("by key ek_edgar")
+
+
+def test_a_viewer_hears_of_what_is_published_alone(enter: Enter, api_of: ApiOf) -> None:
+    make(AGENTS, api_of("paula"), "watched", autoPublish=True)
+    page = opened(enter, "vera", EDIT.format("watched"))
+    save(AGENTS, api_of("edgar"), "watched", instructions="a secret draft")
+    save(AGENTS, api_of("paula"), "watched", instructions="other words", autoPublish=True)
+    wait_for_news(page)
+    expect(told(page)).to_contain_text("paula published version 3")
+    expect(told(page)).not_to_contain_text("edgar")
+    expect(told(page)).not_to_contain_text("saved")
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("", "paula published version 1 of prompt block"),
+        ("versioning/promptblock/", "Fresh from the press"),
+        ("activity/", "paula published version 1 of prompt block"),
+        ("versioning/workspace/acme/activity/", "paula published version 1 of prompt block"),
+    ],
+    ids=["home", "list", "activity", "activity-of-workspace"],
+)
+def test_a_page_updates_itself(enter: Enter, api_of: ApiOf, address: str, words: str) -> None:
+    name = f"fresh-{len(address)}"
+    page = opened(enter, "vera", address)
+    expect(page.locator("[data-live]")).not_to_contain_text(name)
+    make(PROMPT_BLOCKS, api_of("paula"), name, name="Fresh from the press", autoPublish=True)
+    wait_for_news(page)
+    expect(page.locator("[data-live]")).to_contain_text(words)
+    expect(page.locator("[data-live]")).to_contain_text(name)
+    if "activity" in address:
+        expect(page.locator("#live")).to_contain_text(f"paula published version 1 of prompt block {name}")
+
+
+def test_a_page_keeps_the_focus_and_the_filter_when_it_updates_itself(enter: Enter, api_of: ApiOf) -> None:
+    make(AGENTS, api_of("paula"), "focused/one", name="One")
+    page = opened(enter, "paula", "versioning/agent/?folder=focused/")
+    page.get_by_role("link", name="One").focus()
+    make(AGENTS, api_of("paula"), "focused/two", name="Two")
+    make(AGENTS, api_of("paula"), "unfocused", name="Three")
+    wait_for_news(page)
+    expect(page.get_by_role("link", name="Two")).to_be_visible()
+    expect(page.get_by_role("link", name="One")).to_be_focused()
+    expect(page.get_by_role("link", name="Three")).to_have_count(0)
+
+
+def test_a_page_that_nobody_looks_at_asks_nothing(enter: Enter, api_of: ApiOf) -> None:
+    page = opened(enter, "paula", "activity/")
+    wait_for_news(page)
+    page.evaluate(HIDE, {"hidden": True})
+    asked = questions(page)
+    for _ in range(3):
+        page.clock.fast_forward(LONGEST)
+    settle(page)
+    assert asked == []
+    make(AGENTS, api_of("paula"), "unseen-at-first")
+    page.evaluate(HIDE, {"hidden": False})
+    expect(page.locator("#activity")).to_contain_text("unseen-at-first")
+
+
+def test_a_page_waits_longer_after_errors_and_goes_on(enter: Enter, api_of: ApiOf) -> None:
+    page = opened(enter, "paula", "activity/")
+    page.route(ASKS, lambda route: route.fulfill(status=429, body=""))
+    wait_for_news(page)
+    asked = questions(page)
+    page.clock.fast_forward(INTERVAL)
+    settle(page)
+    assert asked == []
+    page.unroute(ASKS)
+    make(AGENTS, api_of("paula"), "after-errors")
+    page.clock.fast_forward(LONGEST)
+    expect(page.locator("#activity")).to_contain_text("after-errors")
+
+
+def test_whoever_has_signed_out_elsewhere_is_told_that_the_page_hears_nothing(
+    enter: Enter, api_of: ApiOf
+) -> None:
+    make(AGENTS, api_of("paula"), "signed-out")
+    page = opened(enter, "paula", EDIT.format("signed-out"))
+    cookies: Any = page.context.cookies()
+    page.context.clear_cookies()
+    page.clock.fast_forward(INTERVAL)
+    expect(page.locator("#live")).to_contain_text("hears of no further changes")
+    page.context.add_cookies(cookies)
+    asked = questions(page)
+    page.clock.fast_forward(2 * LONGEST)
+    settle(page)
+    assert asked == []

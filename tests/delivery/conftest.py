@@ -1,0 +1,18 @@
+"""A receiver on this machine, to which webhooks may be sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.support.receiver import Receiver, receiving
+
+
+@pytest.fixture
+def receiver(settings: Any) -> Iterator[Receiver]:
+    """A receiver that is allowed."""
+    settings.EDITOR_WEBHOOK_ALLOW = ["127.0.0.1"]
+    with receiving() as found:
+        yield found

@@ -1,0 +1,332 @@
+"""Where webhooks may be sent: a table of addresses and URLs, at creation and at every attempt."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from ipaddress import ip_address
+from typing import Any
+
+import pytest
+
+from delivery.models import Webhook
+from delivery.webhooks.addresses import Allowed, Refused, checked_addresses, is_globally_reachable, target_of
+from delivery.webhooks.resolving import check_allowed
+from tests.support.api import AGENTS, Api
+from tests.support.receiver import Receiver
+from tests.support.webhooks import WEBHOOKS, WebhookFactory, deliveries, make_webhook, work
+
+PUBLIC = "93.184.215.14"
+
+NOT_REACHABLE = [
+    "0.0.0.0",
+    "0.1.2.3",
+    "10.0.0.1",
+    "10.255.255.255",
+    "100.64.0.1",  # carrier-grade NAT
+    "100.127.255.255",
+    "127.0.0.1",
+    "127.255.255.254",
+    "169.254.0.1",
+    "169.254.169.254",  # the metadata of clouds
+    "172.16.0.1",
+    "172.31.255.255",
+    "192.0.0.1",
+    "192.0.0.9",
+    "192.0.2.1",
+    "192.88.99.1",
+    "192.168.0.1",
+    "198.18.0.1",
+    "198.19.255.255",
+    "198.51.100.1",
+    "203.0.113.1",
+    "224.0.0.1",
+    "239.255.255.255",
+    "240.0.0.1",
+    "255.255.255.255",
+    "::",
+    "::1",
+    "::127.0.0.1",  # compatible
+    "::ffff:127.0.0.1",  # mapped
+    "::ffff:93.184.215.14",
+    "64:ff9b::7f00:1",  # NAT64
+    "64:ff9b::5db8:d70e",
+    "64:ff9b:1::a00:1",
+    "100::1",  # discard-only
+    "100:0:0:1::1",  # a dummy prefix
+    "2001::1",  # Teredo
+    "2001:0:4136:e378:8000:63bf:3fff:fdd2",
+    "2001:2::1",  # benchmarks
+    "2001:10::1",  # ORCHID
+    "2001:20::1",
+    "2001:db8::1",
+    "2002:7f00:1::1",  # 6to4
+    "2002:5db8:d70e::1",
+    "3fff::1",  # documentation
+    "3fff:fff:ffff::1",
+    "4000::1",  # nobody's yet
+    "5f00::1",  # segment routing
+    "fc00::1",
+    "fd12:3456::1",
+    "fe80::1",
+    "fe80::1%eth0",
+    "fec0::1",  # site-local
+    "ff02::1",
+    "2606:4700::1%eth0",
+]
+REACHABLE = [
+    PUBLIC,
+    "1.1.1.1",
+    "100.63.255.255",
+    "100.128.0.1",
+    "128.0.0.1",
+    "169.253.255.255",
+    "172.15.255.255",
+    "172.32.0.1",
+    "192.0.1.1",
+    "198.17.255.255",
+    "198.20.0.1",
+    "223.255.255.255",
+    "2001:200::1",
+    "2001:4860:4860::8888",
+    "2003::1",
+    "2606:4700:4700::1111",
+    "2620:4f:8000::1",
+    "3ffe:ffff::1",
+]
+
+
+@pytest.mark.parametrize("address", NOT_REACHABLE)
+def test_an_address_that_not_everybody_can_reach_is_refused(address: str) -> None:
+    assert not is_globally_reachable(ip_address(address))
+    with pytest.raises(Refused):
+        checked_addresses(target_of("http://receiver.example/"), [PUBLIC, address], Allowed())
+
+
+@pytest.mark.parametrize("address", REACHABLE)
+def test_its_neighbours_are_not(address: str) -> None:
+    assert is_globally_reachable(ip_address(address))
+
+
+NO_URL = {
+    "http://2130706433/": "number",
+    "http://0x7f000001/": "number",
+    "http://0x7f.0.0.1/": "number|no URL",
+    "http://0177.0.0.1/": "no URL",
+    "http://017700000001/": "number",
+    "http://127.1/": "number",
+    "http://127.0.1/": "number",
+    "http://0/": "number",
+    "http://0x/": "number",
+    "http://256.0.0.1/": "no URL",
+    "http://1.2.3.4.5/": "no URL|number",
+    "http://①②⑦.⓪.⓪.①/": "no URL",
+    "http://%31%32%37.0.0.1/": "no host",
+    "http://[::1/": "no URL",
+    "http://[v1.fe80::1]/": "no URL",
+    "http://[fe80::1%25eth0]/": "no host",
+    "http://user@receiver.example/": "user name",
+    "http://user:password@receiver.example/": "user name",
+    "http://@receiver.example/": "user name",
+    "http://receiver.example@127.0.0.1/": "user name",
+    "http://receiver.example/#part": "fragment",
+    "http://receiver.example/#": "fragment",
+    "http://receiver.example\\@127.0.0.1/": "backslashes",
+    "http://receiver.example/a b": "spaces",
+    " http://receiver.example/": "spaces",
+    "http://receiver.example/\n": "invisible",
+    "http://receiver.example/\u200b": "invisible",
+    "http://receiver.example:0/": "port",
+    "http://receiver.example:65536/": "port",
+    "http://receiver.example:80:80/": "no URL",
+    "http://receiver.example:http/": "no URL",
+    "http://": "no host",
+    "http:///hook": "no host",
+    "http://./": "no host",
+    "http://.receiver.example/": "no host|no URL",
+    "ftp://receiver.example/": "http",
+    "file:///etc/passwd": "http",
+    "gopher://receiver.example/": "http",
+    "javascript:alert(1)": "http",
+    "//receiver.example/": "http",
+    "http:/receiver.example/": "http",
+    "receiver.example": "http",
+    "": "http",
+}
+
+
+@pytest.mark.parametrize("url", NO_URL)
+def test_what_is_no_plain_url_is_refused_with_the_reason(url: str) -> None:
+    with pytest.raises(Refused, match=NO_URL[url]):
+        target_of(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "authority", "path"),
+    [
+        ("HTTP://Receiver.Example./hook", "receiver.example", "receiver.example", "/hook"),
+        ("https://receiver.example", "receiver.example", "receiver.example", "/"),
+        ("https://receiver.example:443/", "receiver.example", "receiver.example", "/"),
+        ("https://receiver.example:80?a=b", "receiver.example", "receiver.example:80", "/?a=b"),
+        ("https://bücher.example/ü", "xn--bcher-kva.example", "xn--bcher-kva.example", "/%C3%BC"),
+        ("http://127。0。0。1/", "127.0.0.1", "127.0.0.1", "/"),
+        ("http://127.0.0.1./", "127.0.0.1", "127.0.0.1", "/"),
+        ("http://[0:0:0:0:0:0:0:1]:8080/", "::1", "[::1]:8080", "/"),
+        ("http://[::FFFF:127.0.0.1]/", "::ffff:7f00:1", "[::ffff:7f00:1]", "/"),
+    ],
+)
+def test_a_url_means_one_host(url: str, host: str, authority: str, path: str) -> None:
+    target = target_of(url)
+    assert (target.host, target.authority, target.path) == (host, authority, path)
+
+
+# What an administrator opens
+
+
+@pytest.mark.parametrize(
+    ("entry", "address", "is_open"),
+    [
+        ("10.1.0.0/16", "10.1.2.3", True),
+        ("10.1.0.0/16", "10.2.0.1", False),
+        ("10.1.2.3/16", "10.1.9.9", True),
+        ("127.0.0.1", "127.0.0.1", True),
+        ("127.0.0.1", "127.0.0.2", False),
+        ("[fd00::1]", "fd00::1", True),
+        ("fd00::/8", "fd12::1", True),
+        ("Receiver.Example.", "10.0.0.1", True),
+        ("other.example", "10.0.0.1", False),
+        ("example", "10.0.0.1", False),
+    ],
+)
+def test_what_is_allowed_opens_hosts_and_networks(entry: str, address: str, is_open: bool) -> None:
+    allowed = Allowed.read([entry, " "])
+    assert allowed.opens("receiver.example", ip_address(address)) is is_open
+
+
+def test_one_address_that_is_not_allowed_is_enough_to_refuse() -> None:
+    target, allowed = target_of("http://receiver.example/"), Allowed.read(["10.0.0.0/8"])
+    found = checked_addresses(target, ["10.0.0.1", PUBLIC, "10.0.0.1"], allowed)
+    assert [str(address) for address in found] == ["10.0.0.1", PUBLIC]
+    with pytest.raises(Refused):
+        checked_addresses(target, ["10.0.0.1", "127.0.0.1"], allowed)
+
+
+def test_a_network_that_is_none_is_noticed_when_the_service_starts(settings: Any) -> None:
+    settings.EDITOR_WEBHOOK_ALLOW = ["receiver.example", "10.0.0.0/8"]
+    assert check_allowed() == []
+    settings.EDITOR_WEBHOOK_ALLOW = ["10.0.0.0/33"]
+    [problem] = check_allowed()
+    assert "'10.0.0.0/33' is no CIDR" in problem.msg
+
+
+# At creation and at every attempt
+
+
+class Resolver:
+    """Answers for `receiver.example` with the next of its answers each time; the last one stays."""
+
+    def __init__(self, real: Callable[..., Any]) -> None:
+        self.real = real
+        self.answers: list[list[str]] = [[PUBLIC]]
+        self.asked = 0
+
+    def __call__(self, host: str, port: Any, *more: Any, **named: Any) -> Any:
+        if host != "receiver.example":
+            return self.real(host, port, *more, **named)
+        self.asked += 1
+        found = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        family = {True: socket.AF_INET6, False: socket.AF_INET}
+        return [(family[":" in one], socket.SOCK_STREAM, 6, "", (one, port)) for one in found]
+
+
+@pytest.fixture
+def resolver(monkeypatch: pytest.MonkeyPatch) -> Resolver:
+    """The resolver of this machine, but for one host."""
+    made = Resolver(socket.getaddrinfo)
+    monkeypatch.setattr(socket, "getaddrinfo", made)
+    return made
+
+
+@pytest.fixture
+def connections(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """Where connections were opened to; those that leave this machine fail."""
+    opened: list[tuple[str, int]] = []
+    real = socket.create_connection
+
+    def connect(address: tuple[str, int], *more: Any, **named: Any) -> socket.socket:
+        opened.append(address)
+        if not address[0].startswith("127."):
+            raise ConnectionRefusedError("there is no internet here")
+        return real(address, *more, **named)
+
+    monkeypatch.setattr(socket, "create_connection", connect)
+    return opened
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "answer", [["127.0.0.1"], ["::1"], ["169.254.169.254"], [PUBLIC, "10.0.0.1"], ["64:ff9b::7f00:1"], []]
+)
+def test_a_host_with_an_internal_address_is_refused_when_made_and_when_changed(
+    alice: Api, resolver: Resolver, answer: list[str]
+) -> None:
+    made = make_webhook(alice, "http://receiver.example/")
+    resolver.answers = [answer]
+    body = {"workspaceId": "acme", "url": "http://receiver.example/", "eventTypes": ["agent.*"]}
+    for refused in (
+        alice.post(WEBHOOKS, body),
+        alice.patch(f"{WEBHOOKS}/{made['id']}", {"url": "http://receiver.example/other"}),
+    ):
+        assert (refused.status, refused.fields) == (400, ["url"])
+        assert "10.0.0.1" not in refused.body["error"]  # what only the service can look up
+    assert Webhook.objects.get().url == "http://receiver.example/"
+
+
+@pytest.mark.django_db
+def test_a_host_that_is_moved_inside_later_is_not_connected_to(
+    alice: Api, resolver: Resolver, connections: list[tuple[str, int]]
+) -> None:
+    webhook = make_webhook(alice, "http://receiver.example/")
+    resolver.answers = [["127.0.0.1"]]
+    AGENTS.make(alice)
+    work()
+    [attempt] = deliveries(alice, webhook)[0]["attempts"]
+    assert "not reachable from the whole internet" in attempt["error"]
+    assert connections == []
+
+
+@pytest.mark.django_db
+def test_a_resolver_that_changes_its_answer_after_the_check_is_not_asked_again(
+    alice: Api, resolver: Resolver, connections: list[tuple[str, int]]
+) -> None:
+    webhook = make_webhook(alice, "http://receiver.example:81/")
+    resolver.asked, resolver.answers = 0, [[PUBLIC, "1.1.1.1"], ["127.0.0.1"]]
+    AGENTS.make(alice)
+    work()
+    assert resolver.asked == 1
+    assert connections == [(PUBLIC, 81), ("1.1.1.1", 81)]
+    [attempt] = deliveries(alice, webhook)[0]["attempts"]
+    assert attempt["statusCode"] is None and "there is no internet here" in attempt["error"]
+
+
+@pytest.mark.django_db
+def test_the_connection_goes_to_the_checked_address_with_the_name_of_the_host(
+    alice: Api, resolver: Resolver, receiver: Receiver
+) -> None:
+    resolver.answers = [["127.0.0.1"]]
+    make_webhook(alice, f"http://receiver.example:{receiver.port}/hook?a=b")
+    AGENTS.make(alice)
+    work()
+    [message] = receiver.messages
+    assert message.headers["host"] == f"receiver.example:{receiver.port}"
+    assert message.path == "/hook?a=b"
+
+
+@pytest.mark.django_db
+def test_a_stored_url_is_checked_again_whatever_it_is(alice: Api, connections: list[tuple[str, int]]) -> None:
+    for url in ("http://127.0.0.1:1/", "http://user@127.0.0.1/", "file:///etc/passwd", "http://127.1/"):
+        WebhookFactory(workspace_id="acme", url=url)
+    AGENTS.make(alice)
+    work()
+    assert connections == []
+    assert {webhook.failing_since is not None for webhook in Webhook.objects.all()} == {True}

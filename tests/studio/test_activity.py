@@ -1,0 +1,415 @@
+"""The activity pages: what happened, in sentences, and to each reader only what they may know."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.calls import make_history
+from tests.support.people import give_role
+from tests.support.studio import Visitor, page_of, words_of, workspace_page
+from tests.support.window import KINDS
+from versioning.conf import get_editor
+from versioning.domain.access import APPLICATION, Caller
+from versioning.editor.targets import target_of
+from versioning.models import Agent, ApiKey, Membership, events
+
+pytestmark = pytest.mark.usefixtures("cast")
+
+ALL = "/studio/activity/"
+HOME = "/studio/"
+ACME = workspace_page("activity")
+NEW_WORKSPACE = "/studio/versioning/workspace/add/"
+
+
+@pytest.fixture
+def alice() -> Visitor:
+    return Visitor("alice")
+
+
+def lines(visitor: Visitor, address: str = ACME, **query: str) -> list[str]:
+    """Return the sentences of a page."""
+    answer = visitor.get(address, **query)
+    assert answer.status_code == 200
+    return list(sentences(answer.content.decode()))
+
+
+def sentences(markup: str) -> Iterator[str]:
+    for found in re.findall(r'(?s)<div class="activity-text">(.*?)</div>', markup):
+        sentence = html.unescape(" ".join(re.sub(r"<[^>]*>", "", found).split()))
+        yield re.sub(r" by key ek_\S+…", "", sentence)
+
+
+def prefix_of(name: str) -> str:
+    return ApiKey.objects.get(owner__username=name).prefix
+
+
+# Sentences
+
+
+def test_a_resource_tells_its_story(cast: Cast, alice: Visitor, kind: Kind) -> None:
+    history = make_history(kind, cast.alice)
+    text = {AGENTS: "Instructions", PROMPT_BLOCKS: "Text"}[kind]
+    noun = {AGENTS: "agent", PROMPT_BLOCKS: "prompt block"}[kind]
+    cast.paula.post(kind.url("writer", "versions", history.draft, "activate"))
+    cast.paula.put(kind.url("writer", "labels", "stable"), {"versionId": history.draft})
+    cast.paula.put(kind.url("writer", "labels", "stable"), {"versionId": history.draft, "released": True})
+    cast.paula.delete(kind.url("writer", "labels", "stable"))
+    cast.edgar.post(kind.url("writer", "versions", history.historical, "restore"))
+    cast.edgar.patch(kind.url("writer"), {"metadata": {"team": "desk"}})
+    cast.paula.post(kind.url("writer", "unpublish"))
+    told = [
+        "paula unpublished version 4",
+        f"edgar changed the metadata of this {noun}",
+        "edgar restored version 2 as draft 5",
+        "paula removed label stable from version 4",
+        "paula released label stable on version 4",
+        "paula moved label stable from version 3 to version 4",
+        "paula published version 4 in place of version 3",
+        "alice set label stable on version 3",
+        "alice set label first on version 1",
+        f"alice saved draft 4: {text}",
+        "alice published version 3",
+        f"alice saved draft 3: {text}",
+        f"alice saved draft 2: {text}",
+        f"alice made this {noun}",
+    ]
+    assert lines(alice, page_of(kind, "activity")) == told
+    assert lines(alice)[0] == f"paula unpublished version 4 of {noun} writer"
+    assert f"paula moved label stable of {noun} writer from version 3 to version 4" in lines(alice)
+
+
+def test_visibility_and_deletions_are_told(cast: Cast, alice: Visitor) -> None:
+    first = AGENTS.make(cast.alice)["resolvedVersionId"]
+    AGENTS.save(cast.alice, "writer", "other words")
+    cast.alice.delete(AGENTS.url("writer", "versions", first))
+    cast.alice.patch(AGENTS.url("writer"), {"visibility": "public"})
+    cast.alice.patch(AGENTS.url("writer"), {"visibility": "private", "metadata": {"a": 1}})
+    cast.alice.delete(AGENTS.url("writer"))
+    assert lines(alice)[:4] == [
+        "alice deleted agent writer",
+        "alice changed the metadata of agent writer and made it private",
+        "alice made agent writer public",
+        "alice deleted version 1 of agent writer",
+    ]
+
+
+def test_a_page_says_which_key_it_was(cast: Cast, alice: Visitor) -> None:
+    AGENTS.make(cast.edgar)
+    assert f"by key {prefix_of('edgar')}…" in words_of(alice.get(page_of(AGENTS, "activity")))
+
+
+def test_members_keys_and_workspaces_are_told_to_admins(alice: Visitor) -> None:
+    give_role("charlie", "acme", "viewer")
+    give_role("charlie", "acme", "editor")
+    Membership.objects.end(
+        Membership.objects.get(user__username="charlie", workspace_id="acme"), by=APPLICATION
+    )
+    alice.post(workspace_page("members"), username="lena", role="editor")
+    alice.post(workspace_page("keys"), name="CI", role="viewer")
+    prefix = ApiKey.objects.get(name="CI").prefix
+    alice.post(workspace_page(f"keys/{prefix}/revoke"))
+    alice.post(workspace_page("rename"), name="Acme & Sons")
+    assert lines(alice) == [
+        "alice renamed the workspace from Acme to Acme & Sons",
+        f"alice revoked the API key “CI” of alice ({prefix}…, viewer)",
+        f"alice made the API key “CI” of alice ({prefix}…, viewer)",
+        "alice invited lena as editor",
+        "The application removed charlie, who was editor",
+        "The application changed the role of charlie from viewer to editor",
+        "The application added charlie as viewer",
+    ]
+    root = Visitor("root")
+    root.post(NEW_WORKSPACE, id="new", name="New")
+    assert lines(root, workspace_page("activity", "new"))[-1] == "root made the workspace New"
+
+
+def test_what_other_applications_record_is_told_as_it_is_called(cast: Cast, alice: Visitor) -> None:
+    AGENTS.make(cast.alice)
+    agent = target_of(Agent.objects.get(pk="writer"), get_editor().code)
+    with events.transaction():
+        events.record("review.requested", by=Caller(username="ada"), workspace_id="acme", resource=agent)
+    assert lines(alice)[0] == "ada: review requested, agent writer"
+    assert lines(alice, type="review.*") == ["ada: review requested, agent writer"]
+
+
+def test_a_change_of_a_block_is_told_of_the_agents_that_show_it(cast: Cast) -> None:
+    PROMPT_BLOCKS.make(cast.alice, "tone", autoPublish=True)
+    reference = [{"type": "prompt_block_ref", "id": "tone"}]
+    AGENTS.make(cast.alice, "desk", instructions=reference, visibility="public", autoPublish=True)
+    PROMPT_BLOCKS.save(cast.paula, "tone", "secret words", autoPublish=True)
+    charlie = Visitor("charlie")
+    assert (
+        lines(charlie, page_of(AGENTS, "activity", "desk"))[0]
+        == "The text of a prompt block changed in this agent"
+    )
+    assert lines(charlie, ALL)[0] == "The text of a prompt block changed in agent desk"
+    assert "paula" not in words_of(charlie.get(ALL)) and "tone" not in words_of(charlie.get(ALL))
+
+
+# Links
+
+
+def links(visitor: Visitor, address: str) -> list[str]:
+    shown = visitor.get(address).content.decode().partition('id="activity"')[2]
+    return [html.unescape(link) for link in re.findall(r'href="([^"]*)"', shown)]
+
+
+def test_every_link_leads_somewhere(cast: Cast, kind: Kind) -> None:
+    history = make_history(kind, cast.alice)
+    cast.alice.post(kind.url("writer", "versions", history.draft, "activate"))
+    cast.alice.delete(kind.url("writer", "versions", history.historical))
+    for name in ("alice", "edgar", "vera", "root"):
+        visitor = Visitor(name)
+        for address in (ACME, ALL, page_of(kind, "activity")):
+            found = links(visitor, address)
+            assert found or address == page_of(kind, "activity")
+            assert {link: visitor.get(link).status_code for link in found} == dict.fromkeys(found, 200)
+
+
+def test_a_change_leads_to_what_it_changed(cast: Cast, alice: Visitor, kind: Kind) -> None:
+    history = make_history(kind, cast.alice)
+    cast.alice.post(kind.url("writer", "versions", history.draft, "activate"))
+    found = links(alice, page_of(kind, "activity"))
+    compare = page_of(kind, "compare")
+    assert f"{compare}?from={history.published}&to={history.draft}" in found  # published in place of
+    assert f"{compare}?from={history.labelled}&to={history.historical}" in found  # saved after
+    assert page_of(kind, f"versions/{history.labelled}") in found
+
+
+def test_what_is_gone_or_somebody_elses_by_now_is_told_without_a_link(cast: Cast, alice: Visitor) -> None:
+    make_history(AGENTS, cast.alice)
+    assert page_of(AGENTS, "history") in links(alice, ACME)
+    cast.alice.delete(AGENTS.url("writer"))
+    assert links(alice, ACME) == []
+    AGENTS.make(cast.charlie, workspaceId="elsewhere", visibility="public", autoPublish=True)
+    assert links(alice, ACME) == []
+
+
+# Who sees what
+
+
+def test_a_viewer_hears_of_what_is_published_and_of_no_draft(cast: Cast, kind: Kind) -> None:
+    make_history(kind, cast.alice)
+    make_history(kind, cast.alice, "hidden")
+    cast.alice.post(kind.url("hidden", "unpublish"))
+    kind.make(cast.alice, "unborn")
+    vera = Visitor("vera")
+    assert lines(vera, page_of(kind, "activity")) == ["alice published version 3"]
+    noun = {AGENTS: "agent", PROMPT_BLOCKS: "prompt block"}[kind]
+    told = [
+        f"alice unpublished version 3 of {noun} hidden",
+        f"alice published version 3 of {noun} writer",
+    ]
+    assert lines(vera) == lines(vera, ALL) == lines(vera, HOME) == told
+    shown = vera.get(ACME).content.decode()
+    assert "/history/" not in shown and "/compare/" not in shown and "/versions/" not in shown
+    assert vera.get(page_of(kind, "activity", "unborn")).status_code == 404
+
+
+ROLES = {"alice": 200, "paula": 200, "edgar": 200, "vera": 200, "root": 200, "charlie": 404}
+
+
+@pytest.mark.parametrize("name", ROLES)
+def test_all_members_open_the_page_of_their_workspace_and_admins_see_more(cast: Cast, name: str) -> None:
+    AGENTS.make(cast.edgar)
+    Visitor("alice").post(workspace_page("keys"), name="CI", role="viewer")
+    visitor = Visitor(name)
+    answer = visitor.get(ACME)
+    assert answer.status_code == ROLES[name]
+    told = " ".join(sentences(answer.content.decode()))
+    assert ("API key" in told) == (name in {"alice", "root"})
+    assert ("made agent writer" in told) == (name in {"alice", "paula", "edgar", "root"})
+    tabs = {
+        page for page in ("members", "keys", "activity") if workspace_page(page) in answer.content.decode()
+    }
+    admins = {"members", "keys", "activity"}
+    assert tabs == (admins if name in {"alice", "root"} else set() if name == "charlie" else {"activity"})
+
+
+def test_the_filters_offer_what_one_can_see(cast: Cast, alice: Visitor) -> None:
+    offered = {name: Visitor(name).get(ACME).content.decode() for name in ("alice", "edgar")}
+    assert 'value="member.*"' in offered["alice"] and 'value="member.*"' not in offered["edgar"]
+    assert 'value="agent.versionCreated">Draft saved' in offered["edgar"]
+    AGENTS.make(cast.edgar)
+    of_agent = alice.get(page_of(AGENTS, "activity")).content.decode()
+    assert 'value="agent.*"' in of_agent
+    assert not any(f'value="{other}.*"' in of_agent for other in ("member", "promptBlock", "key"))
+
+
+def test_two_workspaces_do_not_hear_of_each_other(cast: Cast, alice: Visitor, kind: Kind) -> None:
+    kind.make(cast.charlie, "theirs", workspaceId="elsewhere", autoPublish=True)
+    kind.make(cast.alice, "ours", autoPublish=True)
+    for address in (ALL, HOME, ACME):
+        assert "theirs" not in " ".join(lines(alice, address))
+    assert "ours" not in " ".join(lines(Visitor("charlie"), ALL))
+    assert {"ours", "theirs"} <= set(" ".join(lines(Visitor("root"), ALL)).split())
+    assert alice.get(workspace_page("activity", "elsewhere")).status_code == 404
+    assert alice.get(page_of(kind, "activity", "theirs")).status_code == 404
+
+
+def test_an_id_that_was_somebody_elses_tells_its_new_owner_nothing(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice, "desk", autoPublish=True)
+    cast.alice.delete(kind.url("desk"))
+    kind.make(cast.charlie, "desk", workspaceId="elsewhere")
+    noun = {AGENTS: "agent", PROMPT_BLOCKS: "prompt block"}[kind]
+    assert lines(Visitor("charlie"), page_of(kind, "activity", "desk")) == [f"charlie made this {noun}"]
+
+
+# Filters and pages
+
+
+def test_it_is_narrowed(cast: Cast, alice: Visitor) -> None:
+    make_history(AGENTS, cast.alice)
+    PROMPT_BLOCKS.make(cast.edgar, "tone")
+    today = timezone.now().date().isoformat()
+    assert len(lines(alice, type="agent.published")) == 1
+    assert len(lines(alice, type="agent.*")) == 7 and len(lines(alice, type="promptBlock.*")) == 1
+    assert lines(alice, actor="edgar") == ["edgar made prompt block tone"]
+    assert len(lines(alice, actor="alice", target="WRITER")) == 7
+    assert lines(alice, actor="nobody") == lines(alice, since="2999-01-01") == []
+    assert lines(alice, until="2001-01-01") == []
+    assert len(lines(alice, since=today, until=today)) == len(lines(alice)) == 8
+    assert len(lines(alice, type="eat", since="soon")) == 8
+    assert len(lines(Visitor("vera"), type="agent.versionCreated")) == 0
+
+
+def older(visitor: Visitor, **query: str) -> list[str]:
+    return re.findall(r'href="\?([^"]*before=[^"]*)"', visitor.get(ACME, **query).content.decode())
+
+
+def test_it_comes_in_pages(alice: Visitor) -> None:
+    for number in range(60):
+        give_role("vera", "acme", "editor" if number % 2 else "publisher")
+    [query] = older(alice, type="member.*")
+    further: dict[str, Any] = dict(part.split("=") for part in html.unescape(query).split("&"))
+    assert further["type"] == "member.%2A" or further["type"] == "member.*"
+    first = lines(alice, type="member.*")
+    second = lines(alice, type="member.*", before=further["before"])
+    assert (len(first), len(second)) == (50, 10)
+    assert older(alice, type="member.*", before=further["before"]) == []
+    assert (
+        lines(alice, before="0") == [] and lines(alice, before="x") == lines(alice, before="9" * 40) == first
+    )
+    shown = alice.get(ACME, before=further["before"]).content.decode()
+    assert "Newest" in shown and 'id="live"' not in shown
+
+
+def test_the_addresses_of_the_audit_log_lead_here(alice: Visitor) -> None:
+    for former, address in (("audit", ACME), ("../audit", ALL)):
+        answer = alice.get(workspace_page(former).replace("acme/../", ""), type="key.created")
+        assert (answer.status_code, answer["Location"]) == (302, f"{address}?type=key.created")
+
+
+# What an open page asks
+
+
+def live(visitor: Visitor, after: int, **scope: str) -> dict[str, Any]:
+    answer = visitor.get("/studio/activity/live/", after=str(after), **scope)
+    assert answer.status_code == 200, answer.content
+    return dict(answer.json())
+
+
+def test_an_open_page_hears_of_what_its_reader_may_see(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice, autoPublish=True)
+    before = events.position()
+    kind.save(cast.edgar, "writer", "draft words")
+    saved = events.position()
+    scope = {"resource_kind": KINDS[kind].word, "resource_id": "writer"}
+    changed = {
+        name: live(Visitor(name), before, **scope)["changed"]
+        for name in ("alice", "edgar", "vera", "charlie")
+    }
+    assert changed == {"alice": True, "edgar": True, "vera": False, "charlie": False}
+    assert live(Visitor("vera"), before) == {"changed": False, "next": saved}
+    assert live(Visitor("edgar"), saved) == {"changed": False, "next": saved}
+    assert live(Visitor("edgar"), before, workspace_id="acme")["changed"] is True
+    assert live(Visitor("edgar"), before, workspace_id="elsewhere")["changed"] is False
+    assert (
+        live(Visitor("edgar"), before, resource_kind=KINDS[kind].word, resource_id="other")["changed"]
+        is False
+    )
+    assert live(Visitor("edgar"), saved + 7) == {"changed": True, "next": saved}  # another database
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"after": "-1"},
+        {"after": "now"},
+        {"after": "0", "resource_kind": "x"},
+        {"after": "0", "resource_id": "\0"},
+    ],
+)
+def test_an_open_page_that_asks_nonsense_is_told_so(alice: Visitor, query: dict[str, str]) -> None:
+    assert alice.get("/studio/activity/live/", **query).status_code == 400
+
+
+def since(name: str, kind: Kind, after: int, **query: str) -> Any:
+    return Visitor(name).get(page_of(kind, "activity/since"), after=str(after), **query)
+
+
+def test_an_edit_page_is_told_who_did_what(cast: Cast, kind: Kind) -> None:
+    history = make_history(kind, cast.alice)
+    before = events.position()
+    kind.save(cast.edgar, "writer", "words of edgar")
+    edgar = Visitor("edgar")
+    edgar.post(page_of(kind, f"versions/{history.labelled}/restore"), tag="*")
+    cast.paula.post(kind.url("writer", "versions", history.draft, "activate"))
+    told = {
+        name: list(sentences(since(name, kind, before).content.decode()))
+        for name in ("edgar", "paula", "vera")
+    }
+    saved = f"saved draft 5: {'Instructions' if kind is AGENTS else 'Text'}"
+    published, restored = "published version 4 in place of version 3", "restored version 1 as draft 6"
+    assert told == {
+        "edgar": [f"paula {published}", f"You, in another window, {restored}", f"You {saved}"],
+        "paula": [f"You {published}", f"edgar {restored}", f"edgar {saved}"],
+        "vera": [f"paula {published}"],
+    }
+    assert f"by key {prefix_of('edgar')}" in words_of(since("edgar", kind, before))
+
+
+def test_an_edit_page_links_to_what_was_saved_meanwhile(cast: Cast, kind: Kind) -> None:
+    history = make_history(kind, cast.alice)
+    before = events.position()
+    latest = kind.save(cast.edgar, "writer", "words of edgar")["resolvedVersionId"]
+    compare = f"{page_of(kind, 'compare')}?from={history.draft}&amp;to={latest}"
+    assert compare in since("paula", kind, before, base=history.draft).content.decode()
+    for name, base in (("vera", history.draft), ("paula", latest), ("paula", "gone"), ("paula", "")):
+        assert "See the difference" not in since(name, kind, before, base=base).content.decode()
+
+
+def test_an_edit_page_is_told_that_there_is_nothing_left_to_save(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice)
+    before = events.position()
+    cast.alice.delete(kind.url("writer"))
+    shown = since("edgar", kind, before)
+    assert "alice deleted this" in words_of(shown) and "cannot be saved" in words_of(shown)
+    assert words_of(since("charlie", kind, before)) == ""
+
+
+def test_nothing_is_said_where_nothing_happened(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice)
+    assert "has changed" not in words_of(since("edgar", kind, events.position()))
+    assert Visitor("edgar").get(page_of(kind, "activity/since", "a\0b"), after="0").status_code == 404
+
+
+def test_a_page_in_the_background_leaves_messages_to_the_one_they_are_for(alice: Visitor) -> None:
+    alice.client.post(workspace_page("rename"), {"name": "Renamed"})
+    assert "called Renamed" not in words_of(alice.client.get(ACME, headers={"X-Live": "1"}))
+    assert "called Renamed" in words_of(alice.get(workspace_page("members")))
+
+
+def test_whoever_is_out_hears_of_nothing(cast: Cast) -> None:
+    vera = Visitor("vera")
+    User.objects.filter(username="vera").update(is_active=False)
+    assert vera.get("/studio/activity/live/", after="0").status_code == 302

@@ -1,0 +1,96 @@
+"""How tests speak of webhooks: making one, working off what is due in this process, and its deliveries."""
+
+from __future__ import annotations
+
+import datetime
+import uuid
+from typing import Any
+
+import factory
+from django.utils import timezone
+from factory.django import DjangoModelFactory
+from standardwebhooks.webhooks import Webhook as Verifier
+
+from delivery.models import Delivery, Webhook
+from delivery.webhooks.messages import body_of, ping_of
+from tests.support.api import Api
+from tests.support.receiver import Message
+from versioning.domain.access import APPLICATION
+from versioning.worker.jobs import registered
+from versioning.worker.running import Worker
+
+WEBHOOKS = "/webhooks"
+NO_SUCH = "00000000-0000-4000-8000-000000000000"
+
+
+class WebhookFactory(DjangoModelFactory[Webhook]):
+    """A webhook to this machine."""
+
+    class Meta:
+        model = Webhook
+
+    url = "http://127.0.0.1/hook"
+    event_types = ["agent.*"]
+    after = 0
+
+
+class DeliveryFactory(DjangoModelFactory[Delivery]):
+    """A ping that has been delivered."""
+
+    class Meta:
+        model = Delivery
+
+    event_id = factory.LazyFunction(uuid.uuid4)
+    body = factory.LazyAttribute(lambda made: body_of(ping_of(made.webhook, APPLICATION)))
+    state = "delivered"
+    finished_at = factory.LazyFunction(timezone.now)
+
+
+def make_webhook(api: Api, url: str, *types: str, workspace: str = "acme", **more: Any) -> dict[str, Any]:
+    """Make a webhook and return it, with its secret."""
+    body = {"workspaceId": workspace, "url": url, "eventTypes": list(types or ("agent.*",)), **more}
+    answer = api.post(WEBHOOKS, body)
+    assert answer.status == 201, answer.body
+    return dict(answer.body)
+
+
+def work() -> None:
+    """Do what a worker does for webhooks, until nothing is due."""
+    jobs = [job for name, job in registered().items() if name.startswith("webhook")]
+    assert Worker(jobs).once()
+
+
+def work_later(**time: float) -> None:
+    """Do it as if so much time had passed."""
+    passed = datetime.timedelta(**time)
+    for row in Delivery.objects.exclude(due_at=None):
+        assert row.due_at is not None
+        Delivery.objects.filter(pk=row.pk).update(due_at=row.due_at - passed)
+    work()
+
+
+def deliveries(api: Api, webhook: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the deliveries of a webhook, oldest first."""
+    answer = api.request(
+        "GET", f"{WEBHOOKS}/{webhook['id']}/deliveries", query={"orderBy[direction]": "ASC", "perPage": 1000}
+    )
+    assert answer.status == 200, answer.body
+    return list(answer.body["deliveries"])
+
+
+def read(api: Api, webhook: dict[str, Any]) -> dict[str, Any]:
+    """Read a webhook."""
+    answer = api.get(f"{WEBHOOKS}/{webhook['id']}")
+    assert answer.status == 200, answer.body
+    return dict(answer.body)
+
+
+def verify(message: Message, secret: str) -> dict[str, Any]:
+    """Verify a message as receivers do, with the library of Standard Webhooks, and return the event."""
+    found: dict[str, Any] = Verifier(secret).verify(message.body, message.headers)
+    return found
+
+
+def seconds_until(moment: str) -> float:
+    """Return how long it is until a time in an answer."""
+    return (datetime.datetime.fromisoformat(moment) - timezone.now()).total_seconds()
