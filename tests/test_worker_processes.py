@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
+from tests.support import fork_server
 from tests.support.api import AGENTS
 from tests.support.override_files import Repository, repository
 from tests.support.remote import connected
@@ -72,12 +72,13 @@ print(json.dumps([[event.type, event.resource_id, event.detail] for event in fou
 class Process:
     """A worker process; what it prints goes into a file."""
 
+    begun: ClassVar[list[fork_server.Program]] = []
+
     def __init__(self, environment: dict[str, str], output: Path, *arguments: object) -> None:
         self.output = output
         with output.open("wb") as file:
-            self.process = subprocess.Popen(
-                [sys.executable, *map(str, arguments)], cwd=ROOT, env=environment, stdout=file, stderr=file
-            )
+            self.process = fork_server.start(*map(str, arguments), env=environment, stdout=file, stderr=file)
+        self.begun.append(self.process)
 
     @property
     def lines(self) -> list[str]:
@@ -85,11 +86,18 @@ class Process:
 
     def end(self, number: int = signal.SIGTERM) -> int:
         """Send a signal and return the status; a process that does not end is ended."""
-        self.process.send_signal(number)
-        try:
-            return self.process.wait(30)
-        finally:
-            self.process.kill()
+        os.kill(self.process.pid, number)
+        return self.process.wait(60)
+
+
+@pytest.fixture(autouse=True)
+def nothing_left() -> Iterator[None]:
+    """End what a test that failed has left running."""
+    yield
+    for process in Process.begun:
+        if process.poll() is None:
+            os.kill(process.pid, signal.SIGKILL)
+    Process.begun.clear()
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.support import fork_server
 from tests.support.ports import free_port, wait_for
 from tests.support.service import ROOT, Service
 
@@ -20,15 +21,7 @@ def credentials(service: Service) -> dict[str, str]:
 
 def run(*command: str, folder: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a Python program to its end."""
-    return subprocess.run(
-        [sys.executable, *command],
-        cwd=folder,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return fork_server.run(*command, env={**os.environ, **environment}, cwd=folder)
 
 
 @contextmanager
