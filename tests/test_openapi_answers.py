@@ -32,7 +32,7 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.door import one_connection
 from tests.support.openapi import CREATING, NEVER_SUCCEEDING, ROUTES, route_of
 
-EXAMPLES = 6
+EXAMPLES = 4
 CHECKS: list[CheckFunction] = [
     not_a_server_error,
     status_code_conformance,
