@@ -31,7 +31,7 @@ from versioning.models.prompts import PromptBlockVersion
 
 pytestmark = pytest.mark.database
 
-ROWS = 3_000
+ROWS = 2_000
 LARGE = {
     model._meta.db_table
     for model in (
