@@ -18,7 +18,8 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api
 from tests.support.calls import make_history
 from tests.support.people import give_role
-from tests.support.receiver import OK, Receiver
+from tests.support.ports import free_port
+from tests.support.receiver import Receiver, receiving
 from tests.support.webhooks import (
     WEBHOOKS,
     deliveries,
@@ -258,21 +259,23 @@ def test_a_delivery_is_tried_ten_times_and_then_given_up(alice: Api, receiver: R
 
 @pytest.mark.django_db
 def test_a_receiver_that_was_down_for_an_hour_gets_everything_when_it_is_up(
-    alice: Api, receiver: Receiver
+    alice: Api, settings: Any
 ) -> None:
-    receiver.answer = lambda _message: (503, {}, b"")
-    webhook = make_webhook(alice, receiver.url, "agent.created")
-    for number in range(5):
-        AGENTS.make(alice, f"agent-{number}")
+    settings.EDITOR_WEBHOOK_ALLOW = ["127.0.0.1"]
+    port = free_port()
+    webhook = make_webhook(alice, f"http://127.0.0.1:{port}/hook", "agent.created")
+    names = {f"agent-{number}" for number in range(5)}
+    for name in names:
+        AGENTS.make(alice, name)
     for _ in range(6):
         work_later(minutes=10)
     assert states(alice, webhook) == ["pending"] * 5
+    assert "refused" in deliveries(alice, webhook)[0]["attempts"][0]["error"]
     assert read(alice, webhook)["failingSince"] is not None
-    receiver.answer, tried = lambda _message: OK, len(receiver.messages)
-    work_later(hours=2.5)
+    with receiving(port) as receiver:
+        work_later(hours=2.5)
     assert states(alice, webhook) == ["delivered"] * 5
-    found = {message.event["resource"]["id"] for message in receiver.messages[tried:]}
-    assert found == {f"agent-{number}" for number in range(5)}
+    assert {verify(one, webhook["secret"])["resource"]["id"] for one in receiver.messages} == names
     after = read(alice, webhook)
     assert (after["failingSince"], after["enabled"]) == (None, True)
 
