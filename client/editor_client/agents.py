@@ -82,7 +82,14 @@ def _details(agent_id: str, selector: Query, request_context: Mapping[str, Any] 
     in_context = (*selector, *context_query(request_context))
     call = _read(ServedAgent, agent_id, selector, in_context)
     parts = _read(AgentParts, agent_id, selector, (*selector, ("form", "parts")))
-    return replace(call, local=Local(parts, partial(_evaluated, request_context)))
+    return replace(
+        call,
+        local=Local(
+            parts,
+            evaluate=partial(_evaluated, request_context),
+            evaluate_offline=partial(_evaluated, request_context, offline=True),
+        ),
+    )
 
 
 def _read(result: type[R], agent_id: str, selector: Query, asked: Query) -> Call[R]:
@@ -91,8 +98,10 @@ def _read(result: type[R], agent_id: str, selector: Query, asked: Query) -> Call
     return cached_read(result, about, path, asked, ("id", agent_id), ("resolved_version_id", version_id))
 
 
-def _evaluated(request_context: Mapping[str, Any] | None, parts: AgentParts) -> ServedAgent:
-    return ServedAgent.of(evaluate(parts.raw, request_context))
+def _evaluated(
+    request_context: Mapping[str, Any] | None, parts: AgentParts, *, offline: bool = False
+) -> ServedAgent:
+    return ServedAgent.of(evaluate(parts.raw, request_context, offline=offline))
 
 
 def _fallback(agent_id: str, fields: Mapping[str, Any]) -> ServedAgent:
