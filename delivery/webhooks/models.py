@@ -162,6 +162,8 @@ class DeliveryQuerySet(DueWorkQuerySet["Delivery"]):
         They are counted while the webhook is locked, so that threads that look at the same moment do not
         all send to the same receiver.
         """
+        if not super().due().exists():  # as usual, and the question is a cheaper one
+            return []
         while (webhook := self.due().values_list("webhook", flat=True).first()) is not None:
             with transaction.atomic(using=self.db):
                 Webhook.objects.locked().filter(pk=webhook).first()

@@ -22,7 +22,7 @@ from django.core.handlers.wsgi import WSGIRequest
 
 from editor_project.server.cached_reads import CachedReads
 from editor_project.server.connections import IDLE_SECONDS
-from versioning.api.open_streams import OPEN_STREAMS
+from versioning.api.open_streams import IN_EVENT_LOOP, OPEN_STREAMS
 from versioning.api.request_bodies import (
     MAY_STILL_SEND,
     REFUSAL,
@@ -63,7 +63,11 @@ class Gateway:
     """
 
     def __init__(
-        self, application: Application, loop: asyncio.AbstractEventLoop, *, threads: int, streams: int
+        self,
+        application: Application,
+        loop: asyncio.AbstractEventLoop,
+        threads: int,
+        streams: int = IN_EVENT_LOOP,
     ) -> None:
         self._application = application
         self._streams = streams

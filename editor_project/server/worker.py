@@ -70,7 +70,7 @@ def work(
     gateways: list[Gateway] = []
 
     def hand_over(loop: asyncio.AbstractEventLoop, *_given: Any, **_options: Any) -> HandOver:
-        gateway = Gateway(served.application(), loop, threads=served.threads, streams=served.streams)
+        gateway = Gateway(served.application(), loop, served.threads, served.streams)
         gateways.append(gateway)
         return HandOver(loop, gateway.take)
 

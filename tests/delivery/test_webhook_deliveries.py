@@ -485,5 +485,5 @@ def test_old_deliveries_go_and_pending_ones_stay(alice: Api, receiver: Receiver)
     assert len(deliveries(alice, webhook)) == 3
     old = Delivery.objects.order_by("created_at")[0].pk
     Delivery.objects.filter(pk=old).update(finished_at=timezone.now() - own_jobs.KEPT_FOR)
-    assert Worker([registered()["old deliveries"]]).once()
+    assert Worker([registered()["webhook upkeep"]]).once()
     assert [about(one)[1] for one in deliveries(alice, webhook)] == ["new", "pending"]

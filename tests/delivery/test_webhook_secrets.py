@@ -19,7 +19,9 @@ from tests.support.api import Api
 from tests.support.receiver import Message, Receiver
 from tests.support.webhooks import WEBHOOKS, make_webhook, read, seconds_until, verify, work
 from versioning.domain.redaction import without_secrets
-from versioning.models import Event
+from versioning.models import Event, PeriodicJob
+from versioning.worker.jobs import registered
+from versioning.worker.running import Worker
 
 pytestmark = pytest.mark.django_db
 
@@ -167,6 +169,19 @@ def test_a_new_secret_key_with_the_old_one_behind_it_changes_no_secret(
     assert verifies(ping(alice, webhook, receiver), webhook["secret"])
     assert RootKey.objects.get().sealed != sealed
     settings.SECRET_KEY_FALLBACKS = []  # what was read once is encrypted under the new one
+    assert verifies(ping(alice, webhook, receiver), webhook["secret"])
+
+
+def test_a_worker_encrypts_the_key_anew_without_anybody_using_it(
+    alice: Api, receiver: Receiver, settings: Any
+) -> None:
+    upkeep = [registered()["webhook upkeep"]]
+    assert Worker(upkeep).once() and not RootKey.objects.exists()
+    webhook = make_webhook(alice, receiver.url)
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "new", [settings.SECRET_KEY]
+    PeriodicJob.objects.update(due_at=timezone.now())
+    assert Worker(upkeep).once()
+    settings.SECRET_KEY_FALLBACKS = []
     assert verifies(ping(alice, webhook, receiver), webhook["secret"])
 
 
