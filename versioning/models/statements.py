@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections, models
 from django.db.backends.postgresql.base import ServerBindingCursor
+from django.db.backends.sqlite3.base import SQLiteCursorWrapper
 
 Columns = tuple[tuple[str, Callable[..., Any] | None], ...]
 """The columns of a statement by attribute, and what makes of a value what the database takes, if it must."""
@@ -24,6 +25,19 @@ ROWS_AT_ONCE: Final = 500
 _PREPARED: Final = (models.UUIDField, models.DateTimeField, models.JSONField, models.ForeignKey)
 
 
+class _PreparedCursor(SQLiteCursorWrapper):
+    """Writes the placeholders of a statement as SQLite has them once, and not each time."""
+
+    def convert_query(self, query: str, *, param_names: Sequence[str] | None = None) -> str:
+        """Return the statement with SQLite's placeholders."""
+        return super().convert_query(query, param_names=param_names) if param_names else _converted(query)
+
+
+@lru_cache(maxsize=256)
+def _converted(query: str) -> str:
+    return SQLiteCursorWrapper.convert_query(cast("Any", None), query)
+
+
 @contextmanager
 def prepared_cursor() -> Iterator[Any]:
     """Yield a cursor for statements that are always the same: PostgreSQL plans them once a connection.
@@ -31,14 +45,16 @@ def prepared_cursor() -> Iterator[Any]:
     Django's own cursors put the parameters into the text, so that it is another statement each time.
     """
     database: Any = connections[DEFAULT_DB_ALIAS]
-    if database.vendor != "postgresql":
-        with database.cursor() as cursor:
-            yield cursor
-        return
     database.ensure_connection()
-    binding: Any = ServerBindingCursor  # of which the stubs do not know that it is psycopg's
+    if database.vendor == "postgresql":
+        binding: Any = ServerBindingCursor  # of which the stubs do not know that it is psycopg's
+        made = binding(database.connection)
+    elif database.vendor == "sqlite":
+        made = database.connection.cursor(factory=_PreparedCursor)
+    else:
+        made = database.create_cursor()
     # As Django's cursor() does, but with the parameters beside the text.
-    with database._prepare_cursor(binding(database.connection)) as cursor:  # noqa: SLF001
+    with database._prepare_cursor(made) as cursor:  # noqa: SLF001
         yield cursor
 
 

@@ -55,13 +55,14 @@ class Rows(Generic[R]):
         """Return nothing: every resource has a row."""
         return ()
 
-    def find(self, resource_id: str, by: Caller, *, label: str | None = None) -> R:
-        """Return a resource with its two versions and their authors; raises `NotFound`."""
-        asked = (by.scope(Right.READ), by.scope(Right.READ_DRAFTS), label)
+    def find(self, resource_id: str, by: Caller, *, label: str | None = None, authors: bool = True) -> R:
+        """Return a resource with its two versions and, if wanted, their authors; raises `NotFound`."""
+        asked = (by.scope(Right.READ), by.scope(Right.READ_DRAFTS), label, authors)
         in_code = self.code.agents  # it decides who may read overrides, and is replaced as a whole
         held = self._queries.get(asked)
         if held is None or held[0] is not in_code:
-            held = in_code, OneByKey(with_authors(self.readable(by, label=label)))
+            rows = self.all.readable_by(by, self.code, label=label)
+            held = in_code, OneByKey(with_authors(rows) if authors else with_versions(rows))
             self._queries.put(asked, held, 1)
         return one_of(held[1], resource_id)
 
@@ -129,11 +130,16 @@ class Rows(Generic[R]):
         resource.delete()
 
 
-def with_authors(rows: VersionedQuerySet[R]) -> VersionedQuerySet[R]:
-    """Select rows together with the versions that they point at and their authors."""
+def with_versions(rows: VersionedQuerySet[R]) -> VersionedQuerySet[R]:
+    """Select rows together with the versions that they point at."""
     texts = ("active_version__search_text", "latest_version__search_text")  # as long as the versions
-    authors = ("active_version__author", "latest_version__author", "published_by")
-    return rows.select_related(*authors).defer(*texts)
+    return rows.select_related("active_version", "latest_version").defer(*texts)
+
+
+def with_authors(rows: VersionedQuerySet[R]) -> VersionedQuerySet[R]:
+    """Select rows together with the versions that they point at and all their authors."""
+    authors = ("author", "active_version__author", "latest_version__author", "published_by")
+    return with_versions(rows).select_related(*authors)
 
 
 def one_of(rows: VersionedQuerySet[R] | OneByKey[R], resource_id: str) -> R:
