@@ -1,4 +1,4 @@
-"""The history of an override file in repositories of every shape, and of commits as Git would not write them."""
+"""The history of an override file in repositories of every shape, and of commits that are odd."""
 
 from __future__ import annotations
 
