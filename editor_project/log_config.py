@@ -6,11 +6,21 @@ import datetime
 import json
 import logging
 import logging.config
+from collections.abc import Sequence
+from json.encoder import encode_basestring_ascii as quoted
 from typing import Any, TextIO
 
 import structlog
 
-from versioning.api.middleware.request_log import RequestRecord
+from versioning.api.middleware.request_log import (
+    RequestLine,
+    RequestLinesHandler,
+    RequestRecord,
+    record_of,
+)
+from versioning.api.middleware.request_log import (
+    logger as request_logger,
+)
 from versioning.domain.redaction import without_secrets
 
 # Django adds the request itself, whose representation has the query parameters in it.
@@ -38,15 +48,48 @@ class JsonLines(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             **extra,
-            "timestamp": datetime.datetime.now(datetime.UTC).isoformat()[:26] + "Z",
+            "timestamp": _timestamp(),
         }
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         return self._encode(line)
 
+    def format_requests(self, lines: Sequence[RequestLine]) -> str:
+        """Return what `format` does of the records of these requests, in a fifth of the time."""
+        then = f'"timestamp": "{_timestamp()}"}}'
+        return "\n".join(
+            f'{{"event": "request", "request_id": {quoted(request_id)}, {_OF_REQUESTS}, "method": '
+            f'{quoted(method)}, "path": {quoted(path)}, "status": {status}, "milliseconds": '
+            f"{milliseconds:.1f}, {then}"
+            for request_id, method, path, status, milliseconds in lines
+        )
 
-class DiscreetHandler(logging.StreamHandler[TextIO]):
+
+_OF_REQUESTS = f'"level": "info", "logger": {quoted(request_logger.name)}'
+
+
+def _timestamp() -> str:
+    return f"{datetime.datetime.now(datetime.UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
+
+
+class DiscreetHandler(logging.StreamHandler[TextIO], RequestLinesHandler):
     """Writes to standard error, removing secrets that a line may quote."""
+
+    def handle_requests(self, lines: Sequence[RequestLine]) -> None:
+        """Write the lines, at once where they are JSON."""
+        if self.filters or not isinstance(self.formatter, JsonLines):
+            super().handle_requests(lines)
+            return
+        try:
+            text = without_secrets(self.formatter.format_requests(lines))
+            self.acquire()
+            try:
+                self.stream.write(text + self.terminator)
+                self.flush()
+            finally:
+                self.release()
+        except Exception:  # noqa: BLE001  as in every handler, it must not fail who logs
+            self.handleError(record_of(lines[0]))
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""

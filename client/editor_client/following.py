@@ -7,18 +7,28 @@ of is fresh. Contexts are evaluated here, so that an agent is held once for all 
 from __future__ import annotations
 
 import logging
+from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import replace
 from threading import Lock
 from typing import Any
 
-from editor_client.cache import Entry, Key
-from editor_client.calls import Call
+from editor_client.cache import MAX_ENTRIES, Entry, Key
+from editor_client.calls import Call, Local, Query
 from editor_client.effects import Flow, Follow, Sleep, WaitFor
-from editor_client.errors import EditorError, Unauthorized, Unreachable
+from editor_client.errors import (
+    CannotEvaluate,
+    Conflict,
+    EditorError,
+    Unauthorized,
+    Unreachable,
+    ValidationFailed,
+)
 from editor_client.feed import LOST, NEVER, Feed, Outage
 from editor_client.freshness import Freshness
 from editor_client.reads import Policy, Reads, stale
+from editor_client.served import AgentParts
 
 logger = logging.getLogger("editor_client")
 
@@ -28,6 +38,11 @@ REFUSED_SECONDS = 10.0
 """Between attempts with a key that is refused."""
 IMPOSSIBLE_SECONDS = 60.0
 """Between attempts where the server has no log to follow."""
+
+
+def _says_that_there_are_no_parts(error: EditorError) -> bool:
+    """Whether a server is too old to know them, or chooses versions by the context in its own way."""
+    return error.code == "parts_unavailable" or any(issue.field == "form" for issue in error.issues)
 
 
 class Turns:
@@ -62,18 +77,62 @@ class FollowedReads:
         self._clock = clock
         self._freshness = Freshness(clock, reads.cache.number)
         self._outage = Outage()
+        self._results: OrderedDict[tuple[str, Query], tuple[Any, Any]] = OrderedDict()
+        """Evaluated agents by what was asked, with the parts they were made of."""
+        self._without_parts_until = NEVER
+        """Until when the server is not asked for parts, because it had none."""
+        self._may_hold_whole = True
         self.after_fork()
 
     def after_fork(self) -> None:
         """Start afresh in a forked process, where there is no follower yet."""
         self._freshness.after_fork()
         self._turns = Turns()
+        self._lock = Lock()
         self._first_word: Future[None] | None = None
         self._is_away = False
         """Whether the follower knows that nobody answers, so that nobody else needs to ask."""
 
     def read(self, call: Call[Any]) -> Flow[Any]:
         """Return what is held if it is fresh, and else ask the server."""
+        if call.local is None:
+            return (yield from self._held(call))
+        if self._clock() < self._without_parts_until:
+            return (yield from self._whole(call))
+        try:
+            parts = yield from self._held(call.local.parts)
+        except (ValidationFailed, Conflict) as error:
+            if not _says_that_there_are_no_parts(error):
+                raise
+            self._without_parts_until = self._clock() + IMPOSSIBLE_SECONDS
+            self._may_hold_whole = isinstance(error, ValidationFailed)
+            return (yield from self._whole(call))
+        try:
+            return self._evaluated(call, call.local, parts)
+        except CannotEvaluate:
+            return (yield from self._held(call))
+
+    def _evaluated(self, call: Call[Any], local: Local[Any], parts: AgentParts) -> Any:
+        """Evaluate an agent in a context, once for as long as its parts stay the same."""
+        asked = (call.request.path, call.request.query)
+        known = self._results.get(asked)
+        if known is None or known[0] is not parts.raw:
+            known = (parts.raw, local.evaluate(parts))
+            with self._lock:
+                self._results[asked] = known
+                while len(self._results) > MAX_ENTRIES:
+                    self._results.popitem(last=False)
+        return replace(known[1], stale=True) if parts.stale else known[1]
+
+    def _whole(self, call: Call[Any]) -> Flow[Any]:
+        """Read an agent as the server evaluates it, where there are no parts."""
+        if self._may_hold_whole:
+            return (yield from self._held(call))
+        # What the server chooses by the context may change without an event.
+        key = self._reads.key(call)
+        return (yield from self._reads.revalidate(call, key, (yield from self._reads.cached(call, key))))
+
+    def _held(self, call: Call[Any]) -> Flow[Any]:
         key = self._reads.key(call)
         cached = self._reads.cache.get(key)
         if cached is not None and self._is_fresh(cached):

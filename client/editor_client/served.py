@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
+from editor_client.errors import malformed
 from editor_client.result import CachedResult, Notice, Result
 
 
@@ -60,6 +61,27 @@ class ServedAgent(CachedResult):
     def shown_block_ids(self) -> tuple[str, ...]:
         """The prompt blocks to which the instructions refer, shown in this context or not."""
         return tuple(dict.fromkeys(block.id for block in self.blocks if block.id is not None))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AgentParts(CachedResult):
+    """An agent before anything is evaluated. Nobody but `editor_client.parts` reads `raw`."""
+
+    id: str
+    resolved_version_id: str | None
+
+    @classmethod
+    def of(cls, raw: Any, **own: Any) -> Self:
+        """Return the parts in an answer; raises `ServerError` if there are none."""
+        try:
+            return cls(raw=raw, id=raw["id"], resolved_version_id=raw["resolvedVersionId"], **own)
+        except (KeyError, TypeError):
+            raise malformed("it holds no parts of an agent") from None
+
+    @property
+    def shown_block_ids(self) -> tuple[str, ...]:
+        """The prompt blocks that are shown in some context."""
+        return tuple(self.raw.get("promptBlocks") or ())
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

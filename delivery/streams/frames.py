@@ -7,6 +7,8 @@ and the last of them alone has the `id`: whoever loses the connection between th
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import Final
 
 from versioning.api.negotiation import CompactJSONRenderer
@@ -28,10 +30,11 @@ class Frames:
         return b"".join(self._frames(events))
 
     def _frames(self, events: Sequence[Event]) -> Iterable[bytes]:
-        for event, following in zip(events, (*events[1:], None), strict=True):
-            if following is None or following.position != event.position:
-                yield b"id: %d\n" % event.position
-            yield self._text(event)
+        for position, together in groupby(events, key=attrgetter("position")):
+            *others, last = together
+            yield from map(self._text, others)
+            yield b"id: %d\n" % position
+            yield self._text(last)
 
     def _text(self, event: Event) -> bytes:
         text = self._data.get(event.pk)

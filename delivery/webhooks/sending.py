@@ -202,6 +202,6 @@ def _sentence(failure: Exception) -> str:
             return f"The receiver did not answer within {SECONDS:.0f} seconds."
         case httpcore.ConnectError() | ssl.SSLError():
             return _text(f"The connection failed: {failure}".encode())[:KEPT_BYTES]
-        case httpcore.ProtocolError():
+        case httpcore.ProtocolError() if "disconnected" not in str(failure):
             return "The receiver's answer is not HTTP."
-    return "The receiver ended the connection before it had answered."
+    return "The receiver ended the connection without an answer."

@@ -1,18 +1,19 @@
-"""The service as a WSGI server meets it: the application itself, before Django has seen the request."""
+"""The service as its server meets it: a request as it arrives, before Django has seen it."""
 
 from __future__ import annotations
 
-import io
+import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.client import HTTPMessage
 from typing import Any
-from urllib.parse import quote, unquote_to_bytes, urlencode
+from urllib.parse import quote, urlencode
 
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
 
+from editor_project.server.gateway import Gateway
 from editor_project.wsgi import application
 from tests.support.api import Answer, Api
 
@@ -29,36 +30,72 @@ def one_connection() -> Iterator[None]:
             signal.connect(close_old_connections)
 
 
+class Exchange:
+    """A request as granian hands it over, and what is sent in answer."""
+
+    def __init__(self, scope: Mapping[str, Any]) -> None:
+        self.scope = scope
+        self.proto = self
+        self.sent: list[Mapping[str, Any]] = []
+
+    @classmethod
+    def of(
+        cls,
+        api: Api,
+        path: str,
+        query: Mapping[str, Any] | None = None,
+        *,
+        method: str = "GET",
+        **headers: str,
+    ) -> Exchange:
+        """Make a request without a body."""
+        given = {
+            "host": "testserver",
+            **({"authorization": f"Bearer {api.key}"} if api.key else {}),
+            **{name.replace("_", "-"): value for name, value in headers.items()},
+        }
+        scope = {
+            "method": method,
+            "raw_path": quote(api.prefix + path, safe="/%").encode(),
+            "query_string": urlencode(query or {}).encode(),
+            "headers": [(name.encode(), value.encode("latin-1")) for name, value in given.items()],
+            "scheme": "http",
+            "http_version": "1.1",
+            "client": ("127.0.0.1", "40000"),
+            "server": ("testserver", "80"),
+        }
+        return cls(scope)
+
+    @property
+    def answer(self) -> Answer:
+        """The answer, when it is complete."""
+        start, rest = self.sent
+        headers = HTTPMessage()
+        for name, value in start["headers"]:
+            headers[name.decode()] = value.decode("latin-1")
+        is_json = headers.get("Content-Type", "").startswith("application/json")
+        content = rest["body"]
+        return Answer(start["status"], json.loads(content) if is_json and content else None, headers)
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Take a part of the answer."""
+        self.sent.append(message)
+
+    def done(self) -> None:
+        """Hear that there will be no answer."""
+        raise AssertionError("the request was given up")
+
+
 class FrontDoor(Api):
-    """A caller whose requests go through the whole WSGI application."""
+    """A caller whose requests go through the whole server, but for its connections."""
 
     def request(
         self, method: str, path: str, body: Any = None, *, query: dict[str, Any] | None = None, **headers: str
     ) -> Answer:
         """Send a request without a body, as `Api` does."""
-        answered: list[Any] = []
-        environ = {
-            "REQUEST_METHOD": method,
-            "PATH_INFO": unquote_to_bytes(quote(self.prefix + path, safe="/%")).decode("latin-1"),
-            "QUERY_STRING": urlencode(query or {}),
-            "HTTP_HOST": "testserver",
-            "SERVER_NAME": "testserver",
-            "SERVER_PORT": "80",
-            "SERVER_PROTOCOL": "HTTP/1.1",
-            "wsgi.url_scheme": "http",
-            "wsgi.input": io.BytesIO(),
-            "wsgi.errors": io.StringIO(),
-            **({"HTTP_AUTHORIZATION": f"Bearer {self.key}"} if self.key else {}),
-            **{f"HTTP_{name.upper()}": value for name, value in headers.items()},
-        }
+        exchange = Exchange.of(self, path, query, method=method, **headers)
+        loop = asyncio.new_event_loop()
         with one_connection():
-            chunks = application(environ, lambda status, headers, *_: answered.extend([status, headers]))
-            content = b"".join(chunks)
-            if hasattr(chunks, "close"):
-                chunks.close()
-        message = HTTPMessage()
-        for name, value in answered[1]:
-            message[name] = value
-        is_json = message.get("Content-Type", "").startswith("application/json")
-        parsed = json.loads(content) if is_json and content else None
-        return Answer(int(answered[0].split()[0]), parsed, message)
+            Gateway(application, loop, threads=1, streams=1).take(exchange)
+        loop.close()
+        return exchange.answer

@@ -56,7 +56,7 @@ def make_webhook(api: Api, url: str, *types: str, workspace: str = "acme", **mor
 
 def work() -> None:
     """Do what a worker does for webhooks, until nothing is due."""
-    jobs = [job for name, job in registered().items() if name.startswith("webhook")]
+    jobs = [registered()[name] for name in ("webhook outbox", "webhook deliveries")]
     assert Worker(jobs).once()
 
 

@@ -9,11 +9,11 @@ header is made in one place only.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
+from functools import cache
 from hashlib import blake2b
-from http import HTTPStatus
 from threading import Lock
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIRequest
@@ -24,28 +24,17 @@ from versioning.api.middleware.base import GetResponse
 from versioning.api.middleware.request_log import log_request, request_id_for
 from versioning.conf import get_editor
 from versioning.domain.access import Caller
-from versioning.serving.answer_cache import AnswerCache, Draft
-from versioning.serving.followed_keys import keys, rights_digest
+from versioning.serving.answer_cache import AnswerCache, CachedAnswer, Draft
+from versioning.serving.followed_keys import MetKey, keys, rights_digest
 from versioning.serving.followed_log import Dependency, Moment, log
 
-Environ = dict[str, Any]
-Application = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
-Headers = tuple[tuple[str, str], ...]
+Headers = tuple[tuple[bytes, bytes], ...]
 
-# What an answer can depend on beside the caller and the database.
-_ASKED: Final = (
-    "wsgi.url_scheme",
-    "HTTP_HOST",
-    "SCRIPT_NAME",
-    "PATH_INFO",
-    "QUERY_STRING",
-    "HTTP_ACCEPT",
-    "HTTP_IF_NONE_MATCH",
-)
+REQUEST_ID: Final = "X-Request-ID"  # the one header that is each answer's own
+
+_ASKED: Final = (b"host", b"accept", b"if-none-match")
+_ABSENT: Final = b"\n"  # what no header has
 _DIGEST_BYTES: Final = 20
-_REQUEST_ID: Final = "X-Request-ID"  # the one header that is each answer's own
-_DIGEST: Final = "editor.question"  # in the environment of a request, as the WSGI application finds it
-_SEARCHED: Final = "editor.searched"  # likewise: when the answer was searched for in vain
 _CACHED_STATUSES: Final = frozenset({200, 304})
 _OF_ONE_ANSWER: Final = frozenset({"ETag", "Content-Length"})
 
@@ -55,7 +44,7 @@ _usual_headers: Final[list[Headers]] = []
 _numbering: Final = Lock()
 
 
-class CachedAnswer(NamedTuple):
+class CachedResponse(NamedTuple):
     """A response as it was sent, but for the id of the request."""
 
     status: int
@@ -66,27 +55,39 @@ class CachedAnswer(NamedTuple):
     content: bytes
 
     @property
-    def headers(self) -> list[tuple[str, str]]:
+    def headers(self) -> list[tuple[bytes, bytes]]:
         """All of its headers."""
         return [*_usual_headers[self.usual], *self.own]
+
+
+class Candidate(NamedTuple):
+    """An answer that may be given to a request, if it is right and the key still has these rights."""
+
+    key: MetKey
+    answer: CachedAnswer
+
+    def response(self, cache: AnswerCache, now: Moment) -> CachedResponse | None:
+        """Return the response, if it is right at this moment, which is later than the request."""
+        if not keys.is_right(self.key, now) or not cache.is_right(self.answer, now):
+            return None
+        return CachedResponse._make(self.answer.content)
 
 
 class Question:
     """What a request asks; and its answer on the way, once a view has said what that depends on."""
 
-    def __init__(self, digest: bytes, asked: Moment) -> None:
+    def __init__(self, cache: AnswerCache, digest: bytes, asked: Moment) -> None:
         self.digest = digest
-        self.asked = asked
         self.asker = b""
-        self.draft = Draft(_cache(), asked)
+        self.draft = Draft(cache, asked)
 
     def cache(self, path: str, response: HttpResponse) -> None:
         """Cache the answer, if a view has said what it depends on."""
         if response.status_code not in _CACHED_STATUSES or response.streaming:
             return
-        headers = [header for header in response.items() if header[0] != _REQUEST_ID]
-        usual = _number_of(tuple(header for header in headers if header[0] not in _OF_ONE_ANSWER))
-        own = tuple(header for header in headers if header[0] in _OF_ONE_ANSWER)
+        headers = [header for header in response.items() if header[0] != REQUEST_ID]
+        usual = _number_of(_as_bytes(header for header in headers if header[0] not in _OF_ONE_ANSWER))
+        own = _as_bytes(header for header in headers if header[0] in _OF_ONE_ANSWER)
         if usual is not None:
             answer = (response.status_code, path, usual, own, response.content)
             self.draft.finish(self.digest + self.asker, answer)
@@ -96,14 +97,17 @@ def cached_answers(get_response: GetResponse) -> GetResponse:
     """Give the answers that are cached and right, and cache those that can be."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        question = _question_of(request)
-        if question is None:
+        digest = _digest(request)
+        now = log.follow() if digest else None
+        if digest is None or now is None:
             return get_response(request)
-        if _SEARCHED not in request.META:
-            found = _found(question.digest, question.asked, request.META)
-            if found is not None:
-                return _response(*found)
-        request.question = question  # type: ignore[attr-defined]
+        started = time.perf_counter()
+        cache = get_editor().cache
+        found = candidate(cache, digest, request.META["HTTP_AUTHORIZATION"])
+        cached = found.response(cache, now) if found else None
+        if cached is not None:
+            return _response(request, cached, started)
+        question = request.question = Question(cache, digest, now)  # type: ignore[attr-defined]
         response = get_response(request)
         question.cache(request.path, response)
         return response
@@ -111,31 +115,37 @@ def cached_answers(get_response: GetResponse) -> GetResponse:
     return middleware
 
 
-def cached_answers_first(application: Application) -> Application:
-    """Let a WSGI application's cached answers be given before Django does anything about a request.
+def is_caching() -> bool:
+    """Say whether any answers are cached."""
+    return bool(settings.EDITOR_CACHE_BYTES) and not settings.EDITOR_THROTTLE
 
-    That is right only while no other middleware stands before them. Here nothing but the position of
-    the log is asked of the database: where the log has moved, the middleware follows it.
+
+def asked_headers() -> tuple[bytes, ...]:
+    """Return the headers that an answer can depend on, in lower case."""
+    proxy = settings.SECURE_PROXY_SSL_HEADER
+    return (*_ASKED, _name_of(proxy[0])) if proxy else _ASKED
+
+
+def digest_of(asked: Sequence[bytes], headers: Iterable[bytes | None], path: bytes) -> bytes:
+    """Return a digest of all that an answer can depend on beside the caller and the database.
+
+    `asked` are the scheme, the root of the application and the query; `headers` the values of
+    `asked_headers`; `path` follows the root and is not percent-encoded.
     """
-    if settings.MIDDLEWARE[:1] != [f"{__name__}.{cached_answers.__name__}"]:
-        return application
+    values = [_ABSENT if value is None else value for value in headers]
+    # No other part can have a zero byte, so what stands last may.
+    return blake2b(b"\0".join([*asked, *values, path]), digest_size=_DIGEST_BYTES).digest()
 
-    def first(environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
-        digest = environ[_DIGEST] = _digest(environ)
-        now = log.look() if digest else None
-        if digest is None or now is None:
-            return application(environ, start_response)
-        found = _found(digest, now, environ)
-        if found is None:
-            environ[_SEARCHED] = now
-            return application(environ, start_response)
-        answer, request_id = found
-        status = HTTPStatus(answer.status)
-        headers = [*answer.headers, (_REQUEST_ID, request_id)]
-        start_response(f"{status.value} {status.phrase}", headers)
-        return [answer.content]
 
-    return first
+def candidate(cache: AnswerCache, digest: bytes, authorization: str) -> Candidate | None:
+    """Return the answer that is cached for a question and the rights of a key, right or not."""
+    text = bearer_key(authorization)
+    met = keys.met(text) if text else None
+    if met is None:
+        return None
+    key = met[0]
+    found = cache.find(digest + key.rights) or cache.find(digest + key.person)
+    return Candidate(met, found) if found else None
 
 
 def depends_on(
@@ -151,52 +161,35 @@ def depends_on(
         question.asker = rights_digest(caller, caller.user_id) if is_personal else rights_digest(caller)
 
 
-def _cache() -> AnswerCache:
-    return get_editor().cache
-
-
-def _question_of(request: HttpRequest) -> Question | None:
-    """Return what the request asks, None when its answer is not to be cached."""
-    if _DIGEST in request.META:
-        digest = request.META[_DIGEST]
-    else:
-        # Of a path that is not UTF-8 Django has made another path by now.
-        exact = isinstance(request, WSGIRequest) and getattr(request, "path_is_exact", True)
-        digest = _digest(request.META) if exact else None
-    if digest is None:
-        return None
-    now: Moment | None = request.META.get(_SEARCHED) or log.follow()
-    return Question(digest, now) if now else None
-
-
-def _digest(environ: Environ) -> bytes | None:
+def _digest(request: HttpRequest) -> bytes | None:
     """Return a digest of all that a request asks, None when its answer is not to be cached."""
-    if environ["REQUEST_METHOD"] != "GET" or settings.EDITOR_THROTTLE or not settings.EDITOR_CACHE_BYTES:
+    # Of a path that is not UTF-8 Django has made another path by now.
+    exact = isinstance(request, WSGIRequest) and getattr(request, "path_is_exact", True)
+    environ = request.META
+    if request.method != "GET" or not exact or not is_caching():
         return None
     has_body = environ.get("CONTENT_LENGTH") not in {None, "", "0"} or "HTTP_TRANSFER_ENCODING" in environ
     if has_body or environ.get("HTTP_COOKIE") or "HTTP_AUTHORIZATION" not in environ:
         return None
-    proxy = settings.SECURE_PROXY_SSL_HEADER
-    names = (*_ASKED, proxy[0]) if proxy else _ASKED
-    asked = repr([environ.get(name) for name in names])
-    return blake2b(asked.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).digest()
+    headers = (environ.get(_variable(name)) for name in asked_headers())
+    try:
+        query = environ.get("QUERY_STRING", "").encode("latin-1")
+        given = [None if value is None else value.encode("latin-1") for value in headers]
+    except UnicodeEncodeError:  # nothing that a server passes on
+        return None
+    # The path and the root Django has decoded.
+    asked = environ["wsgi.url_scheme"].encode(), environ["SCRIPT_NAME"].encode(), query
+    return digest_of(asked, given, request.path_info.encode())
 
 
-def _found(digest: bytes, now: Moment, environ: Environ) -> tuple[CachedAnswer, str] | None:
-    """Return the answer that is cached, if it is right, and the id of the request; log it."""
-    started = time.perf_counter()
-    text = bearer_key(environ["HTTP_AUTHORIZATION"])
-    key = keys.known(text, now) if text else None
-    if key is None:
-        return None
-    cache = _cache()
-    held = cache.get(digest + key.rights, now) or cache.get(digest + key.person, now)
-    if held is None:
-        return None
-    answer = CachedAnswer._make(held)
-    request_id = request_id_for(environ.get("HTTP_X_REQUEST_ID", ""))
-    log_request("GET", answer.path, answer.status, started, request_id=request_id)
-    return answer, request_id
+@cache
+def _name_of(variable: str) -> bytes:
+    return variable.removeprefix("HTTP_").replace("_", "-").lower().encode()
+
+
+@cache
+def _variable(header: bytes) -> str:
+    return f"HTTP_{header.decode().upper().replace('-', '_')}"
 
 
 def _number_of(usual: Headers) -> int | None:
@@ -210,9 +203,15 @@ def _number_of(usual: Headers) -> int | None:
         return len(_usual_headers) - 1
 
 
-def _response(answer: CachedAnswer, request_id: str) -> HttpResponse:
-    headers = dict([*answer.headers, (_REQUEST_ID, request_id)])
-    response = HttpResponse(answer.content, status=answer.status, headers=headers)
+def _as_bytes(headers: Iterable[tuple[str, str]]) -> Headers:
+    return tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in headers)
+
+
+def _response(request: HttpRequest, cached: CachedResponse, started: float) -> HttpResponse:
+    request_id = request_id_for(request.headers.get(REQUEST_ID, ""))
+    log_request("GET", cached.path, cached.status, started, request_id=request_id)
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in cached.headers}
+    response = HttpResponse(cached.content, status=cached.status, headers={**headers, REQUEST_ID: request_id})
     if "Content-Type" not in headers:
         del response["Content-Type"]  # which Django adds
     return response

@@ -59,8 +59,9 @@ class BodyLimits:
 def limits_for(request: HttpRequest) -> BodyLimits | None:
     """Return the limits for the body of a request, from its head alone; None if no body is read.
 
-    The API reads bodies only from callers with a valid key or session. The sign-in form is sent by people
-    who are not signed in yet, so all other addresses have small limits.
+    The API reads bodies only from callers with a valid key or session; a key that was valid within the last
+    minute will do, because the view finds out what it may do now. The sign-in form is sent by people who are
+    not signed in yet, so all other addresses have small limits.
     """
     try:
         is_known = _is_known(request)
@@ -181,7 +182,7 @@ def _is_known(request: HttpRequest) -> bool:
     """Say whether the request has a valid API key or session."""
     key = bearer_key(request.headers.get("Authorization", ""))
     if key is not None:
-        return keys.find(key) is not None
+        return keys.was_usable(key) or keys.find(key) is not None
     if settings.SESSION_COOKIE_NAME not in request.COOKIES:
         return False
     SessionMiddleware(_no_response).process_request(request)

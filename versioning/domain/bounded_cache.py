@@ -40,8 +40,7 @@ class BoundedCache(Generic[K, V]):
     def put(self, key: K, value: V, weight: int) -> None:
         """Store a value of `weight` bytes in place of the previous one, unless it exceeds the cache."""
         with self._lock:
-            before = self._values.pop(key, None)
-            self._used -= before[1] if before else 0
+            self._remove(key)
             if weight > self.size:
                 return
             self._values[key] = (value, weight)
@@ -50,8 +49,17 @@ class BoundedCache(Generic[K, V]):
                 _, (_, freed) = self._values.popitem(last=False)
                 self._used -= freed
 
+    def pop(self, key: K) -> None:
+        """Remove the value, if there is one."""
+        with self._lock:
+            self._remove(key)
+
     def clear(self) -> None:
         """Remove everything."""
         with self._lock:
             self._values.clear()
             self._used = 0
+
+    def _remove(self, key: K) -> None:
+        before = self._values.pop(key, None)
+        self._used -= before[1] if before else 0

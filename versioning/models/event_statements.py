@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from versioning.models.statements import (
     fields_of,
     insert,
     names_of,
+    one_round_trip,
     prepared_cursor,
     table_of,
     values_of,
@@ -34,32 +35,47 @@ def take_positions_and_insert(
     number: int,
     *,
     is_about_rights: bool,
+    steps: Iterable[Callable[[], object]] = (),
 ) -> int:
     """Take so many positions and insert the entries, whose own say how far each is from the one before.
 
+    The last `steps` of the transaction are taken before that. PostgreSQL does all of it in one round trip, so
+    that the row of the position is locked for no longer than the commit takes.
+
+
     Returns the position of the newest change of anybody's rights, which is the last of these positions if
     they are about rights.
-
-    PostgreSQL does both in one round trip, so that the row of the position is locked for no longer than
-    the commit takes.
     """
     taken = [number, number if is_about_rights else 0]
-    with prepared_cursor() as cursor:
-        if connection.vendor == "postgresql" and not connection.savepoint_ids:
-            # Django defers the checks of foreign keys to the commit, and they lock what is referred to.
-            # Whoever has a position must not wait for anybody, who may be waiting for the position. Within
-            # somebody else's transaction they stay deferred, because statements of theirs may follow.
-            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-        if connection.vendor == "postgresql" and 0 < len(entries) <= ROWS_AT_ONCE:
-            statement = _both(event, log, len(entries))
-            cursor.execute(statement, [*taken, number, *values_of(columns_of(event), entries)])
+    if connection.vendor == "postgresql" and 0 < len(entries) <= ROWS_AT_ONCE:
+        with prepared_cursor() as cursor:
+            with one_round_trip():
+                _prepare(steps)
+                parameters = [*taken, number, *values_of(columns_of(event), entries)]
+                cursor.execute(_both(event, log, len(entries)), parameters)
             return int(cursor.fetchone()[0])
+    _prepare(steps)
+    with prepared_cursor() as cursor:
         cursor.execute(_TAKEN.format(log=table_of(log)), taken)
         position, rights_position = cursor.fetchone()
     for entry in entries:
         entry["position"] += position - number
     insert(event, entries)
     return int(rights_position)
+
+
+def _prepare(steps: Iterable[Callable[[], object]]) -> None:
+    """Do what has to be done before the position is taken.
+
+    Django defers the checks of foreign keys to the commit, and they lock what is referred to. Whoever has a
+    position must not wait for anybody, who may be waiting for the position. Within somebody else's
+    transaction they stay deferred, because statements of theirs may follow.
+    """
+    for step in steps:
+        step()
+    if connection.vendor == "postgresql" and not connection.savepoint_ids:
+        with prepared_cursor() as cursor:
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
 
 
 @lru_cache(maxsize=64)

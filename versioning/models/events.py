@@ -50,6 +50,10 @@ class _Transaction:
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
+        self.depth = 1
+        """How many blocks have joined it, with the one that began it."""
+        self.steps: list[Callable[[], object]] = []
+        """What is done right before the entries are written."""
         self.actors: list[Caller] = []
         """Whoever changed something, each once."""
         self.is_touched = False
@@ -72,12 +76,19 @@ class _Transaction:
             number += entry["ordinal"] == 0
             entry["created_at"] = now
             entry["position"] = number  # from the position before: the statement adds it
-        if number:
-            is_about_rights = untold or any(map(changes_rights, self.entries))
-            rights_position = take_positions_and_insert(
-                Event, LogPosition, self.entries, number, is_about_rights=is_about_rights
-            )
-            rights.check(self.actors, rights_position, self.entries)
+        if not number:
+            for step in self.steps:
+                step()
+            return
+        rights_position = take_positions_and_insert(
+            Event,
+            LogPosition,
+            self.entries,
+            number,
+            is_about_rights=untold or any(map(changes_rights, self.entries)),
+            steps=self.steps,
+        )
+        rights.check(self.actors, rights_position, self.entries)
 
 
 class _Open(threading.local):
@@ -98,12 +109,15 @@ def transaction() -> Iterator[None]:
     opened = _open.transaction
     if opened is not None:
         known = len(opened.entries)
+        opened.depth += 1
         try:
             with database.atomic():
                 yield
         except BaseException:
             del opened.entries[known:]
             raise
+        finally:
+            opened.depth -= 1
         return
     begun = _open.transaction = _Transaction()
     try:
@@ -158,6 +172,19 @@ def record(
 def is_open() -> bool:
     """Say whether this thread is inside of `transaction()`."""
     return _open.transaction is not None
+
+
+def at_end(step: Callable[[], object]) -> None:
+    """Do something at the end of the open `transaction()`, together with writing the entries.
+
+    So PostgreSQL is waited for once. The step asks the database for nothing, and nothing that follows in the
+    transaction needs it to be done. In a transaction that was joined it is done at once.
+    """
+    opened = _open.transaction
+    if opened is None or opened.depth > 1:
+        step()
+    else:
+        opened.steps.append(step)
 
 
 def acts(by: Caller) -> None:

@@ -26,7 +26,7 @@ from versioning.domain.registry import Registry
 from versioning.domain.selectors import State
 from versioning.domain.snapshots import Snapshot, VersionPointers
 from versioning.models.references import Reference
-from versioning.models.statements import insert_new, update
+from versioning.models.statements import insert_new, one_round_trip, update
 from versioning.models.versions import Version
 from versioning.models.workspaces import Workspace
 
@@ -197,17 +197,18 @@ class VersionedResource(models.Model):
             created_at=created_at or timezone.now(),
         )
         self.latest_version = version
-        if self.is_stored:
-            self.touch()
-        else:
-            insert_new(self)
-        insert_new(version)
-        for reference in self.version_model.reference_models:
-            reference.write(version)
+        with one_round_trip():
+            if self.is_stored:
+                self.touch()
+            else:
+                insert_new(self)
+            insert_new(version)
+            for reference in self.version_model.reference_models:
+                reference.write(version)
         return version
 
     def store(self) -> None:
-        """Write what can change of the row; raises `DatabaseError` when it is gone."""
+        """Write what can change of the row, which must be locked."""
         update(self, _FIXED)
 
     def activate(self, version_id: UUID | None, *, by_id: int | None) -> None:

@@ -29,20 +29,35 @@ class KnownKey:
     """A digest of that and of who the caller is."""
 
 
+MetKey = tuple[KnownKey, Moment]
+"""A key, and when it was read."""
+
+
 class FollowedKeys:
     """The keys that this process has met lately, by what is stored of their secret."""
 
     def __init__(self, followed: FollowedLog = log) -> None:
         self._log = followed
-        self._known: BoundedCache[str, tuple[KnownKey, Moment]] = BoundedCache(MAX_KEYS)
+        self._known: BoundedCache[str, MetKey] = BoundedCache(MAX_KEYS)
+
+    def met(self, text: str) -> MetKey | None:
+        """Return the key with this secret text as the process has met it, usable at this moment or not."""
+        return self._known.get(digest_of(text))
+
+    def is_right(self, met: MetKey, now: Moment) -> bool:
+        """Say whether a key is usable at this moment, with the same rights as when it was met."""
+        key, made = met
+        return self._log.is_right(made, (RIGHTS,), now) and time.time() < key.good_until
 
     def known(self, text: str, now: Moment) -> KnownKey | None:
         """Return the usable key with this secret text, if the process knows it without any statement."""
+        met = self.met(text)
+        return met[0] if met is not None and self.is_right(met, now) else None
+
+    def was_usable(self, text: str) -> bool:
+        """Say whether the key was usable at some moment of the last minute; takes no statement."""
         known = self._known.get(digest_of(text))
-        if known is None:
-            return None
-        key, made = known
-        return key if self._log.is_right(made, (RIGHTS,), now) and time.time() < key.good_until else None
+        return known is not None and time.time() < known[0].good_until
 
     def find(self, text: str) -> KnownKey | None:
         """Return the usable key with this secret text, None when there is none; note that it is used.

@@ -6,8 +6,8 @@ import logging
 import random
 import re
 import time
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import structlog
 from django.http import HttpRequest, HttpResponse
@@ -33,6 +33,25 @@ class RequestRecord(logging.LogRecord):
         self.extra = extra
         now = time.time()
         self.__dict__.update(_ALIKE, created=now, msecs=int(now * 1000) % 1000, **extra)
+
+
+class RequestLine(NamedTuple):
+    """What the log says of a request."""
+
+    request_id: str
+    method: str
+    path: str
+    status: int
+    milliseconds: float
+
+
+class RequestLinesHandler(logging.Handler):
+    """A handler that can write the lines of several requests at once."""
+
+    def handle_requests(self, lines: Sequence[RequestLine]) -> None:
+        """Write the lines."""
+        for line in lines:
+            self.handle(record_of(line))
 
 
 class RequestLogMiddleware(Middleware):
@@ -69,3 +88,35 @@ def log_request(method: str, path: str, status: int, started: float, **more: str
         logger.info("request", extra=extra)
     else:
         logger.handle(RequestRecord(extra))
+
+
+def log_requests(lines: Sequence[RequestLine]) -> None:
+    """Log several requests at once, as `log_request` would one after the other."""
+    if not lines or not logger.isEnabledFor(logging.INFO):
+        return
+    if logger.filters:
+        for line in lines:
+            logger.handle(record_of(line))
+        return
+    for handler in _handlers():
+        if isinstance(handler, RequestLinesHandler):
+            handler.handle_requests(lines)
+        else:
+            for line in lines:
+                handler.handle(record_of(line))
+
+
+def record_of(line: RequestLine) -> RequestRecord:
+    """Return the log record of a request."""
+    extra = line._asdict()
+    return RequestRecord(
+        {**extra, "path": without_secrets(line.path), "milliseconds": round(line.milliseconds, 1)}
+    )
+
+
+def _handlers() -> Iterator[logging.Handler]:
+    """Yield the handlers that `logger.info` would call."""
+    found: logging.Logger | None = logger
+    while found is not None:
+        yield from (one for one in found.handlers if one.level <= logging.INFO)
+        found = found.parent if found.propagate else None

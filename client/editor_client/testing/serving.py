@@ -1,0 +1,189 @@
+"""Agents of the editor in memory as applications use them: resolved, in parts, and run."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from editor_client.context_schema import refusals
+from editor_client.errors import CannotEvaluate
+from editor_client.parts import evaluated_agent
+from editor_client.shared import canonical
+from editor_client.shared.agents import EVALUATED_FIELDS
+from editor_client.shared.errors import Invalid, Issue
+from editor_client.shared.instructions import referenced_blocks
+from editor_client.testing.editor import Body, Editor
+from editor_client.testing.refusals import Refused, not_done, not_found
+from editor_client.testing.resources import AGENT, PROMPT_BLOCK, Resource, Version
+
+Json = dict[str, Any]
+Generate = Callable[[Mapping[str, Any], Mapping[str, Any]], str]
+"""From an agent, as `GET /agents/:id` answers it, and the body of a run, to the text that it answers."""
+
+SELECTORS: Final = ("status", "versionId", "label")
+RUN_MEMBERS: Final = ("messages", "versions", "requestContext", "maxSteps", "modelSettings", "instructions")
+NO_TOKENS: Final = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
+NEVER_PUBLISHED: Final = {
+    "code": "no_published_version",
+    "message": "Nothing is published yet; this is the latest version instead.",
+}
+
+
+def selector_of(given: Mapping[str, str]) -> dict[str, str]:
+    """Return the selector of a request, the published version by default; raises `Invalid` for two."""
+    named = {name: given[name] for name in SELECTORS if name in given}
+    if len(named) > 1:
+        raise Invalid([Issue(name, "give only one of status, versionId and label") for name in named])
+    if named.get("status", "draft") not in {"published", "draft"}:
+        raise Invalid.field("status", "must be one of 'published', 'draft'")
+    return named or {"status": "published"}
+
+
+def select(resource: Resource, selector: Mapping[str, str]) -> tuple[Version, Json | None]:
+    """Return the version that a selector names, and why it is another one than that, if it is."""
+    if "versionId" in selector:
+        return resource.version(selector["versionId"]), None
+    name = selector.get("label")
+    if selector.get("status") == "draft" or name == "latest":
+        return resource.latest, None
+    if name is not None and name != "production":
+        if name not in resource.labels:
+            raise not_found()
+        return resource.labels[name].version, None
+    if resource.active is not None:
+        return resource.active, None
+    if name is not None:
+        raise not_found()
+    return resource.latest, NEVER_PUBLISHED
+
+
+def parts_of(editor: Editor, agent_id: str, selector: Mapping[str, str]) -> Json:
+    """Return an agent in parts."""
+    resource = editor.find(AGENT, agent_id)
+    version, fallback = select(resource, selector)
+    config = version.config
+    drafts = selector.get("status") == "draft" or selector.get("label") == "latest"
+    found = {block.id: block.latest if drafts else block.active for block in editor.all(PROMPT_BLOCK)}
+    wanted = sorted({block_id for _, block_id in referenced_blocks(config)})
+    return {
+        "id": resource.id,
+        "resolvedVersionId": version.id,
+        "selector": dict(selector),
+        "source": "stored",
+        "config": {name: config[name] for name in EVALUATED_FIELDS if name in config},
+        "promptBlocks": {block_id: _block(found.get(block_id)) for block_id in wanted},
+        "rollout": None,
+        "blockRollouts": {},
+        "requestContextSchema": config.get("requestContextSchema"),
+        "status": "published" if resource.active else "draft",
+        "metadata": resource.metadata,
+        "activeVersionId": resource.active and resource.active.id,
+        "fallback": fallback,
+        "omittedBlocks": {
+            block_id: "unpublished" if block_id in found else "missing"
+            for block_id in wanted
+            if found.get(block_id) is None
+        },
+    }
+
+
+def _block(version: Version | None) -> Json | None:
+    if version is None:
+        return None
+    return {
+        "versionId": version.id,
+        "content": version.config["content"],
+        "rules": version.config.get("rules"),
+    }
+
+
+def resolved(parts: Json, context: Mapping[str, Any]) -> Json:
+    """Return an agent with everything resolved in a context."""
+    try:
+        return evaluated_agent(parts, context)
+    except CannotEvaluate as reason:
+        raise not_done(f"this agent: {reason}") from None
+
+
+def all_resolved(editor: Editor, context: Mapping[str, Any]) -> dict[str, Json]:
+    """Return all agents, by id."""
+    names = sorted(agent.id for agent in editor.all(AGENT))
+    return {name: resolved(parts_of(editor, name, {"status": "published"}), context) for name in names}
+
+
+def run(editor: Editor, agent_id: str, query: Mapping[str, str], body: Body, generate: Generate) -> Json:
+    """Run an agent once, without tools and sub-agents, and return the answer."""
+    messages = _messages(body)
+    versions = body.get("versions") or {}
+    asked = [one for one in (versions.get("self"), versions.get("agents", {}).get(agent_id)) if one]
+    asked += [{name: query[name]} for name in SELECTORS if name in query]
+    if len(asked) > 1:
+        raise Invalid.field("versions.self", "selected more than once")
+    parts = parts_of(editor, agent_id, selector_of(asked[0] if asked else {}))
+    context = body.get("requestContext") or {}
+    _check_context(parts["requestContextSchema"], context)
+    agent = resolved(parts, context)
+    if agent["model"] is None:
+        raise Refused(
+            422, "no_model", f"The agent {agent_id!r} has no model: give it one with a provider and a name."
+        )
+    text = generate(agent, body)
+    step = {"text": text, "finishReason": "stop", "toolCalls": [], "toolResults": [], "usage": NO_TOKENS}
+    return {
+        "text": text,
+        "finishReason": "stop",
+        "usage": NO_TOKENS,
+        "steps": [step],
+        "toolCalls": [],
+        "toolResults": [],
+        "messages": [*messages, {"role": "assistant", "content": text}],
+        "runId": str(uuid.uuid4()),
+        "resolvedVersions": {agent_id: agent["resolvedVersionId"]},
+        "warnings": [],
+    }
+
+
+def echo(agent: Mapping[str, Any], body: Mapping[str, Any]) -> str:
+    """Answer as the echo model does: with the instructions and the last message."""
+    if agent["agents"]:
+        raise not_done("a run with sub-agents by the echo rule: give it `generate=`")
+    return f"{body.get('instructions') or agent['instructions']}\n\n{_messages(body)[-1]['content']}"
+
+
+def events_of(run: Json) -> Iterator[Json]:
+    """Yield a run as the events of a stream."""
+    message, text = {"messageId": str(uuid.uuid4())}, {"id": "text-1"}
+    done = {"finishReason": "stop", "stepResult": {"reason": "stop"}, "usage": NO_TOKENS}
+    pieces = re.findall(r"\S+\s*|\s+", run["text"])
+    events: list[tuple[str, Json]] = [
+        ("start", message),
+        ("step-start", message),
+        ("text-start", text),
+        *(("text-delta", {**text, "text": piece}) for piece in pieces),
+        ("text-end", text),
+        ("step-finish", done),
+        ("finish", {**done, "resolvedVersions": run["resolvedVersions"], "warnings": run["warnings"]}),
+    ]
+    for kind, payload in events:
+        yield {"type": kind, "runId": run["runId"], "from": "AGENT", "payload": payload}
+
+
+def _messages(body: Body) -> list[Json]:
+    given = body.get("messages")
+    messages = [given] if isinstance(given, str | dict) else given
+    if not isinstance(messages, list) or not messages:
+        raise Invalid.field("messages", "is required" if given is None else "must not be empty")
+    return [{"role": "user", "content": one} if isinstance(one, str) else one for one in messages]
+
+
+def _check_context(schema: Any, context: Mapping[str, Any]) -> None:
+    if schema is None:
+        return
+    try:
+        issues = refusals(schema, canonical.sorted_by_key(context))
+    except CannotEvaluate as reason:
+        raise not_done(f"a run of this agent: {reason}") from None
+    if issues:
+        raise Invalid(issues, code="request_context_invalid")

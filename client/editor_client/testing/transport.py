@@ -1,0 +1,126 @@
+"""An httpx transport that answers as a server would."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from threading import RLock
+from typing import Any, Final
+from urllib.parse import parse_qsl, unquote
+
+import httpx
+
+from editor_client.shared import canonical
+from editor_client.shared.errors import Invalid, VersioningError
+from editor_client.testing import serving
+from editor_client.testing.asked import CONTEXT, Answer, Asked
+from editor_client.testing.editor import Editor
+from editor_client.testing.log import Log
+from editor_client.testing.refusals import Refused, not_done, refuse_unknown
+from editor_client.testing.routes import BEYOND, ROUTES, Handler
+
+_BEARER: Final = "Bearer "
+_PREFIX_LENGTH: Final = 11
+
+
+class FakeEditor(httpx.BaseTransport, httpx.AsyncBaseTransport):
+    """An editor in memory, for tests of applications: one workspace, and one person who may do everything.
+
+    It keeps the rules of the lifecycle, of selectors and of evaluation, and refuses with the server's status
+    codes and bodies. It knows no rights, and does not check what is inside of a field. Whatever it does not
+    do is answered with 501 and a sentence that says so.
+
+    workspace, username   what records and events name
+    generate              answers the runs of agents, given the agent and the body; by default the rule of
+                          the echo model does
+    api_prefix            as the client's
+
+    Any key will do, but there has to be one. Several clients, of threads and of event loops, can share an
+    editor.
+    """
+
+    def __init__(
+        self,
+        *,
+        workspace: str = "default",
+        username: str = "tester",
+        generate: serving.Generate | None = None,
+        api_prefix: str = "/api",
+    ) -> None:
+        self._editor = Editor(Log(username), workspace=workspace, username=username)
+        self._generate = generate or serving.echo
+        self._prefix = "/" + api_prefix.strip("/")
+        self._lock = RLock()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Answer a request of a blocking client."""
+        return self._response(request, request.read())
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Answer a request of an awaiting client."""
+        return self._response(request, await request.aread())
+
+    def _response(self, request: httpx.Request, content: bytes) -> httpx.Response:
+        try:
+            with self._lock:
+                answer = self._answer(request, content)
+        except Refused as refused:
+            return httpx.Response(refused.status, json=refused.body)
+        except VersioningError as error:
+            body = {"error": error.message, "code": error.code, **error.details()}
+            return httpx.Response(400, json=body)
+        if answer.is_stream:
+            frames = (f"data: {json.dumps(event)}\n\n" for event in answer.content)
+            events = "".join([*frames, "data: [DONE]\n\n"])
+            return httpx.Response(200, text=events, headers={"Content-Type": "text/event-stream"})
+        tag = answer.tag or hashlib.sha256(canonical.dump(answer.content).encode()).hexdigest()[:32]
+        headers = {"ETag": f'"{tag}"'}
+        if request.method == "GET" and tag in request.headers.get("If-None-Match", ""):
+            return httpx.Response(304, headers=headers)
+        return httpx.Response(answer.status, json=answer.content, headers=headers)
+
+    def _answer(self, request: httpx.Request, content: bytes) -> Answer:
+        path, _, raw_query = request.url.raw_path.decode().partition("?")
+        key = request.headers.get("Authorization", "")
+        if not key.removeprefix(_BEARER).strip() or not key.startswith(_BEARER):
+            raise Refused(401, "unauthorized", "Authentication credentials were not provided.")
+        handler, names, parameters = _route(request.method, path.removeprefix(self._prefix))
+        query = dict(parse_qsl(raw_query, keep_blank_values=True))
+        for name in query.keys() & BEYOND:
+            raise not_done(f"{name!r}")
+        refuse_unknown(query, {*parameters, CONTEXT}, message="is not a parameter of this address")
+        asked = Asked(
+            editor=self._editor,
+            generate=self._generate,
+            names=names,
+            query=query,
+            body=_body(content),
+            if_match=request.headers.get("If-Match"),
+        )
+        self._editor.log.key_prefix = key.removeprefix(_BEARER)[:_PREFIX_LENGTH]
+        return handler(asked)
+
+
+def _body(content: bytes) -> Mapping[str, Any]:
+    body = canonical.parse(content) if content else {}
+    if not isinstance(body, dict):
+        raise Invalid.field("body", "must be a JSON object")
+    return body
+
+
+def _route(method: str, path: str) -> tuple[Handler, tuple[str, ...], tuple[str, ...]]:
+    """Return what answers a request, the names in its address, and its parameters."""
+    for (its_method, pattern), (handler, parameters) in ROUTES.items():
+        match = _compiled(pattern).fullmatch(path) if its_method == method else None
+        if match is not None:
+            return handler, tuple(unquote(name) for name in match.groups()), parameters
+    raise not_done(f"{method} {path}")
+
+
+@lru_cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    kinds = r"(agents|prompt-blocks)"
+    return re.compile(re.escape(pattern).replace(r"\*", r"([^/]+)").replace(r"\+", kinds))

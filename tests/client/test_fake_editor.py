@@ -1,0 +1,427 @@
+"""The editor in memory answers as a real one does: the same requests, the same answers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import pytest
+from editor_client import AsyncClient, Client, EditConflict, NotFound, ValidationFailed
+from editor_client.testing import FakeEditor
+
+from editor_project.wsgi import application
+from tests.conftest import Cast
+from tests.support.clients import Clients
+from tests.support.served import FOR_GOLD, encoded, reference, text
+
+ECHO = {"provider": "echo", "name": "echo"}
+_VOLATILE = re.compile(
+    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT[\d:.]+Z|ek_[\w-]{4,8}"
+    r'|(?<="position": )\d+|(?<="next": )\d+|(?<=after=)\d+|(?<=before=)\d+'
+)
+
+
+@dataclass
+class Conversation:
+    """Requests and answers, with ids, tags and times replaced by what stays the same."""
+
+    http: httpx.Client
+    key: str
+    said: list[Any] = field(default_factory=list)
+    _names: dict[str, str] = field(default_factory=dict)
+
+    def __call__(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
+        """Send a request, note the answer, and return its JSON."""
+        own = {name.replace("_", "-"): value for name, value in headers.items()}
+        content = None if body is None else json.dumps(body).encode()
+        if content is not None:
+            own["Content-Type"] = "application/json"
+        answer = self.http.request(
+            method, f"/api{path}", content=content, headers={"Authorization": f"Bearer {self.key}", **own}
+        )
+        found = answer.text
+        if answer.headers.get("Content-Type", "").startswith("text/event-stream"):
+            lines = [line.removeprefix("data: ") for line in found.splitlines() if line.startswith("data: ")]
+            assert lines.pop() == "[DONE]"
+            found = json.dumps(_without_tokens(list(map(json.loads, lines))), sort_keys=True)
+        if answer.headers.get("Content-Type", "").startswith("application/json") and found:
+            found = json.dumps(_without_tokens(answer.json()), sort_keys=True, ensure_ascii=False)
+        self.said.append((method, self._masked(path), answer.status_code, self._masked(found)))
+        return answer.json() if found.startswith("{") else {"etag": answer.headers.get("ETag")}
+
+    def tag(self, path: str) -> str:
+        """Return the entity tag of an answer."""
+        answer = self.http.get(f"/api{path}", headers={"Authorization": f"Bearer {self.key}"})
+        return answer.headers["ETag"]
+
+    def _masked(self, text: str) -> str:
+        return _VOLATILE.sub(self._name, text)
+
+    def _name(self, match: re.Match[str]) -> str:
+        if match[0].endswith("Z") or match[0].startswith("ek_"):
+            return "<time>" if match[0].endswith("Z") else "<key>"
+        return self._names.setdefault(match[0], f"<{len(self._names)}>")
+
+
+def _without_tokens(value: Any) -> Any:
+    """Leave out what models count."""
+    if isinstance(value, dict):
+        return {name: _without_tokens(member) for name, member in value.items() if name != "usage"}
+    return [_without_tokens(item) for item in value] if isinstance(value, list) else value
+
+
+Scenario = Callable[[Conversation], object]
+
+
+def lifecycle(say: Conversation) -> None:
+    for kind, text_field, more in (
+        ("agents", "instructions", {"model": ECHO, "visibility": "public"}),
+        ("prompt-blocks", "content", {"description": "How."}),
+    ):
+        path = f"/stored/{kind}"
+        made = say("POST", path, {"name": "One Two", text_field: "one", "metadata": {"a": 1}, **more})
+        here = f"{path}/one-two"
+        say("POST", path, {"name": "One Two", text_field: "one"})
+        say("GET", here)
+        edit = {text_field: "two", "description": "x", "metadata": {"a": None, "b": {"c": 1}}}
+        draft = say("PATCH", here, {**edit, "changeMessage": " Why "})
+        say("PATCH", here, edit)
+        say("GET", f"{here}?status=draft")
+        say("GET", f"{here}?versionId={made['latestVersionId']}")
+        say("GET", f"{here}/versions")
+        say("GET", f"{here}/versions/{draft['latestVersionId']}")
+        say("POST", f"{here}/versions/{draft['latestVersionId']}/activate")
+        say("POST", f"{here}/versions/{draft['latestVersionId']}/activate")
+        say("PUT", f"{here}/labels/tested", {"versionId": made["latestVersionId"]})
+        say("PUT", f"{here}/labels/tested", {"versionId": made["latestVersionId"], "released": True})
+        say("GET", f"{here}/labels")
+        say("GET", f"{here}?label=tested")
+        say("GET", f"{here}?label=latest")
+        say("GET", f"{here}?label=gone")
+        say("DELETE", f"{here}/versions/{made['latestVersionId']}")
+        say("DELETE", f"{here}/labels/tested")
+        say("DELETE", f"{here}/labels/tested")
+        restored = say("POST", f"{here}/versions/{made['latestVersionId']}/restore")
+        say("POST", f"{here}/versions", {"changeMessage": "Copy"})
+        say("DELETE", f"{here}/versions/{restored['id']}")
+        say("PATCH", here, {"description": None, "autoPublish": True})
+        say("GET", f"{here}/versions?perPage=2&page=1")
+        say("GET", path)
+        say("POST", f"{here}/unpublish")
+        say("GET", path)
+        say("GET", f"{path}?status=draft")
+        say("GET", here)
+        say("DELETE", here)
+        say("GET", here)
+        say("GET", "/events")
+
+
+def conflicts_and_errors(say: Conversation) -> None:
+    say("POST", "/stored/agents", {"id": "writer", "name": "Writer", "instructions": "one"})
+    here = "/stored/agents/writer"
+    base = say.tag(here)
+    say("PATCH", here, {"instructions": "two"}, If_Match=base)
+    for method, path, body in (
+        ("PATCH", here, {"instructions": "three"}),
+        ("DELETE", here, None),
+        ("POST", f"{here}/unpublish", None),
+    ):
+        say(method, path, body, If_Match=base)
+    unchanged = say("GET", here, If_None_Match=say.tag(here))
+    assert unchanged["etag"] == say.tag(here)
+    for body in (
+        {"id": "x"},
+        {"id": "x", "name": " ", "instructions": "one"},
+        {"id": "versions", "name": "x", "instructions": "one"},
+        {"name": "!", "instructions": "one"},
+        {"id": "x", "name": "x", "instructions": "one", "status": "published", "nonsense": 1},
+        {"id": "x", "name": "x", "instructions": "one", "workspaceId": "elsewhere"},
+        {"id": "x", "name": "x", "instructions": [reference("gone")]},
+        {"id": "x", "name": "x", "instructions": "one", "changeMessage": "x" * 501},
+        [],
+    ):
+        say("POST", "/stored/agents", body)
+    say("PATCH", here, {"name": None})
+    say("PATCH", here, {"id": "other"})
+    for query in ("status=draft&label=x", "status=live", "page=0"):
+        say("GET", f"{here}?{query}")
+    say("GET", f"{here}/versions/00000000-0000-4000-8000-000000000000")
+    say("PUT", f"{here}/labels/Latest", {"versionId": "x"})
+    say("PUT", f"{here}/labels/latest", {"versionId": "x"})
+    say("PUT", f"{here}/labels/good", {})
+    say("DELETE", f"{here}/labels/latest")
+    say("GET", "/stored/agents/gone")
+    say("GET", "/agents/gone")
+
+
+def serving(say: Conversation) -> None:
+    block = say(
+        "POST", "/stored/prompt-blocks", {"id": "team/tone", "name": "T", "content": "Be {{ m || 'kind' }}."}
+    )
+    say("POST", "/stored/prompt-blocks", {"id": "draft", "name": "T", "content": "x"})
+    instructions = [
+        text("Hi {{ name }}."),
+        reference("team/tone"),
+        {"type": "prompt_block", "content": "gold", "rules": FOR_GOLD},
+        reference("draft"),
+        reference("gone"),
+    ]
+    agent = {
+        "id": "host",
+        "name": "Host",
+        "instructions": instructions,
+        "model": [{"value": ECHO}, {"value": {"temperature": 1.0, **ECHO}, "rules": FOR_GOLD}],
+        "defaultOptions": {"a": 1},
+        "requestContextSchema": {"required": ["name"]},
+    }
+    say("POST", "/stored/agents", agent)
+    made = say("POST", "/stored/agents", {**agent, "autoPublish": False})
+    gold = f"requestContext={encoded({'name': 'Ann', 'tier': 'gold'})}"
+    for query in (
+        "",
+        gold,
+        "status=draft",
+        f"status=draft&{gold}",
+        "form=parts",
+        "form=whole",
+        "requestContext=x",
+    ):
+        say("GET", f"/agents/host?{query}")
+    say("POST", f"/stored/prompt-blocks/team%2Ftone/versions/{block['latestVersionId']}/activate")
+    say("PATCH", "/stored/prompt-blocks/team%2Ftone", {"content": "Draft."})
+    say("PATCH", "/stored/agents/host", {"instructions": instructions[:3], "autoPublish": True})
+    for query in (
+        "",
+        gold,
+        "status=draft",
+        "form=parts",
+        "form=parts&status=draft",
+        f"versionId={made['latestVersionId']}",
+        "label=none",
+    ):
+        say("GET", f"/agents/host?{query}")
+    say("GET", "/agents")
+    say("GET", f"/agents?partial=true&{gold}")
+    say("POST", "/stored/agents/preview-instructions", {"blocks": instructions, "context": {"tier": "gold"}})
+    context = {"name": "Ann"}
+    for body in (
+        {"messages": "hello", "requestContext": context},
+        {
+            "messages": [{"role": "user", "content": "hello"}],
+            "requestContext": context,
+            "instructions": "Else.",
+        },
+        {"messages": "hello", "requestContext": context, "versions": {"self": {"status": "draft"}}},
+        {"messages": "hello"},
+        {"messages": "hello", "nonsense": 1},
+        {},
+    ):
+        say("POST", "/agents/host/generate", body)
+    say(
+        "POST", f"/agents/host/generate?status=draft&requestContext={encoded(context)}", {"messages": "hello"}
+    )
+    say("POST", "/agents/host/stream", {"messages": "hello you", "requestContext": context})
+    say("POST", "/agents/gone/generate", {"messages": "hello"})
+    say("POST", "/stored/agents", {"id": "mute", "name": "M", "instructions": "x"})
+    say("POST", "/agents/mute/generate", {"messages": "hello"})
+
+
+def reading(say: Conversation) -> None:
+    block = say(
+        "POST", "/stored/prompt-blocks", {"id": "tone", "name": "T", "content": "x", "autoPublish": True}
+    )
+    agent = {"id": "a", "name": "A", "instructions": [text("Ö"), reference("tone")], "metadata": {"k": 1}}
+    first = say("POST", "/stored/agents", agent)
+    sub_agents = [{"value": {"a": {}}, "rules": FOR_GOLD}]
+    say("POST", "/stored/agents", {"id": "b", "name": "B", "instructions": "x", "agents": sub_agents})
+    draft = say("PATCH", "/stored/agents/a", {"instructions": "two", "description": "Ä"})
+    for path in ("/stored/prompt-blocks/tone", "/stored/agents/a", "/stored/agents/b"):
+        for query in ("", "?status=draft"):
+            say("GET", f"{path}/dependents{query}")
+    say("DELETE", "/stored/prompt-blocks/tone?ifUnused=true")
+    versions = f"from={first['latestVersionId']}&to={draft['latestVersionId']}"
+    say("GET", f"/stored/agents/a/versions/compare?{versions}")
+    say("GET", "/stored/agents/a/versions/compare?from=x")
+    say("POST", "/stored/agents/a/export")
+    say("POST", "/stored/agents/a/export?status=draft")
+    say("POST", "/stored/prompt-blocks/tone/export", {"content": "é", "nonsense": 1})
+    say("POST", "/stored/agents/a/clone", {"newId": "c", "newName": "C"})
+    say("POST", "/stored/agents/a/clone?status=draft", {"newId": "d", "workspaceId": "acme"})
+    say("POST", "/stored/agents/a/clone", {"newId": "c"})
+    say("POST", "/stored/agents/a/clone", {})
+    say("POST", f"/stored/prompt-blocks/tone/clone?versionId={block['latestVersionId']}", {"newId": "t"})
+    for query in ("search=ö", "search=two&status=all", "search=nothing", "search=A&perPage=1"):
+        say("GET", f"/stored/agents?{query}")
+    say("POST", "/stored/agents/a/unpublish")
+    say("POST", "/stored/agents/b/unpublish")
+    say("DELETE", "/stored/prompt-blocks/tone?ifUnused=true")
+    say("GET", "/events")
+
+
+def following(say: Conversation) -> None:
+    say("GET", "/events?after=now")
+    say("POST", "/stored/agents", {"id": "a", "name": "A", "instructions": "x"})
+    begun = say("GET", "/events")["next"]
+    for number in range(3):
+        say("PATCH", "/stored/agents/a", {"instructions": f"{number}", "autoPublish": number > 0})
+    for query in (
+        f"after={begun}",
+        f"after={begun}&limit=1",
+        "limit=2",
+        "type=agent.published",
+        "type=agent.*,promptBlock.created",
+        "kind=promptBlock",
+        "kind=agent&id=a&limit=1000",
+        "id=b",
+        "actor=alice&limit=1",
+        "actor=bob",
+        f"before={begun}",
+        f"after={begun}&before={begun}",
+        "limit=0",
+        "after=x",
+        f"after={begun + 1000}",
+        "nonsense=1",
+    ):
+        say("GET", f"/events?{query}")
+
+
+SCENARIOS: list[Scenario] = [lifecycle, conflicts_and_errors, serving, reading, following]
+
+
+@pytest.fixture
+def real(cast: Cast) -> Iterator[Conversation]:
+    """A real service, as the admin of a workspace meets it."""
+    with httpx.Client(transport=httpx.WSGITransport(app=application), base_url="http://testserver") as http:
+        yield Conversation(http, cast.alice.key)
+
+
+@pytest.fixture
+def fake() -> Iterator[Conversation]:
+    """An editor in memory, with the same person in the same workspace."""
+    transport = FakeEditor(workspace="acme", username="alice")
+    with httpx.Client(transport=transport, base_url="http://editor") as http:
+        yield Conversation(http, "ek_test")
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
+def test_the_same_requests_have_the_same_answers(
+    scenario: Scenario, real: Conversation, fake: Conversation
+) -> None:
+    scenario(real)
+    scenario(fake)
+    for expected, found in zip(real.said, fake.said, strict=True):
+        assert found == expected
+
+
+def test_what_it_does_not_do_it_names(fake: Conversation) -> None:
+    fake("POST", "/stored/agents", {"id": "a", "name": "A", "instructions": "x"})
+    for method, path in (
+        ("PUT", "/stored/agents/a/favorite"),
+        ("POST", "/webhooks"),
+        ("GET", "/events/stream"),
+        ("GET", "/stored/agents?metadata=x"),
+    ):
+        answer = fake(method, path)
+        assert fake.said[-1][2] == 501
+        assert answer["code"] == "not_in_fake_editor"
+    assert "'metadata'" in answer["error"]
+
+
+def test_an_application_answers_runs_itself_and_sub_agents_need_that() -> None:
+    def generate(agent: Mapping[str, Any], run: Mapping[str, Any]) -> str:
+        return f"{agent['id']} hears {run['messages']}"
+
+    for given, status, answered in ((generate, 200, "lead hears hello"), (None, 501, "sub-agents")):
+        with httpx.Client(transport=FakeEditor(generate=given), base_url="http://editor") as http:
+            say = Conversation(http, "ek_test")
+            agent = {"id": "lead", "name": "Lead", "instructions": "x", "model": ECHO, "agents": {"a": {}}}
+            say("POST", "/stored/agents", agent)
+            say("POST", "/agents/lead/generate", {"messages": "hello"})
+            assert say.said[-1][2] == status
+            assert answered in say.said[-1][3]
+
+
+def test_a_schema_that_only_a_server_can_check_is_not_done(fake: Conversation) -> None:
+    schema = {"properties": {"a": {"pattern": "x"}}}
+    fake(
+        "POST",
+        "/stored/agents",
+        {"id": "a", "name": "A", "instructions": "x", "requestContextSchema": schema},
+    )
+    fake("GET", "/agents/a")
+    assert fake.said[-1][2] == 501
+
+
+def test_it_takes_any_key_but_none() -> None:
+    with httpx.Client(transport=FakeEditor(), base_url="http://editor") as http:
+        assert http.get("/api/agents").status_code == 401
+        assert http.get("/api/agents", headers={"Authorization": "Bearer x"}).status_code == 200
+
+
+def test_clients_of_threads_and_of_event_loops_share_one() -> None:
+    editor = FakeEditor()
+    headers = {"Authorization": "Bearer ek_test"}
+
+    async def made() -> int:
+        async with httpx.AsyncClient(transport=editor, base_url="http://editor", headers=headers) as http:
+            body = {"id": "a", "name": "A", "instructions": "x"}
+            return (await http.post("/api/stored/agents", json=body)).status_code
+
+    assert asyncio.run(made()) == 201
+    with httpx.Client(transport=editor, base_url="http://editor", headers=headers) as http:
+        assert http.get("/api/agents/a").json()["instructions"] == "x"
+
+
+TRANSPORTS = {Client: httpx.Client, AsyncClient: httpx.AsyncClient}
+
+
+def connected(connect: Clients, editor: FakeEditor, **settings: Any) -> Any:
+    """Return a client of an editor in memory."""
+    http_client: Any = TRANSPORTS[connect.kind]
+    return connect("http://editor", "ek_test", http_client=http_client(transport=editor), **settings)
+
+
+def test_the_methods_of_a_client_fill_it(connect: Clients) -> None:
+    client = connected(connect, FakeEditor())
+    client.create_stored_prompt_block(id="tone", name="T", content="Be {{ m || 'kind' }}.", auto_publish=True)
+    client.create_stored_agent(id="writer", name="W", instructions=[reference("tone")], model=ECHO)
+    writer, stored = client.get_agent("writer"), client.get_stored_agent("writer")
+    assert writer.details(request_context={"m": "brisk"}).instructions == "Be brisk."
+    base = stored.details()
+    draft = stored.update(instructions="two", base=base)
+    assert writer.details().instructions == "Be kind."
+    with pytest.raises(EditConflict):
+        stored.update(instructions="three", base=base)
+    stored.set_label("next", draft.latest_version_id)
+    assert client.get_agent("writer", label="next").details().instructions == "two"
+    stored.activate_version(draft.latest_version_id)
+    assert writer.generate("hello").text == "two\n\nhello"
+    assert "".join(event.text for event in writer.stream("hello")) == "two\n\nhello"
+    with pytest.raises(ValidationFailed):
+        client.create_stored_agent(id="x", name="X", instructions=[reference("gone")])
+    with pytest.raises(NotFound):
+        client.get_agent("x").details()
+
+
+@pytest.mark.parametrize("updates", ["poll", "stream"])
+def test_a_client_that_follows_it_hears_of_changes(connect: Clients, updates: str) -> None:
+    editor = FakeEditor()
+    client, other = connected(connect, editor, updates=updates), connected(connect, editor)
+    other.create_stored_agent(id="writer", name="W", instructions="one")
+    writer = client.get_agent("writer")
+    assert writer.details().instructions == "one"
+    other.get_stored_agent("writer").update(instructions="two", auto_publish=True)
+    deadline = time.monotonic() + 30
+    while writer.details().instructions == "one":
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    heard = client.events(after=None)
+    types = [next(heard).type for _ in range(4)]
+    heard.close()
+    assert types == ["agent.created", "agent.published", "agent.versionCreated", "agent.published"]

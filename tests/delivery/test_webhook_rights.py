@@ -1,0 +1,201 @@
+"""Who may do what with webhooks: admins of their workspace, and nobody learns of anybody else's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from delivery.models import Delivery, Webhook
+from delivery.webhooks import administration
+from delivery.webhooks.health import Condition, health_of
+from tests.conftest import Cast
+from tests.support.api import AGENTS, Answer, Api
+from tests.support.people import give_role, key_of, person
+from tests.support.receiver import Receiver
+from tests.support.webhooks import NO_SUCH, WEBHOOKS, deliveries, make_webhook, read, verify, work
+from versioning.domain.access import APPLICATION
+from versioning.models import Membership, Workspace
+
+pytestmark = pytest.mark.django_db
+
+URL = "http://127.0.0.1/hook"
+
+
+@pytest.fixture(autouse=True)
+def internal_receivers(settings: Any) -> None:
+    settings.EDITOR_WEBHOOK_ALLOW = ["127.0.0.1"]
+
+
+Ask = Callable[[Api, str, str], Answer]
+ROUTES: dict[str, Ask] = {
+    "read": lambda api, one, _: api.get(f"{WEBHOOKS}/{one}"),
+    "change": lambda api, one, _: api.patch(f"{WEBHOOKS}/{one}", {"description": "mine"}),
+    "rotate": lambda api, one, _: api.post(f"{WEBHOOKS}/{one}/rotate", {"keepPreviousHours": 0}),
+    "ping": lambda api, one, _: api.post(f"{WEBHOOKS}/{one}/ping"),
+    "deliveries": lambda api, one, _: api.get(f"{WEBHOOKS}/{one}/deliveries"),
+    "replay": lambda api, one, delivery: api.post(f"{WEBHOOKS}/{one}/deliveries/{delivery}/replay"),
+    "delete": lambda api, one, _: api.delete(f"{WEBHOOKS}/{one}"),
+}
+MAKE = {"workspaceId": "acme", "url": URL, "eventTypes": ["agent.*"]}
+
+
+def state_of_everything() -> list[Any]:
+    return [list(model.objects.order_by("pk").values()) for model in (Webhook, Delivery)]
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_members_who_are_not_admins_are_refused_and_strangers_learn_nothing(cast: Cast, route: str) -> None:
+    webhook = make_webhook(cast.alice, URL)
+    delivery = cast.alice.post(f"{WEBHOOKS}/{webhook['id']}/ping").body
+    before = state_of_everything()
+    unknown = ROUTES[route](cast.alice, NO_SUCH, delivery["id"])
+    assert unknown.status == 404
+    expected = {"paula": 403, "edgar": 403, "vera": 403, "charlie": 404, "nobody": 401}
+    for name, status in expected.items():
+        answer = ROUTES[route](getattr(cast, name), webhook["id"], delivery["id"])
+        assert answer.status == status, name
+        assert status != 404 or answer.body == unknown.body
+    assert state_of_everything() == before
+    for api in (cast.root, cast.alice):
+        if route != "delete" or api is cast.root:
+            assert ROUTES[route](api, webhook["id"], delivery["id"]).status == 200
+
+
+def test_making_and_listing_is_for_admins(cast: Cast) -> None:
+    mine = make_webhook(cast.alice, URL)
+    theirs = make_webhook(cast.charlie, URL, workspace="elsewhere")
+    for api, status in ((cast.vera, 403), (cast.paula, 403), (cast.charlie, 404), (cast.nobody, 401)):
+        assert api.post(WEBHOOKS, MAKE).status == status
+    nowhere = cast.alice.post(WEBHOOKS, {**MAKE, "workspaceId": "nowhere"})
+    assert nowhere.body == cast.charlie.post(WEBHOOKS, MAKE).body
+    listed = {
+        name: [one["id"] for one in getattr(cast, name).get(WEBHOOKS).body["webhooks"]]
+        for name in ("alice", "paula", "vera", "charlie", "root")
+    }
+    assert listed == {
+        "alice": [mine["id"]],
+        "paula": [],
+        "vera": [],
+        "charlie": [theirs["id"]],
+        "root": [theirs["id"], mine["id"]],
+    }
+    assert cast.vera.get(WEBHOOKS, workspaceId="acme").status == 403
+    unknown = cast.charlie.get(WEBHOOKS, workspaceId="nowhere").body
+    assert unknown == cast.charlie.get(WEBHOOKS, workspaceId="acme").body
+    assert (unknown["webhooks"], unknown["total"]) == ([], 0)
+    assert cast.root.get(WEBHOOKS, workspaceId="acme").body["total"] == 1
+
+
+def test_a_delivery_belongs_to_its_webhook(cast: Cast) -> None:
+    mine, other = make_webhook(cast.alice, URL), make_webhook(cast.alice, URL)
+    theirs = make_webhook(cast.charlie, URL, workspace="elsewhere")
+    delivery = cast.alice.post(f"{WEBHOOKS}/{mine['id']}/ping").body["id"]
+    for api, webhook in ((cast.alice, other), (cast.charlie, theirs)):
+        assert ROUTES["replay"](api, webhook["id"], delivery).status == 404
+        assert deliveries(api, webhook) == []
+    for spelling in (delivery.upper(), delivery.replace("-", ""), f"{{{delivery}}}", "1", "%00"):
+        assert ROUTES["replay"](cast.alice, mine["id"], spelling).status == 404
+    for spelling in (mine["id"].upper(), mine["id"].replace("-", ""), "1", "\N{SNOWMAN}"):
+        assert ROUTES["read"](cast.alice, spelling, delivery).status == 404
+
+
+@pytest.mark.parametrize(
+    ("limits", "status"),
+    [
+        ({}, 200),
+        ({"workspace": "acme"}, 200),
+        ({"workspace": "acme", "role": "publisher"}, 403),
+        ({"role": "viewer"}, 403),
+        ({"workspace": "elsewhere"}, 404),
+    ],
+)
+def test_a_key_does_no_more_than_its_limits(cast: Cast, limits: dict[str, str], status: int) -> None:
+    give_role("alice", "elsewhere", "admin")
+    webhook = make_webhook(cast.alice, URL)
+    key = key_of("alice", **limits)  # type: ignore[arg-type]
+    assert key.get(f"{WEBHOOKS}/{webhook['id']}").status == status
+    assert key.post(WEBHOOKS, MAKE).status == (201 if status == 200 else status)
+
+
+def test_an_admin_who_is_one_no_more_is_refused(cast: Cast) -> None:
+    webhook = make_webhook(cast.alice, URL)
+    give_role("paula", "acme", "admin")
+    assert read(cast.paula, webhook)
+    give_role("alice", "acme", "publisher")
+    assert cast.alice.get(f"{WEBHOOKS}/{webhook['id']}").status == 403
+
+
+# What becomes of it without who made it, and without its workspace
+
+
+def test_a_webhook_outlives_who_made_it_and_the_admins_can_see_it(cast: Cast, receiver: Receiver) -> None:
+    give_role("paula", "acme", "admin")
+    webhook = make_webhook(cast.paula, receiver.url, "agent.created")
+    assert webhook["createdBy"] == "paula"
+
+    def creator_left() -> bool:
+        [stored] = Webhook.objects.all()
+        return health_of([stored])[stored.pk].creator_left
+
+    assert not creator_left()
+    User.objects.filter(username="paula").update(is_superuser=True)
+    membership = Membership.objects.get(user__username="paula")
+    Membership.objects.end(membership)
+    assert not creator_left()  # a superuser is at home everywhere
+    User.objects.filter(username="paula").update(is_superuser=False)
+    assert creator_left()
+    User.objects.filter(username="paula").delete()
+    person("paula", acme="admin")  # somebody else of that name
+    assert creator_left()
+    AGENTS.make(cast.alice)
+    work()
+    assert verify(receiver.messages[0], webhook["secret"])["type"] == "agent.created"
+    assert read(cast.alice, webhook)["createdBy"] == "paula"
+
+
+def test_the_application_makes_webhooks_that_nobody_leaves(cast: Cast) -> None:
+    webhook, _ = administration.create("acme", url=URL, event_types=["agent.*"], by=APPLICATION)
+    assert read(cast.alice, {"id": str(webhook.pk)})["createdBy"] is None
+    assert not health_of([webhook])[webhook.pk].creator_left
+
+
+def test_a_workspace_takes_its_webhooks_with_it(cast: Cast, receiver: Receiver) -> None:
+    webhook = make_webhook(cast.charlie, receiver.url, workspace="elsewhere")
+    kept = make_webhook(cast.alice, receiver.url)
+    cast.charlie.post(f"{WEBHOOKS}/{webhook['id']}/ping")
+    Workspace.objects.get(pk="elsewhere").delete()
+    assert [str(one.pk) for one in Webhook.objects.all()] == [kept["id"]]
+    assert not Delivery.objects.exists()
+    log = cast.root.get("/events", type="webhook.deleted").body["events"]
+    assert [event["detail"]["webhookId"] for event in log] == [webhook["id"]]
+    work()
+    assert receiver.messages == []
+
+
+def test_health_tells_how_each_does(cast: Cast, receiver: Receiver) -> None:
+    made = {name: make_webhook(cast.alice, receiver.url, "agent.created") for name in ("a", "b")}
+
+    def health(name: str) -> tuple[Condition, int, int]:
+        stored = list(Webhook.objects.all())
+        found = health_of(stored)
+        [one] = [found[webhook.pk] for webhook in stored if str(webhook.pk) == made[name]["id"]]
+        assert (one.disabled_after is not None) == (one.condition is Condition.FAILING)
+        return one.condition, one.pending, one.failed
+
+    assert health("a") == (Condition.UNTRIED, 0, 0)
+    cast.alice.post(f"{WEBHOOKS}/{made['a']['id']}/ping")
+    assert health("a") == (Condition.UNTRIED, 1, 0)
+    work()
+    assert health("a") == (Condition.WORKING, 0, 0)
+    receiver.answer = lambda _message: (500, {}, b"")
+    cast.alice.post(f"{WEBHOOKS}/{made['a']['id']}/ping")
+    work()
+    assert health("a") == (Condition.FAILING, 1, 0)
+    Delivery.objects.filter(state="pending").update(state="failed", due_at=None)
+    assert health("a") == (Condition.FAILING, 0, 1)
+    cast.alice.patch(f"{WEBHOOKS}/{made['a']['id']}", {"enabled": False})
+    assert health("a") == (Condition.DISABLED, 0, 1)
+    assert health("b") == (Condition.UNTRIED, 0, 0)

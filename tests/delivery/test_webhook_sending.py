@@ -1,0 +1,305 @@
+"""One request to a receiver: its deadline, its answer, certificates, and what it does not do."""
+
+from __future__ import annotations
+
+import datetime
+import random
+import re
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.x509.oid import NameOID
+from django.utils import timezone
+
+from delivery.webhooks import retries, sending
+from delivery.webhooks.models import Outcome
+from tests.support.ports import free_port
+from tests.support.receiver import Receiver
+
+SHORT = 1.0
+"""The deadline in these tests, in seconds."""
+
+
+@pytest.fixture(autouse=True)
+def short_deadline(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.EDITOR_WEBHOOK_ALLOW = ["127.0.0.0/8", "receiver.example"]
+    monkeypatch.setattr(sending, "SECONDS", SHORT)
+
+
+def send(url: str) -> Outcome:
+    return sending.send(url, {"webhook-id": "msg_1"}, b"{}")
+
+
+@contextmanager
+def raw_receiver(serve: Callable[[socket.socket], None]) -> Iterator[str]:
+    """Listen, hand each connection to a function, and yield the URL."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def accept() -> None:
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return
+                with connection:
+                    try:
+                        serve(connection)
+                    except OSError:
+                        continue
+
+        threading.Thread(target=accept, daemon=True).start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/"
+        server.shutdown(socket.SHUT_RDWR)
+
+
+def dripping(beginning: bytes, drop: bytes) -> Callable[[socket.socket], None]:
+    """Answer with a beginning and then a little every 50 ms, for ever."""
+
+    def serve(connection: socket.socket) -> None:
+        connection.sendall(beginning)
+        while True:
+            time.sleep(0.05)
+            connection.sendall(drop)
+
+    return serve
+
+
+@pytest.mark.parametrize(
+    ("serve", "error"),
+    [
+        (lambda connection: time.sleep(2 * SHORT), "did not answer within"),
+        (dripping(b"HTTP/1.1 200 OK\r\nX-Slow: ", b"a"), "did not answer within"),
+        (dripping(b"HTTP/1.1 200 OK\r\n", b"X-More: 1\r\n"), "did not answer within"),
+        (lambda connection: connection.recv(9), "without an answer"),
+        (lambda connection: connection.sendall(b"SSH-2.0-OpenSSH\r\n\r\n"), "is not HTTP"),
+    ],
+    ids=["silent", "one header", "headers", "closed", "no HTTP"],
+)
+def test_who_does_not_answer_within_the_deadline_has_failed(
+    serve: Callable[[socket.socket], None], error: str
+) -> None:
+    began = time.monotonic()
+    with raw_receiver(serve) as url:
+        outcome = send(url)
+    assert time.monotonic() - began < SHORT + 10
+    assert outcome.status_code is None and not outcome.is_success
+    assert re.search(error, outcome.error), outcome.error
+
+
+def test_an_answer_that_never_ends_counts_by_its_status_and_is_read_no_further() -> None:
+    sent: list[int] = []
+
+    def serve(connection: socket.socket) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n")
+        while True:
+            sent.append(connection.send(b"\0\xff" * 4096))
+
+    with raw_receiver(serve) as url:
+        outcome = send(url)
+    assert outcome.is_success and outcome.status_code == 200
+    assert outcome.response == "\N{REPLACEMENT CHARACTER}" * sending.KEPT_BYTES
+    with raw_receiver(dripping(b"HTTP/1.1 204 Fine\r\nContent-Length: 9\r\n\r\n", b"")) as url:
+        assert send(url).is_success
+    with raw_receiver(dripping(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", b"x")) as url:
+        assert send(url).is_success
+
+
+@pytest.mark.parametrize(
+    ("status", "is_success"),
+    [
+        (200, True),
+        (204, True),
+        (299, True),
+        (301, False),
+        (307, False),
+        (400, False),
+        (410, False),
+        (500, False),
+    ],
+)
+def test_a_status_decides(receiver: Receiver, status: int, is_success: bool) -> None:
+    there = receiver.url
+    receiver.answer = lambda _message: (status, {"Location": there, "Retry-After": "9"}, b"")
+    outcome = send(there)
+    assert (outcome.status_code, outcome.is_success, outcome.retry_after) == (status, is_success, 0)
+    assert len(receiver.messages) == 1
+    assert is_success or f"answered {status}" in outcome.error
+
+
+def test_no_proxy_of_the_environment_is_asked(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        for variable in (name, name.upper()):
+            monkeypatch.setenv(variable, f"http://127.0.0.1:{free_port()}")
+    assert send(receiver.url).is_success
+    assert "cookie" not in receiver.messages[0].headers
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_retry_after_of_429_and_503_is_heeded(receiver: Receiver, status: int) -> None:
+    receiver.answer = lambda _message: (status, {"Retry-After": "120"}, b"later")
+    outcome = send(receiver.url)
+    assert (outcome.retry_after, outcome.response) == (120, "later")
+
+
+def test_a_host_that_does_not_resolve_in_time_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    over = threading.Event()
+
+    def hang(*_more: Any, **_named: Any) -> Any:
+        over.wait(60)
+        raise socket.gaierror
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+    began = time.monotonic()
+    outcome = send("http://receiver.example/")
+    assert "did not resolve in time" in outcome.error
+    assert time.monotonic() - began < SHORT + 10
+    over.set()
+
+
+@pytest.mark.parametrize("host", ["nowhere.invalid", f"{'a' * 64}.example", "a..b"])
+def test_a_host_that_does_not_resolve_has_failed(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sending, "SECONDS", 60.0)
+    assert "does not resolve" in send(f"http://{host}/").error
+
+
+def test_the_next_address_is_tried_when_one_does_not_answer(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.EDITOR_WEBHOOK_ALLOW = ["receiver.example"]
+    real = socket.getaddrinfo
+
+    def resolve(host: str, port: Any, *more: Any, **named: Any) -> Any:
+        if host != "receiver.example":
+            return real(host, port, *more, **named)
+        return [(2, 1, 6, "", (one, port)) for one in ("::1", "127.0.0.1")]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    assert send(f"http://receiver.example:{receiver.port}/").is_success
+
+
+# Certificates
+
+
+def certificate(folder: Path, host: str) -> Path:
+    """Write a certificate for a host, signed by itself, with its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
+    now = timezone.now()
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, SHA256())
+    )
+    file = folder / f"{host}.pem"
+    pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
+    file.write_bytes(
+        made.public_bytes(pem) + key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain)
+    )
+    return file
+
+
+@contextmanager
+def https_receiver(file: Path, names: list[str | None]) -> Iterator[int]:
+    """Answer by https with a certificate; `names` gets the host names that clients ask for (SNI)."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(file)
+    context.sni_callback = lambda _socket, name, _context: names.append(name)
+
+    def serve(connection: socket.socket) -> None:
+        with context.wrap_socket(connection, server_side=True) as secure:
+            received = b""
+            while not received.endswith(b"{}"):
+                received += secure.recv(65536)
+            secure.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+
+    with raw_receiver(serve) as url:
+        yield int(url.rpartition(":")[2].strip("/"))
+
+
+def test_the_certificate_has_to_be_that_of_the_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = socket.getaddrinfo
+    monkeypatch.setattr(
+        socket,
+        "getaddrinfo",
+        lambda host, port, *more, **named: real(
+            "127.0.0.1" if host == "receiver.example" else host, port, *more, **named
+        ),
+    )
+    monkeypatch.setattr(sending, "SECONDS", 60.0)
+    ours, other = (certificate(tmp_path, host) for host in ("receiver.example", "other.example"))
+    (tmp_path / "all.pem").write_bytes(ours.read_bytes() + other.read_bytes())
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "all.pem"))
+    names: list[str | None] = []
+    sending._ssl_context.cache_clear()
+    try:
+        with https_receiver(ours, names) as port:
+            assert send(f"https://receiver.example:{port}/").is_success
+        assert names == ["receiver.example"]
+        with https_receiver(other, names) as port:
+            outcome = send(f"https://receiver.example:{port}/")
+        assert "certificate" in outcome.error.lower() and outcome.status_code is None
+    finally:
+        sending._ssl_context.cache_clear()
+
+
+# When to try again
+
+
+def test_the_waits_are_those_that_are_documented() -> None:
+    hours = [2, 5, 10, 14, 20, 24]
+    assert list(retries.WAITS) == [0, 5, 5 * 60, 30 * 60, *(hour * 3600 for hour in hours)]
+    random.seed(1)
+    for step, wait in enumerate(retries.WAITS):
+        some = [retries.wait_before(step) for _ in range(200)]
+        assert all(one is not None and 0.8 * wait <= one <= 1.2 * wait for one in some)
+        assert wait == 0 or len(set(some)) > 100
+    assert retries.wait_before(len(retries.WAITS)) is None
+    assert retries.wait_before(len(retries.WAITS), retry_after=60) is None
+
+
+def test_what_a_receiver_asks_for_only_makes_a_wait_longer() -> None:
+    assert retries.wait_before(1, retry_after=3600) == 3600
+    assert retries.wait_before(1, retry_after=10**9) == retries.DAY
+    wait = retries.wait_before(4, retry_after=1)
+    assert wait is not None and wait > 3600
+
+
+NOW = datetime.datetime(2030, 1, 1, tzinfo=datetime.UTC)
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("120", 120),
+        (" 7 ", 7),
+        ("0", 0),
+        ("9" * 500, retries.DAY),
+        (format_datetime(NOW + datetime.timedelta(minutes=2), usegmt=True), 120),
+        (format_datetime(NOW - datetime.timedelta(minutes=2), usegmt=True), 0),
+        (format_datetime(NOW + datetime.timedelta(days=9), usegmt=True), retries.DAY),
+        ("Tue, 01 Jan 2030 00:01:00", 60),
+        ("-1", 0),
+        ("1.5", 0),
+        ("²", 0),
+        ("soon", 0),
+        ("", 0),
+        ("Tue, 99 Jan 2030 99:99:99 GMT", 0),
+    ],
+)
+def test_retry_after_is_seconds_or_a_date(header: str, seconds: float) -> None:
+    assert retries.retry_after(header, NOW) == seconds
