@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -10,6 +11,8 @@ from django import forms
 from django.contrib import messages
 from django.core.paginator import Page, Paginator
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils import timezone
+from django.utils.timesince import timeuntil
 
 from delivery.studio.base import PER_PAGE, WebhookPage, show_next, shown_now, state_of_deliveries
 from delivery.studio.forms import RotateForm
@@ -33,6 +36,18 @@ class DeliveryRow:
     attempts: list[DeliveryAttempt]
     """The newest first."""
     replay_address: str
+
+    @property
+    def next_attempt(self) -> str:
+        """When it is tried next, as a sentence; empty if it is not."""
+        at = self.delivery.next_attempt_at
+        if at is None:
+            return ""
+        if at - timezone.now() < datetime.timedelta(minutes=1):
+            return (
+                "It is sent as soon as a worker has time." if not self.attempts else "It is tried again soon."
+            )
+        return f"It is tried again in {timeuntil(at)}."
 
 
 class ShowPage(WebhookPage):
