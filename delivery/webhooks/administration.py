@@ -25,7 +25,8 @@ from delivery.webhooks.signing_secrets import root_key, secret_of
 from delivery.webhooks.values import COLUMNS, checked
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
-from versioning.domain.errors import Invalid, NotFound
+from versioning.domain.errors import Forbidden, Invalid, NotFound
+from versioning.editor.locking import retried
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
 
@@ -60,6 +61,7 @@ def find(webhook_id: str, *, by: Who) -> Webhook:
     return webhook
 
 
+@retried
 def create(
     workspace_id: str,
     *,
@@ -90,6 +92,7 @@ def create(
     return webhook, secret_of(webhook, root)
 
 
+@retried
 def change(webhook_id: str, changes: Mapping[str, Any], *, by: Who) -> Webhook:
     """Change members of a webhook, named as in JSON; what is absent stays.
 
@@ -114,6 +117,7 @@ def change(webhook_id: str, changes: Mapping[str, Any], *, by: Who) -> Webhook:
         return webhook
 
 
+@retried
 def delete(webhook_id: str, *, by: Who) -> None:
     """Delete a webhook with its deliveries."""
     caller = caller_of(by)
@@ -122,6 +126,7 @@ def delete(webhook_id: str, *, by: Who) -> None:
         webhook.delete()
 
 
+@retried
 def rotate(webhook_id: str, *, keep_previous_hours: int, by: Who) -> tuple[str, datetime.datetime | None]:
     """Replace the secret; return the new one, and until when the one before signs too.
 
@@ -175,6 +180,22 @@ def replay(webhook_id: str, delivery_id: str, *, by: Who) -> Delivery:
         step = delivery.step if delivery.state == State.PENDING else len(WAITS)
         found.update(state=State.PENDING, due_at=Now(), finished_at=None, replay_wanted=True, step=step)
         return found.prefetch_related("made").get()
+
+
+def take_over(webhook_id: str, *, by: Who) -> Webhook:
+    """Make the caller the person who looks after a webhook, in the place of who made it.
+
+    Raises `Forbidden` if the caller is no person.
+    """
+    caller = caller_of(by)
+    with _administering(webhook_id, caller) as webhook:
+        if caller.user_id is None:
+            raise Forbidden("A person looks after a webhook.")
+        if webhook.created_by_id != str(caller.user_id):
+            webhook.created_by, webhook.created_by_id = caller.username or "", str(caller.user_id)
+            webhook.save(update_fields=["created_by", "created_by_id"])
+            webhook.record("changed", caller, fields=["createdBy"])
+        return webhook
 
 
 @contextmanager
