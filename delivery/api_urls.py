@@ -20,6 +20,6 @@ _WEBHOOKS: Final[dict[str, dict[str, Any]]] = {
 }
 
 urlpatterns: list[URLPattern] = [
-    re_path(r"^events/stream\Z", EventStreamViewSet.as_view({"get": "stream"}), name="event-stream"),
+    re_path(r"^events/stream\Z", EventStreamViewSet.as_view({"get": "stream"})),
     *(re_path(rf"^{route}\Z", WebhookViewSet.as_view(verbs)) for route, verbs in _WEBHOOKS.items()),
 ]

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from editor_client import ValidationFailed, context_schema
 from editor_client.errors import CannotEvaluate
-from editor_client.parts import evaluate
+from editor_client.parts import UNCHECKED, evaluate
+from editor_client.shared import evaluation
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -70,7 +71,9 @@ def test_both_sides_evaluate_the_vectors_alike(alice: Api, vector: dict[str, Any
         if case.get("server"):
             with pytest.raises(CannotEvaluate):
                 evaluate(parts_of(alice, label="latest"), case["context"])
-            found = ask(alice, context=case["context"]).body
+            found = ask(alice, context=case["context"], label="latest").body
+            unchecked = {**found, "warnings": [UNCHECKED]}
+            assert evaluate(parts_of(alice, label="latest"), case["context"], offline=True) == unchecked
         else:
             # The published blocks that a version shows, which is not a draft's to choose.
             query = {"versionId": made.body["latestVersionId"]}
@@ -238,6 +241,17 @@ def test_both_sides_have_the_same_limits(alice: Api) -> None:
         answer = agree(alice, {"v": "a" * length})
         assert (answer.status, answer.code) == (400, code)
     assert agree(alice, {"v": "a"}).status == 200
+
+
+def test_more_text_than_a_request_may_read_is_refused_in_parts_too(
+    alice: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    published_block(alice, "long", "x" * 2_000)
+    published_agent(alice, "writer", [reference("long")])
+    assert agree(alice, {}).status == 200
+    monkeypatch.setattr(evaluation, "MAX_CHARACTERS_READ", 1_000)
+    for answer in (ask(alice), ask(alice, form="parts")):
+        assert (answer.status, answer.code, answer.fields) == (400, "evaluation_too_costly", ["instructions"])
 
 
 @pytest.mark.parametrize("context", [{"a": "\0"}, {"a": "\ud800"}, {"a": float("nan")}, {"a": object()}])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from django.conf import settings
 from django.db import close_old_connections
 from django.http import StreamingHttpResponse
 from drf_spectacular.utils import OpenApiParameter
@@ -16,18 +15,14 @@ from delivery.streams.listeners import listener_of
 from delivery.streams.subscription import AsyncSubscription, BlockingSubscription
 from versioning.api.base import EditorViewSet
 from versioning.api.errors import error_body
-from versioning.api.event_loop import has_event_loop
 from versioning.api.events import AFTER, FILTERS, filter_of, number, position
+from versioning.api.open_streams import capacity
 from versioning.api.parameters import query
 from versioning.api.runs import AnyAccept
 from versioning.conf import get_editor
 
 EVENT_STREAM: Final = "text/event-stream"
 LAST_EVENT_ID: Final = "Last-Event-ID"
-IN_EVENT_LOOP: Final = 200
-"""The open streams of a process whose event loop sends them, unless `EDITOR_STREAMS` says otherwise."""
-IN_THREADS: Final = 4
-"""The same where each takes one of the server's threads."""
 RETRY_AFTER: Final = 5
 """Seconds after which a refused client may try again."""
 
@@ -61,21 +56,15 @@ class EventStreamViewSet(EditorViewSet):
         # An empty header is what a client sends that has received nothing yet.
         last = number(request.headers.get(LAST_EVENT_ID) or None, LAST_EVENT_ID)
         start = get_editor().event.start(after if last is None else last)
-        in_loop = has_event_loop(request._request)  # noqa: SLF001  what the server has handed over
-        made = AsyncSubscription if in_loop else BlockingSubscription
+        server = capacity(request._request)  # noqa: SLF001  what the server has handed over
+        made = AsyncSubscription if server.in_event_loop else BlockingSubscription
         stream = made(listener_of(request), filter_of(given), start, has_role=self.caller.has_role)
         if request.method != "HEAD":
             try:
-                follower.add(stream, _limit(in_loop=in_loop))
+                follower.add(stream, server.streams)
             except TooManyStreams as error:
                 return Response(error_body(error), status=503, headers={"Retry-After": str(RETRY_AFTER)})
         # A stream must not hold a connection of the pool.
         close_old_connections()
         content = () if request.method == "HEAD" else stream
         return StreamingHttpResponse(content, content_type=EVENT_STREAM, headers={"X-Accel-Buffering": "no"})
-
-
-def _limit(*, in_loop: bool) -> int:
-    if settings.EDITOR_STREAMS is not None:
-        return int(settings.EDITOR_STREAMS)
-    return IN_EVENT_LOOP if in_loop else IN_THREADS

@@ -24,17 +24,17 @@ _OTHER_FILES: Final = 512  # a worker's own: the database, static files, sockets
 HTTP: Final = HTTP1Settings(header_read_timeout=IDLE_SECONDS * 1000, max_buffer_size=MAX_HEAD)
 
 
-def possible() -> int:
-    """Return how many connections each worker may accept, after raising the limit on open files.
+def possible(most: int = CONNECTIONS) -> int:
+    """Return how many connections a worker may accept, up to `most`, after raising the limit on open files.
 
     The initial limit is often 1 024, which one silent client can use up.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = CONNECTIONS + _OTHER_FILES
+    wanted = most + _OTHER_FILES
     if soft != resource.RLIM_INFINITY and soft < wanted:
         soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    return CONNECTIONS if soft == resource.RLIM_INFINITY else max(min(CONNECTIONS, soft - _OTHER_FILES), 64)
+    return most if soft == resource.RLIM_INFINITY else max(min(most, soft - _OTHER_FILES), 64)
 
 
 def that_ends(sockets: Any) -> Any:

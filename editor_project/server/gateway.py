@@ -22,7 +22,7 @@ from django.core.handlers.wsgi import WSGIRequest
 
 from editor_project.server.cached_reads import CachedReads
 from editor_project.server.connections import IDLE_SECONDS
-from versioning.api.event_loop import EVENT_LOOP
+from versioning.api.open_streams import IN_EVENT_LOOP, OPEN_STREAMS
 from versioning.api.request_bodies import (
     MAY_STILL_SEND,
     REFUSAL,
@@ -50,7 +50,6 @@ _SAME_FOR_ALL: Final = {
     "wsgi.multiprocess": True,
     "wsgi.run_once": False,
     "wsgi.input_terminated": True,
-    EVENT_LOOP: True,
 }
 
 
@@ -58,12 +57,20 @@ class Gateway:
     """A WSGI application behind granian's ASGI interface.
 
     Requests without a body are answered in the thread in which they arrive. A request with a body waits in
-    the event loop until the body is complete and is then answered in a thread of this pool, as are streams;
-    so they never delay reads.
+    the event loop until the body is complete and is then answered in a thread of this pool, as are the
+    streams of runs; so they never delay reads. Asynchronous streams, of which `streams` may be open, take
+    no thread.
     """
 
-    def __init__(self, application: Application, loop: asyncio.AbstractEventLoop, threads: int) -> None:
+    def __init__(
+        self,
+        application: Application,
+        loop: asyncio.AbstractEventLoop,
+        threads: int,
+        streams: int = IN_EVENT_LOOP,
+    ) -> None:
         self._application = application
+        self._streams = streams
         self._loop = loop
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="body")
         self._body_memory = BodyMemory()
@@ -91,6 +98,7 @@ class Gateway:
 
     def _take(self, scope: dict[str, Any], proto: Any) -> None:
         environ = environ_of(scope)
+        environ[OPEN_STREAMS] = self._streams
         if environ.get("CONTENT_LENGTH", "0") == "0" and "HTTP_TRANSFER_ENCODING" not in environ:
             self._answer(environ, proto)
             return

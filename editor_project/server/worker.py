@@ -9,16 +9,15 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
-from django.core.servers.basehttp import get_internal_wsgi_application
 from granian import _signals
 from granian._granian import CallbackScheduler, WorkerSignal
 from granian._signals import set_loop_signals
 from granian.server import mp
 
 from editor_project.server import connections
-from editor_project.server.gateway import Gateway
+from editor_project.server.gateway import Application, Gateway
 from editor_project.server.processors import Processors
 
 TICK: Final = 1.0
@@ -42,10 +41,20 @@ class HandOver(CallbackScheduler):
         self._schedule_fn = take
 
 
+class Served(NamedTuple):
+    """What a worker serves, and with how much."""
+
+    application: Callable[[], Application]
+    """Returns the WSGI application; called in the worker."""
+    threads: int
+    streams: int
+    """How many asynchronous streams may be open."""
+
+
 def work(
     parent: int,
     workers: int,
-    threads: int,
+    served: Served,
     processors: Processors,
     worker: int,
     *arguments: Any,
@@ -61,8 +70,9 @@ def work(
     gateways: list[Gateway] = []
 
     def hand_over(loop: asyncio.AbstractEventLoop, *_given: Any, **_options: Any) -> HandOver:
-        gateways.append(Gateway(get_internal_wsgi_application(), loop, threads))
-        return HandOver(loop, gateways[0].take)
+        gateway = Gateway(served.application(), loop, served.threads, served.streams)
+        gateways.append(gateway)
+        return HandOver(loop, gateway.take)
 
     def signals(loop: asyncio.AbstractEventLoop) -> WorkerSignal:
         shutdown: WorkerSignal = set_loop_signals(loop)  # type: ignore[no-untyped-call]

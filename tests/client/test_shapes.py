@@ -8,7 +8,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
-from editor_client import log, records, served
+from editor_client import log, records, served, webhooks
 from editor_client.result import Result, Success, members
 
 from tests.support.api import Api
@@ -49,6 +49,15 @@ RESULTS: dict[str, Any] = {
     "GET /agents/{}": served.ServedAgent,
     "POST /agents/{}/generate": served.Generated,
     "GET /events": log.EventPage,
+    "GET /webhooks": webhooks.WebhookPage,
+    "POST /webhooks": webhooks.NewWebhook,
+    "GET /webhooks/{}": webhooks.WebhookRecord,
+    "PATCH /webhooks/{}": webhooks.WebhookRecord,
+    "DELETE /webhooks/{}": Success,
+    "POST /webhooks/{}/rotate": webhooks.RotatedSecret,
+    "POST /webhooks/{}/ping": webhooks.Delivery,
+    "GET /webhooks/{}/deliveries": webhooks.DeliveryPage,
+    "POST /webhooks/{}/deliveries/{}/replay": webhooks.Delivery,
 }
 WITHOUT_A_RESULT = {
     "GET /events/stream",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPResponse
+from socket import SHUT_RDWR
 from threading import Event, Thread
 from typing import Any
 from urllib.parse import urlencode
@@ -31,23 +32,26 @@ class EventStream:
     @property
     def events(self) -> list[dict[str, Any]]:
         """The events so far."""
-        datas = (line for frame in self.frames for line in frame.split("\n") if line.startswith("data: "))
-        return [json.loads(data.removeprefix("data: ")) for data in datas]
+        return [json.loads(data) for data in self._lines("data: ")]
 
     @property
-    def told(self) -> list[str]:
+    def types(self) -> list[str]:
         """The types of the events so far."""
         return [event["type"] for event in self.events]
 
     @property
-    def last_id(self) -> str:
-        """The last `id` so far."""
-        ids = [line for frame in self.frames for line in frame.split("\n") if line.startswith("id: ")]
-        return ids[-1].removeprefix("id: ")
+    def ids(self) -> list[str]:
+        """Every `id` so far."""
+        return self._lines("id: ")
 
     def wait(self, condition: Callable[[EventStream], object]) -> None:
         """Wait until the stream has come so far."""
         until(lambda: condition(self), self)
+
+    def wait_for(self, count: int) -> list[dict[str, Any]]:
+        """Wait until so many events have come; return them."""
+        self.wait(lambda stream: len(stream.events) >= count)
+        return self.events
 
     def take_down(self) -> None:
         """Take down what comes, until the stream ends."""
@@ -64,6 +68,10 @@ class EventStream:
         except (OSError, ValueError, AttributeError):
             return  # the test has closed the connection
 
+    def _lines(self, begin: str) -> list[str]:
+        lines = (line for frame in list(self.frames) for line in frame.split("\n"))
+        return [line.removeprefix(begin) for line in lines if line.startswith(begin)]
+
 
 def until(condition: Callable[[], object], shown: object = None) -> None:
     """Wait until something is so."""
@@ -75,22 +83,26 @@ def until(condition: Callable[[], object], shown: object = None) -> None:
 
 @contextmanager
 def open_stream(
-    service: Service, key: str | None = None, *, last_event_id: object = None, **query: Any
+    service: Service, key: str | None = None, *, cookie: str = "", last_event_id: object = None, **query: Any
 ) -> Iterator[EventStream]:
-    """Open a stream on a connection of its own, for the service's admin or another key."""
+    """Open a stream on a connection of its own: for the service's admin, another key, or a session."""
     connection = HTTPConnection(service.url.removeprefix("http://"), timeout=120)
-    headers = {"Authorization": f"Bearer {key or service.key}", "Accept": "text/event-stream"}
+    headers = {"Cookie": cookie} if cookie else {"Authorization": f"Bearer {key or service.key}"}
     if last_event_id is not None:
         headers["Last-Event-ID"] = str(last_event_id)
     try:
         connection.request("GET", f"/api/events/stream?{urlencode(query)}", headers=headers)
+        connected = connection.sock
         response = connection.getresponse()
         assert response.status == 200, response.read()
         stream = EventStream(response)
         Thread(target=stream.take_down, daemon=True).start()
         stream.wait(lambda stream: stream.frames)  # the first comment
-        yield stream
+        try:
+            yield stream
+        finally:
+            # Whoever waits for the next line is told, which `close` alone does not do.
+            with suppress(OSError):
+                connected.shutdown(SHUT_RDWR)
     finally:
-        if connection.sock is not None:
-            connection.sock.close()
         connection.close()

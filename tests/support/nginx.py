@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.ports import free_ports, wait_for
+from tests.support.ports import free_port, free_ports, wait_for
 from tests.support.service import ROOT
 
 EXAMPLE = ROOT / "examples/deployment"
@@ -77,19 +77,18 @@ class Nginx:
 
 
 @contextmanager
-def running_nginx(folder: Path, ports: Sequence[int]) -> Iterator[Nginx]:
-    """Run the example's configuration in front of the processes on these ports; two, as in the example."""
+def running_nginx(folder: Path, ports: Sequence[int], streams_port: int | None = None) -> Iterator[Nginx]:
+    """Run the example's configuration in front of the processes on these ports; two, as in the example.
+
+    Events as they happen come from `streams_port`; nobody serves them if there is none.
+    """
     plain, tls = free_ports(2)
     shutil.copytree(EXAMPLE / "nginx", folder / "example")
     (folder / "conf.d").mkdir()
     shutil.move(folder / "example/editor.conf", folder / "conf.d/editor.conf")
     shutil.move(folder / "example/editor", folder / "editor")
-    processes = folder / "editor/processes.conf"
-    text = processes.read_text()
-    for example, port in zip((8001, 8002), ports, strict=True):
-        assert f"127.0.0.1:{example} " in text
-        text = text.replace(f":{example} ", f":{port} ")
-    processes.write_text(text)
+    _replace_ports(folder / "editor/processes.conf", dict(zip((8001, 8002), ports, strict=True)))
+    _replace_ports(folder / "editor/streams.conf", {8010: streams_port or free_port()})
     (folder / "editor/site.conf").write_text(SITE.format(plain=plain, tls=tls, host=HOST))
     _make_certificate(folder)
     # As root its workers would be somebody who may not read a test's folder.
@@ -106,6 +105,15 @@ def running_nginx(folder: Path, ports: Sequence[int]) -> Iterator[Nginx]:
     finally:
         process.terminate()
         process.wait(timeout=SECONDS)
+
+
+def _replace_ports(file: Path, ports: Mapping[int, int]) -> None:
+    """Replace the ports of the example by those of this machine."""
+    text = file.read_text()
+    for example, port in ports.items():
+        assert f"127.0.0.1:{example} " in text
+        text = text.replace(f":{example} ", f":{port} ")
+    file.write_text(text)
 
 
 def _make_certificate(folder: Path) -> None:

@@ -76,9 +76,11 @@ class EventLog:
     def start(self, after: int | Now | None) -> int:
         """Return the position after which to read; None stands for the oldest, `now` for the end.
 
-        Raises `CursorExpired` if entries after the position were pruned.
+        A position beyond the end stands for the end. Raises `CursorExpired` if entries after the position
+        were pruned.
         """
-        return _start(events.extent(), after)
+        extent = events.extent()
+        return min(_start(extent, after), extent.newest)
 
     def page(
         self,

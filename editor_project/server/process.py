@@ -1,0 +1,82 @@
+"""The parent of the workers: what `serve` and `serve_events` have in common."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+
+from django.core.management.base import CommandError
+from django.db import Error, connection, connections
+from granian import Granian
+from granian.constants import HTTPModes, Interfaces
+from granian.log import LogLevels
+
+from editor_project.server import connections as clients
+from editor_project.server import ports
+from editor_project.server.processors import Processors
+from editor_project.server.worker import Served, work
+from versioning.models import log_position, tables
+
+
+def run(
+    served: Served,
+    *,
+    bind: str,
+    workers: int,
+    pinned: str,
+    backpressure: int,
+    beside: Callable[[], AbstractContextManager[object]] = nullcontext,
+) -> None:
+    """Run workers on an address until a signal stops this process; raises `CommandError` if it cannot begin.
+
+    `pinned` is what `Processors.found` takes, `backpressure` how many connections each worker accepts.
+    `beside` is entered when everything else is ready.
+    """
+    try:
+        address, port = ports.parse(bind)
+        held = ports.claim(address, port)
+    except ports.Unusable as error:
+        raise CommandError(str(error)) from error
+    with held:
+        _check_database()
+        _let_go_of_the_database()
+        os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
+        # Workers are started afresh and read the settings by this name.
+        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "editor_project.settings")
+        processors = Processors.found(pinned)
+        server = Granian(
+            "editor_project.wsgi:application",  # checked by granian; a worker loads what it serves
+            address=address,
+            port=port,
+            interface=Interfaces.WSGI,
+            workers=workers,
+            blocking_threads=served.threads,
+            # Of HTTP/2 granian limits neither the silence of a connection nor the size of its heads.
+            http=HTTPModes.http1,
+            http1_settings=clients.HTTP,
+            backpressure=backpressure,
+            log_level=LogLevels.error,
+            respawn_failed_workers=True,
+        )
+        with beside():
+            server.serve(spawn_target=partial(work, os.getpid(), workers, served, processors))
+
+
+def _let_go_of_the_database() -> None:
+    """Close open connections, because forked workers must not share them."""
+    connections.close_all()
+    log_position.close()
+    if connection.vendor == "postgresql":
+        connection.close_pool()  # type: ignore[attr-defined]
+
+
+def _check_database() -> None:
+    """Stop before starting if no request could be answered from the database."""
+    try:
+        pending = tables.lack_migrations()
+    except Error as error:
+        raise CommandError(f"The database does not answer: {error}") from error
+    if pending:
+        raise CommandError(tables.NOT_MIGRATED)

@@ -1,0 +1,39 @@
+"""The WSGI application that `manage.py serve_events` runs: that of `serve`, but with few addresses."""
+
+from __future__ import annotations
+
+import os
+
+import django
+from django.core.handlers.wsgi import WSGIHandler
+from django.http import Http404, HttpRequest
+from django.urls import ResolverMatch
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "editor_project.settings")
+django.setup(set_prefix=False)
+
+from django.conf import settings  # noqa: E402  settings come first
+
+from delivery.streams.api import EventStreamViewSet  # noqa: E402
+from editor_project.database.base import limit_statements  # noqa: E402
+from versioning.api import health  # noqa: E402
+from versioning.api.middleware.encoding import ExactWSGIRequest  # noqa: E402
+
+
+class StreamHandler(WSGIHandler):
+    """Serves the stream of events and the health checks; everything else is not found."""
+
+    request_class = ExactWSGIRequest
+
+    def resolve_request(self, request: HttpRequest) -> ResolverMatch:
+        """Return the view for a request; raises `Http404` for those that other processes serve."""
+        found = super().resolve_request(request)
+        if found.func in {health.alive, health.ready}:
+            return found
+        if getattr(found.func, "cls", None) is EventStreamViewSet:
+            return found
+        raise Http404
+
+
+limit_statements(settings.EDITOR_STATEMENT_TIMEOUT)
+application = StreamHandler()

@@ -1,0 +1,123 @@
+"""Requests that get no stream: what is wrong is said as in the feed, before the stream begins."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, Answer, Api
+from tests.support.unchanged import is_refusal
+from versioning.models import events
+
+STREAM = "/events/stream"
+
+
+@pytest.fixture(autouse=True)
+def none_open() -> None:
+    """Other tests may have left streams in responses that nobody has read."""
+    gc.collect()
+
+
+def opened(api: Api, *, last_event_id: str | None = None, **query: Any) -> Any:
+    headers = {"Authorization": f"Bearer {api.key}"} if api.key else {}
+    if last_event_id is not None:
+        headers["Last-Event-ID"] = last_event_id
+    return api.client.get(f"/api{STREAM}", query_params=query, headers=headers)
+
+
+def ask(api: Api, **query: Any) -> Answer:
+    """Ask for a stream, and leave it at once if there is one."""
+    response = opened(api, **query)
+    response.close()
+    return Answer(response.status_code, None if response.streaming else response.json(), response.headers)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("after", "-1"),
+        ("after", "yesterday"),
+        ("after", "1.0"),
+        ("after", "1" * 31),
+        ("after", ""),
+        ("type", "agent.painted"),
+        ("type", "agent"),
+        ("type", ","),
+        ("kind", "tool"),
+        ("id", ""),
+        ("workspaceId", "a\x00b"),
+        ("limit", "3"),
+        ("before", "3"),
+        ("lastEventId", "3"),
+    ],
+)
+def test_a_parameter_is_refused_as_in_the_feed(cast: Cast, name: str, value: str) -> None:
+    refused = ask(cast.alice, **{name: value})
+    assert is_refusal(refused, 400, "validation_failed")
+    assert refused.fields == [name]
+    if name not in {"limit", "before"}:
+        assert cast.alice.get("/events", **{name: value}).body == refused.body
+
+
+@pytest.mark.parametrize("value", ["now", "-1", "12, 13", "0x1", "1\r\nX-Evil: 1", "٣", "1" * 31, "x" * 8000])
+def test_no_other_position_is_made_of_a_wrong_header(cast: Cast, value: str) -> None:
+    refused = ask(cast.alice, last_event_id=value)
+    assert is_refusal(refused, 400, "validation_failed")
+    assert refused.fields == ["Last-Event-ID"]
+
+
+def test_a_position_that_was_pruned_is_gone(cast: Cast) -> None:
+    for name in ("one", "two"):
+        AGENTS.make(cast.alice, name)
+    first = events.position() - 1
+    events.prune(timezone.now())
+    AGENTS.make(cast.alice, "three")
+    for refused in (ask(cast.alice, after=first), ask(cast.alice, last_event_id=str(first))):
+        assert is_refusal(refused, 410, "cursor_expired")
+        assert refused.body == cast.alice.get("/events", after=first).body
+    assert ask(cast.alice, after=first, last_event_id=str(first + 1)).status == 200
+
+
+@pytest.mark.parametrize("key", ["", "ek_unknown", "ek_"])
+def test_a_stranger_without_a_key_gets_none(db: None, key: str) -> None:
+    refused = ask(Api(key))
+    assert is_refusal(refused, 401, "unauthorized")
+    assert refused.headers["WWW-Authenticate"].startswith("Bearer")
+
+
+def test_streams_count_as_requests(cast: Cast, settings: Any) -> None:
+    settings.EDITOR_THROTTLE = "1/day"
+    assert [ask(cast.vera).status for _ in range(2)] == [200, 429]
+
+
+def test_the_head_of_a_stream_takes_none_of_them(cast: Cast, settings: Any) -> None:
+    settings.EDITOR_STREAMS = 0
+    answer = cast.vera.request("HEAD", STREAM)
+    assert (answer.status, answer.headers["Content-Type"]) == (200, "text/event-stream")
+    refused = ask(cast.vera)
+    assert is_refusal(refused, 503, "too_many_streams")
+    assert int(refused.headers["Retry-After"]) >= 1
+
+
+def test_where_a_stream_takes_a_thread_there_are_few(cast: Cast) -> None:
+    streams = [opened(cast.vera) for _ in range(5)]
+    assert [stream.status_code for stream in streams] == [200] * 4 + [503]
+    streams[0].close()
+    assert ask(cast.vera).status == 200
+    for stream in streams:
+        stream.close()
+
+
+@pytest.mark.parametrize(
+    "query", [{"id": "secret"}, {"id": "missing"}, {"workspaceId": "acme"}, {"workspaceId": "none"}]
+)
+def test_what_may_not_be_read_is_answered_like_what_does_not_exist(cast: Cast, query: dict[str, str]) -> None:
+    AGENTS.make(cast.alice, "secret", autoPublish=True)
+    answer = ask(cast.charlie, **query)
+    plain = ask(cast.charlie)
+    assert answer.status == plain.status == 200
+    assert {**answer.headers, "X-Request-ID": ""} == {**plain.headers, "X-Request-ID": ""}

@@ -1,0 +1,167 @@
+"""The processes that serve streams: how many, beside what else, and how they end."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+
+from tests.support import fork_server
+from tests.support.api import AGENTS
+from tests.support.event_streams import open_stream, until
+from tests.support.ports import free_port, wait_for
+from tests.support.remote import connected
+from tests.support.service import Service, running_service
+
+pytestmark = pytest.mark.database
+
+MANY = 300
+FEW = 3
+SECONDS_TO_END = 5
+
+
+@contextmanager
+def serving_events(service: Service, *options: str) -> Iterator[Service]:
+    """Run `serve_events` beside a service, on its database."""
+    address = f"127.0.0.1:{free_port()}"
+    with (service.folder / "events.log").open("ab") as log:
+        process = fork_server.start(
+            *("manage.py", "serve_events", "--bind", address, *options),
+            env=service.environment,
+            stdout=log,
+            stderr=log,
+        )
+    wait_for(int(address.rpartition(":")[2]), process, service.folder / "events.log")
+    try:
+        yield replace(service, url=f"http://{address}", process=process)
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+@pytest.fixture(scope="module")
+def files() -> Iterator[None]:
+    """Enough open files for the clients of this module."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.fixture(scope="module")
+def events_service(live_service: Service, files: None) -> Iterator[Service]:
+    """`serve_events` on the database of the live service."""
+    with serving_events(live_service) as service:
+        yield service
+
+
+def answer(service: Service, path: str = "/api/events/stream") -> tuple[int, dict[str, str], str]:
+    connection = HTTPConnection(service.url.removeprefix("http://"), timeout=30)
+    connection.request("GET", path, headers={"Authorization": f"Bearer {service.key}"})
+    response = connection.getresponse()
+    found = response.status, dict(response.headers), response.read().decode()
+    connection.close()
+    return found
+
+
+def test_hundreds_hear_at_once_of_what_another_process_publishes(
+    live_service: Service, events_service: Service
+) -> None:
+    with connected(live_service) as api, ExitStack() as stack:
+        streams = [stack.enter_context(open_stream(events_service, type="agent.*")) for _ in range(MANY)]
+        AGENTS.make(api, "broadcast", autoPublish=True)
+        for stream in streams:
+            stream.wait_for(2)
+        assert {tuple(stream.types) for stream in streams} == {("agent.created", "agent.published")}
+        api.delete(AGENTS.url("broadcast"))
+
+
+@pytest.mark.parametrize(
+    "path", ["/api/agents", "/api/events", "/api/schema", "/studio/", "/", "/api/events/stream/x"]
+)
+def test_the_process_of_the_streams_serves_nothing_else(events_service: Service, path: str) -> None:
+    status, _, body = answer(events_service, path)
+    assert (status, '"not_found"' in body) == (404, True)
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/api/healthz"])
+def test_its_health_can_be_asked(events_service: Service, path: str) -> None:
+    assert answer(events_service, path)[0] == 200
+
+
+def test_too_many_streams_are_refused_and_reads_go_on(tmp_path: Path) -> None:
+    options = ("--threads", "2")
+    with running_service(tmp_path, *options, EDITOR_STREAMS=str(FEW)) as service, connected(service) as api:
+        with ExitStack() as stack:
+            streams = [stack.enter_context(open_stream(service)) for _ in range(FEW)]
+            status, headers, body = answer(service)
+            assert (status, '"too_many_streams"' in body) == (503, True)
+            assert int(headers["retry-after"]) >= 1
+            AGENTS.make(api, "beside", autoPublish=True)
+            assert api.get("/agents/beside").status == 200
+            assert {stream.wait_for(2)[1]["type"] for stream in streams} == {"agent.published"}
+        # Whoever leaves makes room.
+        until(lambda: status_of_a_stream(service) == 200)
+
+
+def status_of_a_stream(service: Service) -> int:
+    try:
+        with open_stream(service):
+            return 200
+    except AssertionError:
+        return 503
+
+
+@pytest.mark.parametrize("command", ["serve", "serve_events"])
+def test_streams_end_when_their_process_is_stopped(
+    live_service: Service, tmp_path: Path, command: str
+) -> None:
+    with ExitStack() as stack:
+        if command == "serve":
+            service = stack.enter_context(running_service(tmp_path))
+        else:
+            service = stack.enter_context(serving_events(live_service))
+        streams = [stack.enter_context(open_stream(service)) for _ in range(FEW)]
+        assert service.process is not None
+        service.process.terminate()
+        service.process.wait(SECONDS_TO_END)
+        for stream in streams:
+            assert stream.ended.wait(SECONDS_TO_END)
+
+
+def test_a_worker_ends_when_its_parent_is_killed(live_service: Service) -> None:
+    with serving_events(live_service) as service, open_stream(service):
+        assert service.process is not None
+        os.kill(service.process.pid, signal.SIGKILL)
+        until(lambda: not is_listening(service))
+
+
+def is_listening(service: Service) -> bool:
+    try:
+        return answer(service, "/healthz")[0] == 200
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("command", "environment", "sentence"),
+    [
+        (("serve_events", "--streams", "0"), {}, "--streams must be at least 1"),
+        (("serve_events", "--streams", "9000000000"), {}, "too few files"),
+        (("serve",), {"EDITOR_STREAMS": "100000"}, "EDITOR_STREAMS must be from 0 to"),
+        (("serve",), {"EDITOR_STREAMS": "-1"}, "EDITOR_STREAMS must be from 0 to"),
+    ],
+)
+def test_a_number_that_is_impossible_is_refused_at_the_start(
+    live_service: Service, command: tuple[str, ...], environment: dict[str, str], sentence: str
+) -> None:
+    bind = ("--bind", f"127.0.0.1:{free_port()}")
+    done = fork_server.run("manage.py", *command, *bind, env=live_service.environment | environment)
+    assert done.returncode != 0 and sentence in done.stderr
