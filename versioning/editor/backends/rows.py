@@ -29,7 +29,6 @@ class Rows(Generic[R]):
         self.model = model
         self.code = code
         self._queries: QueriesForCallers[OneByKey[R]] = QueriesForCallers()
-        self._queries_without_authors: QueriesForCallers[OneByKey[R]] = QueriesForCallers()
         self._locks: dict[bool, OneByKey[R]] = {}
 
     @property
@@ -58,8 +57,7 @@ class Rows(Generic[R]):
             rows = self.all.readable_by(by, self.code, label=label)
             return OneByKey(with_authors(rows) if authors else with_versions(rows))
 
-        queries = self._queries if authors else self._queries_without_authors
-        return one_of(queries.get(by, self.code, label, query), resource_id)
+        return one_of(self._queries.get(by, self.code, (label, authors), query), resource_id)
 
     def override(self, agent: CodeAgent) -> R | None:
         """Return the override of a code-defined agent."""
