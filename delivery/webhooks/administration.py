@@ -25,7 +25,7 @@ from delivery.webhooks.signing_secrets import root_key, secret_of
 from delivery.webhooks.values import COLUMNS, checked
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
-from versioning.domain.errors import Invalid, NotFound
+from versioning.domain.errors import Forbidden, Invalid, NotFound
 from versioning.editor.locking import retried
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
@@ -180,6 +180,22 @@ def replay(webhook_id: str, delivery_id: str, *, by: Who) -> Delivery:
         step = delivery.step if delivery.state == State.PENDING else len(WAITS)
         found.update(state=State.PENDING, due_at=Now(), finished_at=None, replay_wanted=True, step=step)
         return found.prefetch_related("made").get()
+
+
+def take_over(webhook_id: str, *, by: Who) -> Webhook:
+    """Make the caller the person who looks after a webhook, in the place of who made it.
+
+    Raises `Forbidden` if the caller is no person.
+    """
+    caller = caller_of(by)
+    with _administering(webhook_id, caller) as webhook:
+        if caller.user_id is None:
+            raise Forbidden("A person looks after a webhook.")
+        if webhook.created_by_id != str(caller.user_id):
+            webhook.created_by, webhook.created_by_id = caller.username or "", str(caller.user_id)
+            webhook.save(update_fields=["created_by", "created_by_id"])
+            webhook.record("changed", caller, fields=["createdBy"])
+        return webhook
 
 
 @contextmanager

@@ -47,7 +47,7 @@ class Health:
 def health_of(webhooks: Sequence[Webhook]) -> Mapping[Any, Health]:
     """Return how the webhooks do, by primary key."""
     pending, failed = (_numbers(webhooks, state) for state in (State.PENDING, State.FAILED))
-    left = _left_by_creator(webhooks)
+    left = left_by_creator(webhooks)
     return {
         webhook.pk: Health(
             condition=_condition(webhook),
@@ -80,7 +80,7 @@ def _disabled_after(webhook: Webhook) -> datetime.datetime | None:
     return webhook.failing_since + GIVE_UP_AFTER
 
 
-def _left_by_creator(webhooks: Sequence[Webhook]) -> set[Any]:
+def left_by_creator(webhooks: Sequence[Webhook]) -> set[Any]:
     """Return the primary keys of the webhooks whose creators can no longer sign in to their workspaces."""
     makers = {webhook.created_by_id for webhook in webhooks if webhook.created_by_id}
     active = accounts().filter(pk__in=makers, is_active=True)
