@@ -59,6 +59,13 @@ class Agent:
         call: Call[ServedAgent] = describe(self.id, self.selector, request_context)
         return call if fallback is None else replace(call, fallback=_fallback(self.id, fallback))
 
+    def parts(self) -> Call[AgentParts]:
+        """Read the agent unevaluated, for `editor_client.parts.evaluate`.
+
+        Raises `Conflict` (`parts_unavailable`) while the server chooses versions by the request context.
+        """
+        return _parts(self.id, self.selector)
+
     def generate(self, messages: Messages, **run: Unpack[Run]) -> Call[Generated]:
         """Run the agent on the messages and return its answer."""
         return Call(
@@ -81,8 +88,19 @@ class Agent:
 def _details(agent_id: str, selector: Query, request_context: Mapping[str, Any] | None) -> Call[ServedAgent]:
     in_context = (*selector, *context_query(request_context))
     call = _read(ServedAgent, agent_id, selector, in_context)
-    parts = _read(AgentParts, agent_id, selector, (*selector, ("form", "parts")))
-    return replace(call, local=Local(parts, partial(_evaluated, request_context)))
+    parts = _parts(agent_id, selector)
+    return replace(
+        call,
+        local=Local(
+            parts,
+            evaluate=partial(_evaluated, request_context),
+            evaluate_offline=partial(_evaluated, request_context, offline=True),
+        ),
+    )
+
+
+def _parts(agent_id: str, selector: Query) -> Call[AgentParts]:
+    return _read(AgentParts, agent_id, selector, (*selector, ("form", "parts")))
 
 
 def _read(result: type[R], agent_id: str, selector: Query, asked: Query) -> Call[R]:
@@ -91,8 +109,10 @@ def _read(result: type[R], agent_id: str, selector: Query, asked: Query) -> Call
     return cached_read(result, about, path, asked, ("id", agent_id), ("resolved_version_id", version_id))
 
 
-def _evaluated(request_context: Mapping[str, Any] | None, parts: AgentParts) -> ServedAgent:
-    return ServedAgent.of(evaluate(parts.raw, request_context))
+def _evaluated(
+    request_context: Mapping[str, Any] | None, parts: AgentParts, *, offline: bool = False
+) -> ServedAgent:
+    return ServedAgent.of(evaluate(parts.raw, request_context, offline=offline))
 
 
 def _fallback(agent_id: str, fields: Mapping[str, Any]) -> ServedAgent:

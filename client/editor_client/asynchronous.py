@@ -112,6 +112,7 @@ class Agent:
         self.id = calls.id
 
     details = awaiting(agents.Agent.details)
+    parts = awaiting(agents.Agent.parts)
     generate = awaiting(agents.Agent.generate)
 
     def stream(self, messages: agents.Messages, **run: Unpack[Run]) -> AsyncIterator[Event]:

@@ -89,6 +89,8 @@ class Local(Generic[T_co]):
     parts: Call[Any]
     evaluate: Callable[[Any], T_co]
     """Returns the result; raises `CannotEvaluate`, and what the server would."""
+    evaluate_offline: Callable[[Any], T_co]
+    """The same for when no server answers: evaluates what it can."""
 
 
 @lru_cache(maxsize=4096)

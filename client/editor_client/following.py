@@ -27,7 +27,7 @@ from editor_client.errors import (
 )
 from editor_client.feed import LOST, NEVER, Feed, Outage
 from editor_client.freshness import Freshness
-from editor_client.reads import Policy, Reads, stale
+from editor_client.reads import NO_ANSWER, Policy, Reads, stale
 from editor_client.served import AgentParts
 
 logger = logging.getLogger("editor_client")
@@ -36,6 +36,8 @@ FIRST_WORD_SECONDS = 2.0
 """How long the first read waits until the log is followed; what is read before is asked for once more."""
 REFUSED_SECONDS = 10.0
 """Between attempts with a key that is refused."""
+ATTEMPT_SECONDS = 5.0
+"""Between reads that ask although nobody is expected to answer."""
 IMPOSSIBLE_SECONDS = 60.0
 """Between attempts where the server has no log to follow."""
 
@@ -91,7 +93,11 @@ class FollowedReads:
         self._lock = Lock()
         self._first_word: Future[None] | None = None
         self._is_away = False
-        """Whether the follower knows that nobody answers, so that nobody else needs to ask."""
+        """Whether nobody has answered the follower."""
+        self._is_refused = False
+        """Whether the key is refused, and what it has read is kept."""
+        self._attempt_due = NEVER
+        """When a read asks although it is of no use, in case that only the follower gets no answer."""
 
     def read(self, call: Call[Any]) -> Flow[Any]:
         """Return what is held if it is fresh, and else ask the server."""
@@ -110,7 +116,17 @@ class FollowedReads:
         try:
             return self._evaluated(call, call.local, parts)
         except CannotEvaluate:
+            return (yield from self._by_the_server(call, call.local, parts))
+
+    def _by_the_server(self, call: Call[Any], local: Local[Any], parts: AgentParts) -> Flow[Any]:
+        """Let the server evaluate an agent; without an answer evaluate as much as can be."""
+        try:
             return (yield from self._held(call))
+        except NO_ANSWER as error:
+            try:
+                return replace(local.evaluate_offline(parts), stale=True)
+            except CannotEvaluate:
+                raise error from None
 
     def _evaluated(self, call: Call[Any], local: Local[Any], parts: AgentParts) -> Any:
         """Evaluate an agent in a context, once for as long as its parts stay the same."""
@@ -139,12 +155,20 @@ class FollowedReads:
             return cached.value
         cached = yield from self._reads.cached(call, key)
         yield from self._ensure_follower()
-        if cached is not None and self._is_away:
+        if cached is not None and self._is_of_no_use_to_ask():
             return stale(cached)
         return (yield from self._ask_in_turn(call, key, cached))
 
     def _is_fresh(self, cached: Entry) -> bool:
         return self._freshness.covers(cached) and not self._reads.cache.changed_since(cached)
+
+    def _is_of_no_use_to_ask(self) -> bool:
+        """Say whether nobody would answer, as far as follower and reads know; one in a while finds out."""
+        knows = self._is_refused or (self._is_away and self._reads.is_down)
+        if knows and self._clock() >= self._attempt_due:
+            self._attempt_due = self._clock() + ATTEMPT_SECONDS
+            return False
+        return knows
 
     def _ask_in_turn(self, call: Call[Any], key: Key, cached: Entry | None) -> Flow[Any]:
         deadline = self._clock() + self._policy.timeout
@@ -153,7 +177,7 @@ class FollowedReads:
             cached = self._reads.cache.get(key) or cached
             if cached is not None and self._is_fresh(cached):
                 return cached.value
-            if cached is not None and (self._is_away or self._clock() >= deadline):
+            if cached is not None and (self._is_of_no_use_to_ask() or self._clock() >= deadline):
                 return stale(cached)
             if self._clock() >= deadline:
                 raise Unreachable("The server did not answer: it took too long.", code="timeout")
@@ -166,9 +190,10 @@ class FollowedReads:
 
     def _ensure_follower(self) -> Flow[None]:
         """Start the follower with the first read, and let it begin to listen before anything is asked for."""
-        first_word = self._first_word
-        if first_word is None:
-            first_word = self._first_word = Future()
+        with self._lock:
+            is_first = self._first_word is None
+            first_word = self._first_word = self._first_word or Future()
+        if is_first:
             yield Follow(self._follow(first_word))
         if not first_word.done():
             yield WaitFor(first_word, self._clock() + min(self._policy.timeout, FIRST_WORD_SECONDS))
@@ -195,7 +220,7 @@ class FollowedReads:
         finally:
             # Without a follower every read asks the server.
             self._freshness.until(NEVER)
-            self._is_away = False
+            self._is_away = self._is_refused = False
             if not first_word.done():
                 first_word.set_result(None)
 
@@ -204,14 +229,14 @@ class FollowedReads:
         try:
             batch = yield from feed.next()
         except LOST as error:
-            self._is_away = True
+            self._is_away, self._is_refused = True, False
             return self._outage.failed(error, "What is held is served as stale until somebody answers.")
         except Unauthorized as error:
-            self._is_away = self._policy.keeps_unauthorized
+            self._is_away, self._is_refused = False, self._policy.keeps_unauthorized
             yield from self._reads.refused(error)
             return REFUSED_SECONDS
         except EditorError as error:
-            self._is_away = False
+            self._is_away = self._is_refused = False
             self._outage.failed(error, "Every read asks the server.")
             return IMPOSSIBLE_SECONDS
         if batch.begins:
@@ -219,6 +244,6 @@ class FollowedReads:
         self._freshness.hear(batch.events)
         if batch.until is not None:
             self._freshness.until(batch.until)
-        self._is_away = False
+        self._is_away = self._is_refused = False
         self._outage.over()
         return 0

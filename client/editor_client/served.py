@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
-from editor_client.errors import malformed
 from editor_client.result import CachedResult, Notice, Result
 
 
@@ -65,23 +64,30 @@ class ServedAgent(CachedResult):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AgentParts(CachedResult):
-    """An agent before anything is evaluated. Nobody but `editor_client.parts` reads `raw`."""
+    """An agent before anything is evaluated: `editor_client.parts.evaluate` makes it a served one."""
 
     id: str
+    source: Literal["code", "stored"] | None = None
+    status: Literal["published", "draft"] | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
     resolved_version_id: str | None
-
-    @classmethod
-    def of(cls, raw: Any, **own: Any) -> Self:
-        """Return the parts in an answer; raises `ServerError` if there are none."""
-        try:
-            return cls(raw=raw, id=raw["id"], resolved_version_id=raw["resolvedVersionId"], **own)
-        except (KeyError, TypeError):
-            raise malformed("it holds no parts of an agent") from None
+    """None for an agent that runs as its code says."""
+    active_version_id: str | None = None
+    selector: Mapping[str, Any] | None = None
+    fallback: Mapping[str, Any] | None = None
+    config: Mapping[str, Any]
+    prompt_blocks: Mapping[str, Any]
+    """The blocks to which it refers, by id; None for one that is left out."""
+    omitted_blocks: Mapping[str, Any] = field(default_factory=dict)
+    """Why they are left out."""
+    rollout: Mapping[str, Any] | None = None
+    block_rollouts: Mapping[str, Any] = field(default_factory=dict)
+    request_context_schema: Mapping[str, Any] | None = None
 
     @property
     def shown_block_ids(self) -> tuple[str, ...]:
         """The prompt blocks that are shown in some context."""
-        return tuple(self.raw.get("promptBlocks") or ())
+        return tuple(self.prompt_blocks)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

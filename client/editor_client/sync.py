@@ -109,6 +109,7 @@ class Agent:
         self.id = calls.id
 
     details = blocking(agents.Agent.details)
+    parts = blocking(agents.Agent.parts)
     generate = blocking(agents.Agent.generate)
 
     def stream(self, messages: agents.Messages, **run: Unpack[Run]) -> Iterator[Event]:

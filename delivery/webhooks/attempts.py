@@ -57,7 +57,7 @@ def _headers(webhook: Webhook, delivery: Delivery, body: bytes) -> dict[str, str
     return {
         "Content-Type": "application/json",
         "User-Agent": "editor-webhooks/1",
-        **signed_headers(delivery.message_id, int(time.time()), body, secrets),
+        **signed_headers(str(delivery.pk), int(time.time()), body, secrets),
     }
 
 

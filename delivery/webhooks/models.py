@@ -219,11 +219,6 @@ class Delivery(DueWork):
         return found
 
     @property
-    def message_id(self) -> str:
-        """The `webhook-id`, the same at every attempt."""
-        return f"msg_{self.pk.hex}"
-
-    @property
     def next_attempt_at(self) -> datetime.datetime | None:
         """When it is tried next; None if nothing is pending."""
         return self.due_at if self.state == State.PENDING else None

@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 from editor_client import AsyncClient, Client, EditConflict, NotFound, ValidationFailed
+from editor_client.parts import evaluate
 from editor_client.testing import FakeEditor
 
 from editor_project.wsgi import application
@@ -393,6 +394,7 @@ def test_the_methods_of_a_client_fill_it(connect: Clients) -> None:
     client.create_stored_agent(id="writer", name="W", instructions=[reference("tone")], model=ECHO)
     writer, stored = client.get_agent("writer"), client.get_stored_agent("writer")
     assert writer.details(request_context={"m": "brisk"}).instructions == "Be brisk."
+    assert evaluate(writer.parts(), {"m": "brisk"})["instructions"] == "Be brisk."
     base = stored.details()
     draft = stored.update(instructions="two", base=base)
     assert writer.details().instructions == "Be kind."

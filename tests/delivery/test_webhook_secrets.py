@@ -17,7 +17,7 @@ from delivery.webhooks import signing_secrets
 from delivery.webhooks.signatures import signed_headers
 from tests.support.api import Api
 from tests.support.receiver import Message, Receiver
-from tests.support.webhooks import WEBHOOKS, make_webhook, read, seconds_until, verify, work
+from tests.support.webhooks import WEBHOOKS, make_webhook, path, read, seconds_until, verify, work
 from versioning.domain.redaction import without_secrets
 from versioning.models import Event, PeriodicJob
 from versioning.worker.jobs import registered
@@ -28,14 +28,14 @@ pytestmark = pytest.mark.django_db
 
 def ping(api: Api, webhook: dict[str, Any], receiver: Receiver) -> Message:
     """Send a ping and return what has arrived."""
-    answer = api.post(f"{WEBHOOKS}/{webhook['id']}/ping")
+    answer = api.post(path(webhook, "ping"))
     assert answer.status == 200, answer.body
     work()
     return receiver.messages[-1]
 
 
 def rotate(api: Api, webhook: dict[str, Any], hours: int) -> dict[str, Any]:
-    answer = api.post(f"{WEBHOOKS}/{webhook['id']}/rotate", {"keepPreviousHours": hours})
+    answer = api.post(path(webhook, "rotate"), {"keepPreviousHours": hours})
     assert answer.status == 200, answer.body
     return dict(answer.body)
 
@@ -124,7 +124,7 @@ def test_however_often_it_is_rotated_a_few_sign(alice: Api, receiver: Receiver) 
 def test_hours_out_of_range_are_named(alice: Api, receiver: Receiver, hours: Any) -> None:
     webhook = make_webhook(alice, receiver.url)
     for body in ({"keepPreviousHours": hours}, {}):
-        answer = alice.post(f"{WEBHOOKS}/{webhook['id']}/rotate", body)
+        answer = alice.post(path(webhook, "rotate"), body)
         assert (answer.status, answer.fields) == (400, ["keepPreviousHours"])
     assert verifies(ping(alice, webhook, receiver), webhook["secret"])
 
@@ -201,12 +201,12 @@ def test_without_the_key_nothing_is_half_done_and_the_error_says_what_is_missing
     alice: Api, receiver: Receiver, settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     webhook = make_webhook(alice, receiver.url)
-    pending = alice.post(f"{WEBHOOKS}/{webhook['id']}/ping").body
+    pending = alice.post(path(webhook, "ping")).body
     old, settings.SECRET_KEY = settings.SECRET_KEY, "new"
     body = {"workspaceId": "acme", "url": receiver.url, "eventTypes": ["agent.*"]}
     for answer in (
         alice.post(WEBHOOKS, body),
-        alice.post(f"{WEBHOOKS}/{webhook['id']}/rotate", {"keepPreviousHours": 1}),
+        alice.post(path(webhook, "rotate"), {"keepPreviousHours": 1}),
     ):
         assert (answer.status, answer.code) == (503, "webhook_key_unreadable")
         assert "SECRET_KEY_FALLBACKS" in answer.body["error"]

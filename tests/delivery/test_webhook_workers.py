@@ -20,7 +20,7 @@ from tests.support.api import AGENTS, Api
 from tests.support.receiver import OK, Answer, Message, Receiver, receiving
 from tests.support.remote import connected
 from tests.support.service import ROOT, Service, running_service
-from tests.support.webhooks import WEBHOOKS, deliveries, make_webhook, verify
+from tests.support.webhooks import deliveries, make_webhook, path, verify
 
 pytestmark = pytest.mark.database
 
@@ -114,7 +114,7 @@ def test_a_worker_killed_between_the_answer_and_the_mark_loses_nothing(
         assert first.id == second.id and first.body == second.body
         for message in (first, second):
             assert verify(message, webhook["secret"])["resource"]["id"] == "killed"
-        assert api.delete(f"{WEBHOOKS}/{webhook['id']}").status == 200
+        assert api.delete(path(webhook)).status == 200
 
 
 def test_several_workers_send_each_event_once(service: Service, receiver: Receiver, tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_several_workers_send_each_event_once(service: Service, receiver: Receiv
             eventually(lambda: all_delivered(api, webhook, number))
         found = Counter(message.event["resource"]["id"] for message in receiver.messages)
         assert found == Counter(f"agent-{one}" for one in range(number))
-        assert api.delete(f"{WEBHOOKS}/{webhook['id']}").status == 200
+        assert api.delete(path(webhook)).status == 200
 
 
 def test_a_receiver_that_does_not_answer_delays_nobody_else(
@@ -154,7 +154,7 @@ def test_a_receiver_that_does_not_answer_delays_nobody_else(
             eventually(lambda: all_delivered(api, quick, 5))
             assert len(silent.messages) == 2  # as many as one webhook gets at the same time
             for webhook in (slow, quick):
-                assert api.delete(f"{WEBHOOKS}/{webhook['id']}").status == 200
+                assert api.delete(path(webhook)).status == 200
             answered.set()
 
 
@@ -182,6 +182,6 @@ def test_a_new_secret_key_breaks_no_receiver(receiver: Receiver, tmp_path: Path)
             message = receiver.wait_for(number + 1)[-1]
             assert verify(message, webhook["secret"])["resource"]["id"] == f"agent-{number}"
         with connected(service) as api:  # which nothing opens: neither of the keys was used before
-            rotated = api.post(f"{WEBHOOKS}/{webhook['id']}/rotate", {"keepPreviousHours": 1})
+            rotated = api.post(path(webhook, "rotate"), {"keepPreviousHours": 1})
             assert (rotated.status, rotated.code) == (503, "webhook_key_unreadable")
         assert len(receiver.messages) == 3
