@@ -1,5 +1,5 @@
 # a script, and no package
-"""What the Python client costs: a read from its cache, and a read that the server confirms.
+"""What the Python client costs: reads from its cache, reads that the server confirms, and following the log.
 
     EDITOR_URL=http://127.0.0.1:8000 EDITOR_API_KEY=ek_… python -m benchmarks.client [REPETITIONS]
 
@@ -7,14 +7,22 @@ The first is compared with a target of 20 µs. The second is compared with the s
 request sent by httpx alone over the very same connection, which answers 304 as well; the target is
 a factor of at most 1.1. Both take turns in random order. Next to the time on the clock
 stands that of the processor, which other load does not distort.
+
+Of a client that follows the log: a read of what is held, and the time from sending a publish until a read
+that is repeated without pause shows it.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import time
+import uuid
 from collections.abc import Callable
+from functools import partial
+from itertools import count
 from statistics import median, quantiles
+from typing import Literal
 
 from editor_client import Client
 
@@ -23,7 +31,9 @@ from benchmarks.timing import in_turns, milliseconds
 AGENT = "support"
 WARM_UP = 50
 CACHED_READS = 1000
+HELD_READS = 100
 ROUNDS = 50
+PUBLISHES = {"poll": 20, "stream": 100}
 TARGET_MICROSECONDS, TARGET_FACTOR = 20, 1.1
 
 
@@ -45,8 +55,8 @@ def cached(url: str, key: str) -> None:
 def revalidated(url: str, key: str, repetitions: int) -> None:
     """Measure reads that the server answers with 304, against httpx alone."""
     with Client(url, api_key=key) as client:
-        held = client.get_agent(AGENT).details()
-        http, headers = client._http, {"If-None-Match": held.etag or ""}  # noqa: SLF001
+        found = client.get_agent(AGENT).details()
+        http, headers = client._http, {**client._headers, "If-None-Match": found.etag or ""}  # noqa: SLF001
         address = f"{client.address}/agents/{AGENT}"
 
         def alone() -> None:
@@ -75,7 +85,58 @@ def revalidated(url: str, key: str, repetitions: int) -> None:
     )
 
 
+def held(url: str, key: str) -> None:
+    """Measure reads of a client that follows the log, in contexts that come again and in new ones."""
+    numbers = count()
+    block = {"type": "prompt_block", "content": "Hello {{ name || 'you' }}.", "rules": None}
+    with Client(url, api_key=key, updates="stream") as client:
+        created = client.create_stored_agent(
+            id=f"bench-{uuid.uuid4().hex}", name="Held", instructions=[block]
+        )
+        agent = client.get_agent(created.id)
+        kinds: dict[str, Callable[[], object]] = {
+            "no context": agent.details,
+            "the same context": lambda: agent.details(request_context={"name": "ada"}),
+            "a new context": lambda: agent.details(request_context={"name": next(numbers)}),
+        }
+        for name, read in kinds.items():
+            read()
+            rounds = [milliseconds(partial(_repeat, read, HELD_READS)) for _ in range(ROUNDS)]
+            clock, cpu = (median(one[position] for one in rounds) / HELD_READS * 1e3 for position in range(2))
+            print(f"held         {name:17}  clock {clock:6.1f} µs   processor {cpu:6.1f} µs")
+        client.get_stored_agent(created.id).delete()
+
+
+def _repeat(read: Callable[[], object], times: int) -> None:
+    for _ in range(times):
+        read()
+
+
+def heard(url: str, key: str, updates: Literal["poll", "stream"]) -> None:
+    """Measure how soon a publish is in the next read."""
+    with Client(url, api_key=key) as admin, Client(url, api_key=key, updates=updates) as client:
+        created = admin.create_stored_agent(id=f"bench-{uuid.uuid4().hex}", name="Heard", instructions="0")
+        agent, stored = client.get_agent(created.id), admin.get_stored_agent(created.id)
+        agent.details()
+        waits = []
+        for number in range(1, PUBLISHES[updates] + 1):
+            began = time.perf_counter()
+            stored.update(instructions=str(number), auto_publish=True)
+            while agent.details().instructions != str(number):
+                time.sleep(0.0005)
+            waits.append((time.perf_counter() - began) * 1e3)
+        stored.delete()
+    print(
+        f"heard        {updates:9}  median {median(waits):6.0f} ms   "
+        f"p99 {quantiles(waits, n=100)[98]:6.0f} ms   "
+        f"from the request that publishes to the read, {len(waits)} times"
+    )
+
+
 if __name__ == "__main__":
     where = os.environ["EDITOR_URL"], os.environ["EDITOR_API_KEY"]
     cached(*where)
     revalidated(*where, int(sys.argv[1]) if len(sys.argv) > 1 else 1000)
+    held(*where)
+    heard(*where, "poll")
+    heard(*where, "stream")

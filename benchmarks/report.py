@@ -21,6 +21,7 @@ PARTS = {
     "studio": "The studio",
     "client": "The Python client",
     "git_history": "The history of an override file",
+    "soak": "Reads beside saves and runs",
 }
 """The other programs, with the titles of their sections."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
+from django.urls import get_script_prefix, get_urlconf, reverse
 
 POLICY = "; ".join(
     f"{directive} {sources}"
@@ -30,9 +31,15 @@ def content_security_policy(
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
-        if request.path.startswith(reverse("admin:index")):
+        if request.path.startswith(_home(get_script_prefix(), get_urlconf())):
             response["Content-Security-Policy"] = POLICY
             response["Referrer-Policy"] = "same-origin"
         return response
 
     return middleware
+
+
+@lru_cache(maxsize=16)
+def _home(_script_prefix: str, _urlconf: str | None) -> str:
+    """Return the address of the studio, which depends on these two; every answer asks for it."""
+    return reverse("admin:index")

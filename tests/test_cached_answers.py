@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection, transaction
-from django.test.utils import CaptureQueriesContext
+from django.test.utils import CaptureQueriesContext, override_settings
 from django.utils import timezone
 
 from tests.conftest import Cast
@@ -62,19 +62,21 @@ def history(cast: Cast) -> History:
 
 
 def reads(history: History, about: Kind | None = None) -> list[tuple[str, dict[str, Any]]]:
-    """Return every sort of read that is cached, and some that are not; of records those of one kind alone."""
-    drafts = ("/agents/draft%20only", {})
-    found: list[tuple[str, dict[str, Any]]] = [("/agents/writer", {}), ("/agents/user", {}), drafts]
+    """Return every sort of read that is cached, once; of records of one kind in all forms."""
+    found: list[tuple[str, dict[str, Any]]] = [("/agents/writer", {}), ("/agents/user", {})]
     found += [("/agents/user", query) for query in ({"form": "parts"}, {"form": "parts", "status": "draft"})]
     found += [("/agents/user", {"status": "draft"}), (PROMPT_BLOCKS.url("tone", "dependents"), {})]
-    for kind in (about,) if about else (AGENTS, PROMPT_BLOCKS):
-        address = kind.url("writer")
-        found += [(address, query) for query in ({}, {"status": "draft"}, {"label": "stable"})]
-        found += [(f"{address}/versions", {}), (f"{address}/versions", {"perPage": 2, "page": 1})]
-        found += [(f"{address}/dependents", {}), (f"{address}/dependents", {"status": "draft"})]
-        found += [(kind.path, query) for query in ({"perPage": 1, "search": "words"}, {"hasDraft": "true"})]
-    found += [(AGENTS.url("writer"), {"versionId": history.historical})]
-    return [*found, (PROMPT_BLOCKS.path, {}), (AGENTS.path, {"perPage": 0})]
+    if about is None:
+        found += [("/agents/draft%20only", {}), (AGENTS.url("writer"), {"versionId": history.historical})]
+        found += [(AGENTS.url("writer"), {"label": "stable"}), (AGENTS.url("writer", "versions"), {})]
+        found += [(PROMPT_BLOCKS.url("writer"), {})]
+        found += [(AGENTS.path, {"perPage": 1, "search": "words"}), (PROMPT_BLOCKS.path, {})]
+        return found
+    address = about.url("writer")
+    found += [(address, query) for query in ({}, {"status": "draft"}, {"label": "stable"})]
+    found += [(f"{address}/versions", {"perPage": 2, "page": 1}), (f"{address}/dependents", {})]
+    found += [(about.path, {"perPage": 1, "search": "words"}), (about.path, {"hasDraft": "true"})]
+    return found
 
 
 def seen(answer: Answer) -> tuple[int, Any, dict[str, str]]:
@@ -85,16 +87,13 @@ def seen(answer: Answer) -> tuple[int, Any, dict[str, str]]:
 
 
 @pytest.fixture
-def ordinary(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Answer]:
+def ordinary(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Answer]:
     """Ask without any cache, of answers or of keys."""
 
     def ask(api: Api, path: str, query: dict[str, Any], **headers: str) -> Answer:
-        size, settings.EDITOR_CACHE_BYTES = settings.EDITOR_CACHE_BYTES, 0
-        with monkeypatch.context() as patched:
+        with override_settings(EDITOR_CACHE_BYTES=0), monkeypatch.context() as patched:
             patched.setattr(keys, "_known", BoundedCache(0))
-            answer = api.request("GET", path, query=query, **headers)
-        settings.EDITOR_CACHE_BYTES = size
-        return answer
+            return api.request("GET", path, query=query, **headers)
 
     return ask
 

@@ -29,7 +29,7 @@ WAIT = 30.0
 def gateway() -> Iterator[Gateway]:
     """A server, but for its connections."""
     loop = asyncio.new_event_loop()
-    yield Gateway(application, loop, 1)
+    yield Gateway(application, loop, threads=1, streams=1)
     loop.close()
 
 

@@ -247,7 +247,7 @@ def test_the_database_lets_go_of_a_version_that_is_not_in_use(
 
 def test_foreign_keys_are_switched_on_in_sqlite(db: None) -> None:
     if connection.vendor != "sqlite":
-        pytest.skip("other databases cannot switch them off")
+        pytest.skip("Only SQLite can switch foreign keys off.")
     with connection.cursor() as cursor:
         cursor.execute("PRAGMA foreign_keys")
         assert cursor.fetchone() == (1,)

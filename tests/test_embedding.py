@@ -26,7 +26,7 @@ from editor_client import Client
 from tests.support.pages import commands, section
 from tests.support.ports import free_port, wait_for
 from tests.support.service import ROOT, is_sqlite, new_database
-from tests.support.wheels import build_wheel, install
+from tests.support.wheels import install, wheel_of
 
 PAGE = ROOT / "docs/embedding.md"
 PERSON = "ada@example.com"
@@ -183,8 +183,8 @@ class Project:
 @pytest.fixture
 def project_with_service(tmp_path: Path) -> Iterator[Project]:
     """Make a project with accounts of its own, install the wheels, and follow the page as far as the API."""
-    wheels, site_packages, folder = tmp_path / "wheels", tmp_path / "site-packages", tmp_path / "project"
-    install(site_packages, build_wheel("editor-client", wheels), build_wheel("editor-server", wheels))
+    site_packages, folder = tmp_path / "site-packages", tmp_path / "project"
+    install(site_packages, wheel_of("editor-client"), wheel_of("editor-server"))
     folder.mkdir()
     with new_database(folder / "db.sqlite3") as url:
         environment = {name: value for name, value in os.environ.items() if name not in OURS}

@@ -39,14 +39,12 @@ def seen(api: Api, **query: Any) -> list[dict[str, Any]]:
 
 
 def who_sees(cast: Cast, position: int) -> set[str]:
-    """Return who sees the event at a position, in a list and by a filter of its type."""
-    found = set()
-    for name, api in viewers(cast).items():
-        event = next((one for one in seen(api) if one["position"] == position), None)
-        if event:
-            found.add(name)
-            assert event in seen(api, type=event["type"])
-    return found
+    """Return who sees the event at a position."""
+    return {
+        name
+        for name, api in viewers(cast).items()
+        if any(one["position"] == position for one in seen(api, after=position - 1))
+    }
 
 
 def make(**more: Any) -> Action:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +16,14 @@ import pytest
 from editor_client import Client
 
 from examples.canary.ask import is_chosen
+from tests.support.api import AGENTS
 from tests.support.override_files import Repository
+from tests.support.ports import free_port
 from tests.support.programs import credentials, flask_application, run
+from tests.support.receiver import receiving
+from tests.support.remote import connected
 from tests.support.service import ROOT, Service, running_service
+from tests.support.webhooks import deliveries, make_webhook
 
 ECHO = {"provider": "echo", "name": "echo"}
 PEOPLE = ("ada", "bob", "cleo", "dan")
@@ -77,6 +84,50 @@ def test_a_share_of_the_people_gets_the_canary_and_nothing_is_published(tmp_path
             assert ("Write in rhymes." in done.stdout) == (canary in done.stdout) == is_chosen(person, 0.5)
         assert 0 < sum(is_chosen(person, 0.5) for person in PEOPLE) < len(PEOPLE)
         assert client.get_agent("writer").details().instructions == "Write in plain prose."
+
+
+# A chat that is told what was published
+
+
+def test_the_chat_is_told_once_of_what_was_published(tmp_path: Path) -> None:
+    internal = {"EDITOR_WEBHOOK_ALLOW": "127.0.0.1", "EDITOR_WORKER": "on"}
+    port = free_port()
+    with (
+        running_service(tmp_path, **internal) as service,
+        connected(service) as api,
+        receiving() as chat,
+    ):
+        address = f"http://127.0.0.1:{port}/events"
+        hook = make_webhook(api, address, "agent.published", workspace="default")
+        rotated = api.post(f"/webhooks/{hook['id']}/rotate", {"keepPreviousHours": 0}).body["secret"]
+        environment = {
+            "WEBHOOK_SECRETS": f"{hook['secret']} {rotated}",
+            "CHAT_URL": chat.url,
+            "SEEN": str(tmp_path / "seen.sqlite3"),
+        }
+        chat.answer = lambda _message: (200 if len(chat.messages) > 1 else 500, {}, b"")
+        with flask_application(environment, tmp_path / "app.log", app="examples.chat.app", port=port) as url:
+            AGENTS.make(api, "support", workspaceId="default", autoPublish=True)
+            chat.wait_for(2)  # the first was refused, and came again
+            told = [json.loads(message.body) for message in chat.messages]
+            assert told == [{"text": "tester: published support (version 1)"}] * 2
+            eventually(lambda: [one["state"] for one in deliveries(api, hook)] == ["delivered"])
+            [delivery] = deliveries(api, hook)
+            replay = f"/webhooks/{hook['id']}/deliveries/{delivery['id']}/replay"
+            assert api.post(replay).status == 200
+            eventually(lambda: [one["state"] for one in deliveries(api, hook)] == ["delivered"])
+            [after] = deliveries(api, hook)
+            assert [one["statusCode"] for one in after["attempts"]] == [502, 204, 204]
+            assert len(chat.messages) == 2
+            forged = httpx.post(f"{url}/events", json=delivery["event"], headers={"webhook-id": "msg_1"})
+            assert forged.status_code == 401 and len(chat.messages) == 2
+
+
+def eventually(holds: Callable[[], bool], seconds: float = 60) -> None:
+    until = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < until
+        time.sleep(0.02)
 
 
 # Overrides reviewed by pull request

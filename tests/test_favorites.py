@@ -236,7 +236,7 @@ def test_an_override_without_a_row_can_be_a_favorite(cast: Cast, folder: Folder)
 @pytest.mark.django_db(transaction=True)
 def test_marks_made_at_once_are_all_counted_and_none_is_left_behind(cast: Cast) -> None:
     if connections["default"].vendor == "sqlite":
-        pytest.skip("a database in memory refuses a second writer instead of making it wait")
+        pytest.skip("A SQLite database in memory refuses a second writer instead of making it wait.")
     AGENTS.make(cast.alice, visibility="public", autoPublish=True)
     people = [cast.alice, cast.paula, cast.edgar, cast.vera, cast.charlie] * 4
 

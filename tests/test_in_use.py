@@ -25,7 +25,7 @@ Act = Callable[[], object]
 @pytest.fixture
 def editor(transactional_db: None) -> Editor:
     if connection.vendor != "postgresql":
-        pytest.skip("SQLite has one writer at a time")
+        pytest.skip("SQLite has one writer at a time, so no two changes can meet.")
     Workspace.objects.get_or_create(id="acme", defaults={"name": "Acme"})
     return Editor()
 

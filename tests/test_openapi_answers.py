@@ -33,7 +33,7 @@ from tests.support.door import one_connection
 from tests.support.openapi import CREATING, NEVER_SUCCEEDING, ROUTES, route_of
 from tests.support.webhooks import DeliveryFactory, WebhookFactory
 
-EXAMPLES = 6
+EXAMPLES = 4
 CHECKS: list[CheckFunction] = [
     not_a_server_error,
     status_code_conformance,

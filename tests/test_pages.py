@@ -18,6 +18,7 @@ ELSEWHERE = {"administration.md", "deployment.md"}
 FOLLOWED = [page for page in PAGES if to_run(page) and page.name not in ELSEWHERE]
 SETTINGS: dict[str, dict[str, str]] = {
     "docs/code-source.md": {"EDITOR_SOURCE": "code", "EDITOR_CODE_PATH": "{checkout}/service/editor"},
+    "docs/webhooks.md": {"EDITOR_WEBHOOK_ALLOW": "127.0.0.1"},
     "examples/canary/README.md": {"EDITOR_FRAMEWORK": "examples.canary.team.framework"},
     "examples/pull_requests/README.md": {
         "PYTHONPATH": "{root}/examples/pull_requests",

@@ -24,7 +24,7 @@ from versioning.models import BlockReference, SubAgentReference
 
 pytestmark = pytest.mark.database
 
-FEW, MANY = 10, 1_200
+FEW, MANY = 10, 1_050
 # What a read may take once it is known who is calling.
 MOST = 4
 

@@ -24,8 +24,10 @@ from tests.support.runs import OPENAI, agent
 from tests.support.service import Service, running_service
 from tests.support.streams import listening
 
-SECONDS_WITHOUT_A_PARENT = 5
-LINUX = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="only Linux binds processes")
+SECONDS_WITHOUT_A_PARENT = 20
+LINUX = pytest.mark.skipif(
+    not hasattr(os, "sched_setaffinity"), reason="Only Linux binds processes to processors."
+)
 
 
 def refused(service: Service, bind: str) -> str:
@@ -75,7 +77,7 @@ def test_who_has_claimed_a_port_has_it_before_listening_and_lets_workers_alone_s
     try:
         first = ports.claim(address, 0)
     except ports.Unusable:
-        pytest.skip(f"this machine has no {address}")
+        pytest.skip(f"This machine has no address {address}.")
     port = first.getsockname()[1]
     with first:
         with pytest.raises(ports.Unusable, match=f":{port} is taken"):
@@ -115,7 +117,7 @@ def test_a_port_is_free_again_as_soon_as_its_service_has_ended(fresh_service: Se
 # The processes
 
 
-@pytest.mark.skipif(not Path("/proc").exists(), reason="only Linux shows processes as files")
+@pytest.mark.skipif(not Path("/proc").exists(), reason="Only Linux shows processes as files.")
 def test_workers_end_soon_after_their_parent_was_killed_even_in_the_middle_of_a_stream(
     tmp_path: Path,
 ) -> None:
@@ -154,7 +156,7 @@ def in_a_part_of_the_machine(question: Callable[[], object]) -> object:
 @LINUX
 def test_workers_of_a_process_that_was_given_a_part_of_the_machine_stay_unbound() -> None:
     if os.cpu_count() == 1:
-        pytest.skip("one processor has no parts")
+        pytest.skip("This machine has one processor, which has no parts.")
     assert in_a_part_of_the_machine(lambda: Processors.found("auto").order) == []
     assert in_a_part_of_the_machine(lambda: Processors.found("on").order) == [min(os.sched_getaffinity(0))]
 

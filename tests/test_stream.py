@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection
-from itertools import groupby, islice
+from itertools import groupby, islice, pairwise
 from threading import Event
 from time import monotonic
 from typing import Any
@@ -22,8 +22,9 @@ from tests.support.streams import DONE, PING, Stream, beside, listening, served_
 
 KEY = "sk-test-0123456789abcdef"
 STREAMS = 30
-SECONDS_TO_LEAVE = 3  # promised is one; a busy machine is given more
-SECONDS_OF_SILENCE = 3
+SECONDS_TO_LEAVE = 20  # promised is one; a busy machine is given more
+PINGS = 4
+SECONDS_BETWEEN_PINGS = 0.5
 
 STEP_WITH_TEXT = ["step-start", "text-start", "text-delta", "text-end", "step-finish"]
 STEPS_WITH_A_DELEGATION = [
@@ -211,11 +212,16 @@ def test_a_silent_model_is_bridged_by_comments_and_stopped_when_the_client_leave
     api: RemoteApi, model_server: ModelServer, agent_id: str
 ) -> None:
     model_server.model = lambda request: FallsSilent()
+    began = monotonic()
     with listening(api, agent_id) as stream:
         until(stream, PING.__eq__)
-        began = monotonic()
-        assert list(islice(stream.frames(), 2)) == [PING] * 2
-        assert 0.2 < monotonic() - began < SECONDS_OF_SILENCE
+        heard = [monotonic()]
+        for frame in islice(stream.frames(), PINGS - 1):
+            assert frame == PING
+            heard.append(monotonic())
+        # A busy machine may hear them late, even several at once; never early, and not each of them late.
+        assert heard[-1] - began > SECONDS_BETWEEN_PINGS * (PINGS - 1)
+        assert min(after - before for before, after in pairwise(heard)) < 2 * SECONDS_BETWEEN_PINGS
         assert model_server.asked.is_set() and not model_server.client_left.is_set()
     assert model_server.client_left.wait(SECONDS_TO_LEAVE)
 

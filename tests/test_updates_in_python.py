@@ -287,7 +287,7 @@ def test_an_update_keeps_a_file_written_by_hand_and_the_draft_beside_it(owner: A
 @pytest.mark.django_db(transaction=True)
 def test_updates_and_saves_at_once_lose_nothing() -> None:
     if connection.vendor == "sqlite":
-        pytest.skip("a database in memory refuses a second writer instead of making it wait")
+        pytest.skip("A SQLite database in memory refuses a second writer instead of making it wait.")
     workspace = Workspace.objects.create(id="acme", name="Acme")
     editor = get_editor()
     editor.agent.create(id="writer", name="Writer", instructions="one", workspace=workspace.pk)

@@ -261,7 +261,7 @@ def running_worker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Wo
         assert not thread.is_alive()
 
 
-def eventually(holds: Callable[[], object], seconds: float = 20) -> None:
+def eventually(holds: Callable[[], object], seconds: float = 60) -> None:
     until = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < until

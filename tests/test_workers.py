@@ -120,7 +120,7 @@ def test_the_two_connections_stay_with_two_processes(both: tuple[RemoteApi, ...]
     assert seen[0] != seen[1]
 
 
-@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="only Linux says where a process may run")
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="Only Linux says where a process may run.")
 def test_each_process_keeps_to_a_processor_of_its_own(both: tuple[RemoteApi, ...]) -> None:
     kept = [os.sched_getaffinity(int(api.get("/healthz").headers[HEADER])) for api in both]
     allowed = os.sched_getaffinity(0)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Unpack
+from functools import lru_cache, partial
+from typing import Any, TypeVar, Unpack
 
 from editor_client.arguments import Run, Selector
 from editor_client.calls import (
     Call,
+    Local,
+    Query,
     Request,
     Resource,
     cached_read,
@@ -20,7 +23,11 @@ from editor_client.calls import (
 )
 from editor_client.errors import ServerError, ValidationFailed
 from editor_client.naming import with_json_names
-from editor_client.served import Generated, ServedAgent
+from editor_client.parts import evaluate
+from editor_client.result import CachedResult
+from editor_client.served import AgentParts, Generated, ServedAgent
+
+R = TypeVar("R", bound=CachedResult)
 
 Messages = str | Mapping[str, Any] | Sequence[Mapping[str, Any]]
 """Text, a message, or a list of `{"role", "content"}`."""
@@ -46,12 +53,18 @@ class Agent:
         `fallback` has the fields of an agent as it is to be used, such as `{"instructions": "…"}`. It is
         returned, with `stale=True` and `source="fallback"`, if nothing is cached and no server answers.
         """
-        asked = (*self.selector, *context_query(request_context))
-        version_id = dict(self.selector).get("versionId")
-        call = cached_read(
-            ServedAgent, self.about, self.path, asked, ("id", self.id), ("resolved_version_id", version_id)
-        )
+        # An application makes the same few reads all the time, so that describing one is remembered.
+        # With a context there may be as many as there are users.
+        describe = _details if request_context is None else _details.__wrapped__
+        call: Call[ServedAgent] = describe(self.id, self.selector, request_context)
         return call if fallback is None else replace(call, fallback=_fallback(self.id, fallback))
+
+    def parts(self) -> Call[AgentParts]:
+        """Read the agent unevaluated, for `editor_client.parts.evaluate`.
+
+        Raises `Conflict` (`parts_unavailable`) while the server chooses versions by the request context.
+        """
+        return _parts(self.id, self.selector)
 
     def generate(self, messages: Messages, **run: Unpack[Run]) -> Call[Generated]:
         """Run the agent on the messages and return its answer."""
@@ -69,6 +82,37 @@ class Agent:
     def _run(self, verb: str, messages: Messages, run: Run) -> Request:
         body = encoded({"messages": messages, **with_json_names(run)})
         return Request(method="POST", path=f"{self.path}/{verb}", query=self.selector, body=body)
+
+
+@lru_cache(maxsize=4096)
+def _details(agent_id: str, selector: Query, request_context: Mapping[str, Any] | None) -> Call[ServedAgent]:
+    in_context = (*selector, *context_query(request_context))
+    call = _read(ServedAgent, agent_id, selector, in_context)
+    parts = _parts(agent_id, selector)
+    return replace(
+        call,
+        local=Local(
+            parts,
+            evaluate=partial(_evaluated, request_context),
+            evaluate_offline=partial(_evaluated, request_context, offline=True),
+        ),
+    )
+
+
+def _parts(agent_id: str, selector: Query) -> Call[AgentParts]:
+    return _read(AgentParts, agent_id, selector, (*selector, ("form", "parts")))
+
+
+def _read(result: type[R], agent_id: str, selector: Query, asked: Query) -> Call[R]:
+    path, about = f"/agents/{id_segment(agent_id)}", Resource("agents", agent_id)
+    version_id = dict(selector).get("versionId")
+    return cached_read(result, about, path, asked, ("id", agent_id), ("resolved_version_id", version_id))
+
+
+def _evaluated(
+    request_context: Mapping[str, Any] | None, parts: AgentParts, *, offline: bool = False
+) -> ServedAgent:
+    return ServedAgent.of(evaluate(parts.raw, request_context, offline=offline))
 
 
 def _fallback(agent_id: str, fields: Mapping[str, Any]) -> ServedAgent:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from functools import wraps
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
 
-from editor_client import agents, records, stored
+from editor_client import agents, records, stored, webhooks
 from editor_client.arguments import Run, Selector
 from editor_client.async_driver import AsyncDriver
 from editor_client.calls import Call
@@ -112,6 +112,7 @@ class Agent:
         self.id = calls.id
 
     details = awaiting(agents.Agent.details)
+    parts = awaiting(agents.Agent.parts)
     generate = awaiting(agents.Agent.generate)
 
     def stream(self, messages: agents.Messages, **run: Unpack[Run]) -> AsyncIterator[Event]:
@@ -121,6 +122,24 @@ class Agent:
         `ServerError` if the run fails and `Unreachable` if the stream breaks off.
         """
         return self._client.run_events(self._calls.stream(messages, **run))
+
+
+class Webhook:
+    """A webhook, by id."""
+
+    def __init__(self, client: AsyncClient, calls: webhooks.Webhook) -> None:
+        self._client = client
+        self._calls = calls
+        self.id = calls.id
+
+    details = awaiting(webhooks.Webhook.details)
+    update = awaiting(webhooks.Webhook.update)
+    delete = awaiting(webhooks.Webhook.delete)
+    rotate = awaiting(webhooks.Webhook.rotate)
+    ping = awaiting(webhooks.Webhook.ping)
+    list_deliveries = awaiting(webhooks.Webhook.list_deliveries)
+    iter_deliveries = iterating(webhooks.Webhook.iter_deliveries)
+    replay = awaiting(webhooks.Webhook.replay)
 
 
 class AsyncClient(AsyncDriver):
@@ -138,6 +157,9 @@ class AsyncClient(AsyncDriver):
     create_stored_prompt_block = awaiting(ClientCalls.create_stored_prompt_block)
     list_agents = awaiting(ClientCalls.list_agents)
     list_events = awaiting(ClientCalls.list_events)
+    list_webhooks = awaiting(ClientCalls.list_webhooks)
+    iter_webhooks = iterating(ClientCalls.iter_webhooks)
+    create_webhook = awaiting(ClientCalls.create_webhook)
     preview_instructions = awaiting(ClientCalls.preview_instructions)
 
     def get_agent(self, agent_id: str, **selector: Unpack[Selector]) -> Agent:
@@ -151,6 +173,10 @@ class AsyncClient(AsyncDriver):
     def get_stored_prompt_block(self, block_id: str) -> StoredPromptBlock:
         """Return a prompt block; no request is sent yet."""
         return StoredPromptBlock(self, stored.StoredPromptBlock(block_id))
+
+    def get_webhook(self, webhook_id: str) -> Webhook:
+        """Return a webhook; no request is sent yet."""
+        return Webhook(self, webhooks.Webhook(webhook_id))
 
     async def prefetch(self, wanted: Iterable[str | Agent | StoredAgent | StoredPromptBlock]) -> list[Any]:
         """Read what the application will need and return it, in the same order.

@@ -131,7 +131,8 @@ class BaseClient(ABC, Generic[Http]):
         """Return a request as the arguments of `httpx.Client.request`."""
         headers = {**self._headers, "If-None-Match": etag, "If-Match": request.if_match}
         if accept is not None:
-            headers["Accept"] = accept
+            # Whoever compresses a stream keeps parts of it back.
+            headers |= {"Accept": accept, "Accept-Encoding": "identity"}
         if request.body is not None:
             headers["Content-Type"] = "application/json"
         return {

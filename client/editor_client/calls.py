@@ -78,6 +78,19 @@ class Call(Generic[T_co]):
     """Whether a model is asked, which takes longer than looking something up."""
     fallback: T_co | None = None
     """The result if nothing is cached and no server answers."""
+    local: Local[T_co] | None = None
+    """How to find the result without this request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Local(Generic[T_co]):
+    """How to find a result in the answer to another call, which answers this one in every context."""
+
+    parts: Call[Any]
+    evaluate: Callable[[Any], T_co]
+    """Returns the result; raises `CannotEvaluate`, and what the server would."""
+    evaluate_offline: Callable[[Any], T_co]
+    """The same for when no server answers: evaluates what it can."""
 
 
 @lru_cache(maxsize=4096)

@@ -20,6 +20,15 @@ from editor_client.naming import with_json_names
 from editor_client.pages import Pages
 from editor_client.records import AgentPage, AgentRecord, PromptBlockPage, PromptBlockRecord, Record
 from editor_client.served import Preview, ServedAgent
+from editor_client.webhooks import (
+    NewWebhook,
+    WebhookArguments,
+    WebhookList,
+    WebhookPage,
+    WebhookRecord,
+    WebhookWalk,
+    creation,
+)
 
 R = TypeVar("R", bound=Record)
 
@@ -82,6 +91,18 @@ class ClientCalls:
         return Call(
             request=Request(method="GET", path="/events", query=event_query(asked)), read=reading(EventPage)
         )
+
+    def list_webhooks(self, **asked: Unpack[WebhookList]) -> Call[WebhookPage]:
+        """List the webhooks of the workspaces that the key administers, newest first."""
+        return Call(request=_list("/webhooks", asked), read=reading(WebhookPage))
+
+    def iter_webhooks(self, **asked: Unpack[WebhookWalk]) -> Pages[WebhookRecord]:
+        """Iterate over all of them, page by page."""
+        return Pages(lambda number: self.list_webhooks(page=number, **asked))
+
+    def create_webhook(self, workspace_id: str, **fields: Unpack[WebhookArguments]) -> Call[NewWebhook]:
+        """Create a webhook for the events that follow; `url` and `event_types` are required."""
+        return creation(workspace_id, fields)
 
     def preview_instructions(
         self, blocks: Sequence[Mapping[str, Any]], *, context: Mapping[str, Any] | None = None

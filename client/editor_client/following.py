@@ -7,18 +7,28 @@ of is fresh. Contexts are evaluated here, so that an agent is held once for all 
 from __future__ import annotations
 
 import logging
+from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import replace
 from threading import Lock
 from typing import Any
 
-from editor_client.cache import Entry, Key
-from editor_client.calls import Call
+from editor_client.cache import MAX_ENTRIES, Entry, Key
+from editor_client.calls import Call, Local, Query
 from editor_client.effects import Flow, Follow, Sleep, WaitFor
-from editor_client.errors import EditorError, Unauthorized, Unreachable
+from editor_client.errors import (
+    CannotEvaluate,
+    Conflict,
+    EditorError,
+    Unauthorized,
+    Unreachable,
+    ValidationFailed,
+)
 from editor_client.feed import LOST, NEVER, Feed, Outage
 from editor_client.freshness import Freshness
-from editor_client.reads import Policy, Reads, stale
+from editor_client.reads import NO_ANSWER, Policy, Reads, stale
+from editor_client.served import AgentParts
 
 logger = logging.getLogger("editor_client")
 
@@ -26,8 +36,15 @@ FIRST_WORD_SECONDS = 2.0
 """How long the first read waits until the log is followed; what is read before is asked for once more."""
 REFUSED_SECONDS = 10.0
 """Between attempts with a key that is refused."""
+ATTEMPT_SECONDS = 5.0
+"""Between reads that ask although nobody is expected to answer."""
 IMPOSSIBLE_SECONDS = 60.0
 """Between attempts where the server has no log to follow."""
+
+
+def _says_that_there_are_no_parts(error: EditorError) -> bool:
+    """Whether a server is too old to know them, or chooses versions by the context in its own way."""
+    return error.code == "parts_unavailable" or any(issue.field == "form" for issue in error.issues)
 
 
 class Turns:
@@ -62,30 +79,96 @@ class FollowedReads:
         self._clock = clock
         self._freshness = Freshness(clock, reads.cache.number)
         self._outage = Outage()
+        self._results: OrderedDict[tuple[str, Query], tuple[Any, Any]] = OrderedDict()
+        """Evaluated agents by what was asked, with the parts they were made of."""
+        self._without_parts_until = NEVER
+        """Until when the server is not asked for parts, because it had none."""
+        self._may_hold_whole = True
         self.after_fork()
 
     def after_fork(self) -> None:
         """Start afresh in a forked process, where there is no follower yet."""
         self._freshness.after_fork()
         self._turns = Turns()
+        self._lock = Lock()
         self._first_word: Future[None] | None = None
         self._is_away = False
-        """Whether the follower knows that nobody answers, so that nobody else needs to ask."""
+        """Whether nobody has answered the follower."""
+        self._is_refused = False
+        """Whether the key is refused, and what it has read is kept."""
+        self._attempt_due = NEVER
+        """When a read asks although it is of no use, in case that only the follower gets no answer."""
 
     def read(self, call: Call[Any]) -> Flow[Any]:
         """Return what is held if it is fresh, and else ask the server."""
+        if call.local is None:
+            return (yield from self._held(call))
+        if self._clock() < self._without_parts_until:
+            return (yield from self._whole(call))
+        try:
+            parts = yield from self._held(call.local.parts)
+        except (ValidationFailed, Conflict) as error:
+            if not _says_that_there_are_no_parts(error):
+                raise
+            self._without_parts_until = self._clock() + IMPOSSIBLE_SECONDS
+            self._may_hold_whole = isinstance(error, ValidationFailed)
+            return (yield from self._whole(call))
+        try:
+            return self._evaluated(call, call.local, parts)
+        except CannotEvaluate:
+            return (yield from self._by_the_server(call, call.local, parts))
+
+    def _by_the_server(self, call: Call[Any], local: Local[Any], parts: AgentParts) -> Flow[Any]:
+        """Let the server evaluate an agent; without an answer evaluate as much as can be."""
+        try:
+            return (yield from self._held(call))
+        except NO_ANSWER as error:
+            try:
+                return replace(local.evaluate_offline(parts), stale=True)
+            except CannotEvaluate:
+                raise error from None
+
+    def _evaluated(self, call: Call[Any], local: Local[Any], parts: AgentParts) -> Any:
+        """Evaluate an agent in a context, once for as long as its parts stay the same."""
+        asked = (call.request.path, call.request.query)
+        known = self._results.get(asked)
+        if known is None or known[0] is not parts.raw:
+            known = (parts.raw, local.evaluate(parts))
+            with self._lock:
+                self._results[asked] = known
+                while len(self._results) > MAX_ENTRIES:
+                    self._results.popitem(last=False)
+        return replace(known[1], stale=True) if parts.stale else known[1]
+
+    def _whole(self, call: Call[Any]) -> Flow[Any]:
+        """Read an agent as the server evaluates it, where there are no parts."""
+        if self._may_hold_whole:
+            return (yield from self._held(call))
+        # What the server chooses by the context may change without an event.
+        key = self._reads.key(call)
+        return (yield from self._reads.revalidate(call, key, (yield from self._reads.cached(call, key))))
+
+    def _held(self, call: Call[Any]) -> Flow[Any]:
         key = self._reads.key(call)
         cached = self._reads.cache.get(key)
         if cached is not None and self._is_fresh(cached):
             return cached.value
         cached = yield from self._reads.cached(call, key)
         yield from self._ensure_follower()
-        if cached is not None and self._is_away:
+        if cached is not None and self._is_of_no_use_to_ask():
             return stale(cached)
         return (yield from self._ask_in_turn(call, key, cached))
 
     def _is_fresh(self, cached: Entry) -> bool:
         return self._freshness.covers(cached) and not self._reads.cache.changed_since(cached)
+
+    def _is_of_no_use_to_ask(self) -> bool:
+        """Say whether nobody would answer, as far as follower and reads know; one in a while finds out."""
+        knows = self._is_refused or (self._is_away and self._reads.is_down)
+        if knows and self._clock() >= self._attempt_due:
+            self._attempt_due = self._clock() + ATTEMPT_SECONDS
+            return False
+        return knows
 
     def _ask_in_turn(self, call: Call[Any], key: Key, cached: Entry | None) -> Flow[Any]:
         deadline = self._clock() + self._policy.timeout
@@ -94,7 +177,7 @@ class FollowedReads:
             cached = self._reads.cache.get(key) or cached
             if cached is not None and self._is_fresh(cached):
                 return cached.value
-            if cached is not None and (self._is_away or self._clock() >= deadline):
+            if cached is not None and (self._is_of_no_use_to_ask() or self._clock() >= deadline):
                 return stale(cached)
             if self._clock() >= deadline:
                 raise Unreachable("The server did not answer: it took too long.", code="timeout")
@@ -107,9 +190,10 @@ class FollowedReads:
 
     def _ensure_follower(self) -> Flow[None]:
         """Start the follower with the first read, and let it begin to listen before anything is asked for."""
-        first_word = self._first_word
-        if first_word is None:
-            first_word = self._first_word = Future()
+        with self._lock:
+            is_first = self._first_word is None
+            first_word = self._first_word = self._first_word or Future()
+        if is_first:
             yield Follow(self._follow(first_word))
         if not first_word.done():
             yield WaitFor(first_word, self._clock() + min(self._policy.timeout, FIRST_WORD_SECONDS))
@@ -136,7 +220,7 @@ class FollowedReads:
         finally:
             # Without a follower every read asks the server.
             self._freshness.until(NEVER)
-            self._is_away = False
+            self._is_away = self._is_refused = False
             if not first_word.done():
                 first_word.set_result(None)
 
@@ -145,14 +229,14 @@ class FollowedReads:
         try:
             batch = yield from feed.next()
         except LOST as error:
-            self._is_away = True
+            self._is_away, self._is_refused = True, False
             return self._outage.failed(error, "What is held is served as stale until somebody answers.")
         except Unauthorized as error:
-            self._is_away = self._policy.keeps_unauthorized
+            self._is_away, self._is_refused = False, self._policy.keeps_unauthorized
             yield from self._reads.refused(error)
             return REFUSED_SECONDS
         except EditorError as error:
-            self._is_away = False
+            self._is_away = self._is_refused = False
             self._outage.failed(error, "Every read asks the server.")
             return IMPOSSIBLE_SECONDS
         if batch.begins:
@@ -160,6 +244,6 @@ class FollowedReads:
         self._freshness.hear(batch.events)
         if batch.until is not None:
             self._freshness.until(batch.until)
-        self._is_away = False
+        self._is_away = self._is_refused = False
         self._outage.over()
         return 0

@@ -7,7 +7,7 @@ both evaluate with `editor_client.shared`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from editor_client.calls import CONTEXT, encoded
 from editor_client.context_schema import refusals
@@ -18,15 +18,25 @@ from editor_client.shared.errors import Invalid
 from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import BlockText
 
+UNCHECKED: Final = {
+    "code": "request_context_unchecked",
+    "message": "The schema can be checked by the server only, which does not answer.",
+    "field": "requestContextSchema",
+}
+"""The warning about a schema that was not checked."""
 
-def evaluate(parts: Mapping[str, Any], request_context: Mapping[str, Any] | None = None) -> dict[str, Any]:
+
+def evaluate(
+    parts: Mapping[str, Any], request_context: Mapping[str, Any] | None = None, *, offline: bool = False
+) -> dict[str, Any]:
     """Return what `GET /agents/:id` answers in the context; values are shared with `parts`.
 
     Raises `ValidationFailed` where the server does, and `CannotEvaluate` if only the server can tell: for a
-    `requestContextSchema` beyond `editor_client.context_schema`, and while a rollout runs.
+    `requestContextSchema` beyond `editor_client.context_schema`, and while a rollout runs. With `offline`,
+    because no server answers, such a schema is not checked, and a warning says so.
     """
     try:
-        return evaluated_agent(parts, request_context or {})
+        return evaluated_agent(parts, request_context or {}, offline=offline)
     except Invalid as error:
         details = {"error": error.message, "code": error.code, **error.details()}
         raise ValidationFailed(
@@ -34,7 +44,9 @@ def evaluate(parts: Mapping[str, Any], request_context: Mapping[str, Any] | None
         ) from None
 
 
-def evaluated_agent(parts: Mapping[str, Any], request_context: Mapping[str, Any]) -> dict[str, Any]:
+def evaluated_agent(
+    parts: Mapping[str, Any], request_context: Mapping[str, Any], *, offline: bool = False
+) -> dict[str, Any]:
     """Return what `evaluate` does; raises the server's own `Invalid` for what it refuses."""
     if parts["rollout"] is not None or parts["blockRollouts"]:
         raise CannotEvaluate("a rollout runs")
@@ -44,8 +56,6 @@ def evaluated_agent(parts: Mapping[str, Any], request_context: Mapping[str, Any]
     config = parts["config"]
     agent = evaluated(config, _texts(parts), evaluation)
     model = agent.model or {}
-    schema = parts["requestContextSchema"]
-    refused = refusals(schema, evaluation.context) if schema is not None else []
     return {
         "id": parts["id"],
         "name": config["name"],
@@ -66,10 +76,7 @@ def evaluated_agent(parts: Mapping[str, Any], request_context: Mapping[str, Any]
         "fallback": parts["fallback"],
         "warnings": [
             *(notice._asdict() for notice in left_out(agent.blocks)),
-            *(
-                {"code": "request_context_invalid", "message": issue.message, "field": issue.field}
-                for issue in refused
-            ),
+            *_context_notices(parts["requestContextSchema"], context, offline=offline),
         ],
         "blocks": [
             {
@@ -82,6 +89,22 @@ def evaluated_agent(parts: Mapping[str, Any], request_context: Mapping[str, Any]
             if block.id is not None
         ],
     }
+
+
+def _context_notices(schema: Any, context: Mapping[str, Any], *, offline: bool) -> list[dict[str, str]]:
+    """Return what the schema has against the context."""
+    if schema is None:
+        return []
+    try:
+        refused = refusals(schema, context)
+    except CannotEvaluate:
+        if not offline:
+            raise
+        return [UNCHECKED]
+    return [
+        {"code": "request_context_invalid", "message": issue.message, "field": issue.field}
+        for issue in refused
+    ]
 
 
 def _texts(parts: Mapping[str, Any]) -> dict[str, BlockText | str]:

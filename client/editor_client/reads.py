@@ -83,6 +83,11 @@ class Reads:
                 return cached.value
         return (yield from self.revalidate(call, key, cached))
 
+    @property
+    def is_down(self) -> bool:
+        """Whether nobody has answered the latest read."""
+        return self._exchange.down
+
     def key(self, call: Call[Any]) -> Key:
         """Return the key of a call in the cache."""
         assert call.about is not None  # noqa: S101

@@ -63,6 +63,34 @@ class ServedAgent(CachedResult):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class AgentParts(CachedResult):
+    """An agent before anything is evaluated: `editor_client.parts.evaluate` makes it a served one."""
+
+    id: str
+    source: Literal["code", "stored"] | None = None
+    status: Literal["published", "draft"] | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    resolved_version_id: str | None
+    """None for an agent that runs as its code says."""
+    active_version_id: str | None = None
+    selector: Mapping[str, Any] | None = None
+    fallback: Mapping[str, Any] | None = None
+    config: Mapping[str, Any]
+    prompt_blocks: Mapping[str, Any]
+    """The blocks to which it refers, by id; None for one that is left out."""
+    omitted_blocks: Mapping[str, Any] = field(default_factory=dict)
+    """Why they are left out."""
+    rollout: Mapping[str, Any] | None = None
+    block_rollouts: Mapping[str, Any] = field(default_factory=dict)
+    request_context_schema: Mapping[str, Any] | None = None
+
+    @property
+    def shown_block_ids(self) -> tuple[str, ...]:
+        """The prompt blocks that are shown in some context."""
+        return tuple(self.prompt_blocks)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Generated(Result):
     """The answer of an agent, and how it was made."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
 
-from editor_client import agents, records, stored
+from editor_client import agents, records, stored, webhooks
 from editor_client.arguments import Run, Selector
 from editor_client.calls import Call
 from editor_client.client_calls import ClientCalls
@@ -109,6 +109,7 @@ class Agent:
         self.id = calls.id
 
     details = blocking(agents.Agent.details)
+    parts = blocking(agents.Agent.parts)
     generate = blocking(agents.Agent.generate)
 
     def stream(self, messages: agents.Messages, **run: Unpack[Run]) -> Iterator[Event]:
@@ -118,6 +119,24 @@ class Agent:
         `ServerError` if the run fails and `Unreachable` if the stream breaks off.
         """
         return self._client.run_events(self._calls.stream(messages, **run))
+
+
+class Webhook:
+    """A webhook, by id."""
+
+    def __init__(self, client: Client, calls: webhooks.Webhook) -> None:
+        self._client = client
+        self._calls = calls
+        self.id = calls.id
+
+    details = blocking(webhooks.Webhook.details)
+    update = blocking(webhooks.Webhook.update)
+    delete = blocking(webhooks.Webhook.delete)
+    rotate = blocking(webhooks.Webhook.rotate)
+    ping = blocking(webhooks.Webhook.ping)
+    list_deliveries = blocking(webhooks.Webhook.list_deliveries)
+    iter_deliveries = iterating(webhooks.Webhook.iter_deliveries)
+    replay = blocking(webhooks.Webhook.replay)
 
 
 class Client(SyncDriver):
@@ -134,6 +153,9 @@ class Client(SyncDriver):
     create_stored_prompt_block = blocking(ClientCalls.create_stored_prompt_block)
     list_agents = blocking(ClientCalls.list_agents)
     list_events = blocking(ClientCalls.list_events)
+    list_webhooks = blocking(ClientCalls.list_webhooks)
+    iter_webhooks = iterating(ClientCalls.iter_webhooks)
+    create_webhook = blocking(ClientCalls.create_webhook)
     preview_instructions = blocking(ClientCalls.preview_instructions)
 
     def get_agent(self, agent_id: str, **selector: Unpack[Selector]) -> Agent:
@@ -147,6 +169,10 @@ class Client(SyncDriver):
     def get_stored_prompt_block(self, block_id: str) -> StoredPromptBlock:
         """Return a prompt block; no request is sent yet."""
         return StoredPromptBlock(self, stored.StoredPromptBlock(block_id))
+
+    def get_webhook(self, webhook_id: str) -> Webhook:
+        """Return a webhook; no request is sent yet."""
+        return Webhook(self, webhooks.Webhook(webhook_id))
 
     def prefetch(self, wanted: Iterable[str | Agent | StoredAgent | StoredPromptBlock]) -> list[Any]:
         """Read what the application will need and return it, in the same order.

@@ -67,8 +67,6 @@ class SyncDriver(BaseClient[httpx.Client]):
 
     def perform(self, call: Call[T]) -> T:
         """Make a call, within the rules of the cache, and return its result."""
-        if self._process != os.getpid():
-            self._after_fork()
         return self._run(self._flows.perform(call))
 
     def run_events(self, request: Request) -> Iterator[Event]:
@@ -128,6 +126,8 @@ class SyncDriver(BaseClient[httpx.Client]):
         return self._connections
 
     def _run(self, flow: Flow[T]) -> T:
+        if self._process != os.getpid():
+            self._after_fork()
         try:
             effect = next(flow)
             while True:

@@ -26,6 +26,7 @@ from delivery.webhooks.values import COLUMNS, checked
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Invalid, NotFound
+from versioning.editor.locking import retried
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
 
@@ -60,6 +61,7 @@ def find(webhook_id: str, *, by: Who) -> Webhook:
     return webhook
 
 
+@retried
 def create(
     workspace_id: str,
     *,
@@ -90,6 +92,7 @@ def create(
     return webhook, secret_of(webhook, root)
 
 
+@retried
 def change(webhook_id: str, changes: Mapping[str, Any], *, by: Who) -> Webhook:
     """Change members of a webhook, named as in JSON; what is absent stays.
 
@@ -114,6 +117,7 @@ def change(webhook_id: str, changes: Mapping[str, Any], *, by: Who) -> Webhook:
         return webhook
 
 
+@retried
 def delete(webhook_id: str, *, by: Who) -> None:
     """Delete a webhook with its deliveries."""
     caller = caller_of(by)
@@ -122,6 +126,7 @@ def delete(webhook_id: str, *, by: Who) -> None:
         webhook.delete()
 
 
+@retried
 def rotate(webhook_id: str, *, keep_previous_hours: int, by: Who) -> tuple[str, datetime.datetime | None]:
     """Replace the secret; return the new one, and until when the one before signs too.
 

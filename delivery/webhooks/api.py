@@ -23,7 +23,7 @@ from delivery.webhooks.schemas import (
 )
 from delivery.webhooks.signing_secrets import RootKeyUnreadable
 from versioning.api import errors, parameters
-from versioning.api.base import EditorViewSet, tagged
+from versioning.api.base import EditorViewSet, content_tag, tagged
 from versioning.api.paging import Page
 from versioning.api.schemas.common import Nothing, Success
 
@@ -83,9 +83,10 @@ class WebhookViewSet(EditorViewSet):
         names = {"workspaceId": "workspace_id", "eventTypes": "event_types", "idPrefix": "id_prefix"}
         arguments = {names.get(name, name): value for name, value in given.items()}
         webhook, secret = administration.create(**arguments, by=self.caller)
-        webhook.secret = secret  # type: ignore[attr-defined]
         address = f"/{settings.EDITOR_API_PREFIX}/webhooks/{webhook.pk}"
-        return Response(self.dump(webhook), status=201, headers={"Location": address})
+        body = WebhookAnswer.dump(webhook)
+        tag = content_tag(body)  # that of the address, whose answer never holds the secret
+        return tagged(request, {**body, "secret": secret}, tag=tag, status=201, headers={"Location": address})
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
         """Read a webhook, and how its receiver does."""

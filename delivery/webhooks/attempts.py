@@ -12,7 +12,7 @@ import time
 from http import HTTPStatus
 from typing import Any, Final
 
-from django.db import close_old_connections
+from django.db import close_old_connections, connection
 from django.utils import timezone
 
 from delivery.webhooks import retries
@@ -43,7 +43,8 @@ def attempt(delivery: Delivery) -> None:
         logger.error("nothing is sent to webhooks: %s", error)  # noqa: TRY400  the sentence says all
         delivery.postpone(WITHOUT_KEY_AGAIN)
         return
-    close_old_connections()  # nobody needs one while the receiver thinks
+    if not connection.in_atomic_block:  # a program may do this within a transaction of its own
+        close_old_connections()  # so that others can have the connection while the receiver thinks
     outcome = send(webhook.url, headers, body)
     with events.transaction():
         _record(delivery, outcome)
@@ -56,7 +57,7 @@ def _headers(webhook: Webhook, delivery: Delivery, body: bytes) -> dict[str, str
     return {
         "Content-Type": "application/json",
         "User-Agent": "editor-webhooks/1",
-        **signed_headers(delivery.message_id, int(time.time()), body, secrets),
+        **signed_headers(str(delivery.pk), int(time.time()), body, secrets),
     }
 
 

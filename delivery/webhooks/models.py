@@ -11,7 +11,7 @@ import uuid
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
-from django.db import models
+from django.db import models, transaction
 from django.db.models import Count, Q
 from django.db.models.functions import Now
 from django.db.models.signals import pre_delete
@@ -156,6 +156,22 @@ class DeliveryQuerySet(DueWorkQuerySet["Delivery"]):
         busy = counted.filter(Q(number__gte=AT_ONCE) | Q(webhook__failing_since__isnull=False))
         return super().due().exclude(webhook__in=busy.values("webhook"))
 
+    def lease(self, limit: int, *, by: str) -> list[Delivery]:
+        """Lease due deliveries of one webhook; see `DueWorkQuerySet.lease`.
+
+        They are counted while the webhook is locked, so that threads that look at the same moment do not
+        all send to the same receiver.
+        """
+        if not super().due().exists():  # as usual, and the question is a cheaper one
+            return []
+        while (webhook := self.due().values_list("webhook", flat=True).first()) is not None:
+            with transaction.atomic(using=self.db):
+                Webhook.objects.locked().filter(pk=webhook).first()
+                leased = super(DeliveryQuerySet, self.filter(webhook=webhook)).lease(limit, by=by)
+            if leased:
+                return leased
+        return []
+
     def cancel(self) -> None:
         """Cancel those that are pending; one that is being sent at this moment may still be delivered."""
         self.filter(state=State.PENDING).update(state=State.CANCELLED, due_at=None)
@@ -201,11 +217,6 @@ class Delivery(DueWork):
         """The event, as it is sent."""
         found: dict[str, Any] = json.loads(self.body)
         return found
-
-    @property
-    def message_id(self) -> str:
-        """The `webhook-id`, the same at every attempt."""
-        return f"msg_{self.pk.hex}"
 
     @property
     def next_attempt_at(self) -> datetime.datetime | None:

@@ -8,7 +8,8 @@ from typing import Final
 from django.utils import timezone
 
 from delivery.webhooks import attempts, outbox
-from delivery.webhooks.models import Delivery
+from delivery.webhooks.models import Delivery, RootKey
+from delivery.webhooks.signing_secrets import root_key
 from versioning.models import events
 from versioning.worker import jobs
 
@@ -34,7 +35,14 @@ def register() -> None:
             at_once=1,  # so that a receiver that is slow delays nothing but what it gets itself
         )
     )
-    jobs.register(jobs.Periodic(name="old deliveries", run=remove_old, every=3600.0))
+    jobs.register(jobs.Periodic(name="webhook upkeep", run=keep_up, every=3600.0))
+
+
+def keep_up() -> None:
+    """Delete what is old, and encrypt the root key anew if another key of the settings is the newest now."""
+    remove_old()
+    if RootKey.objects.exists():
+        root_key()
 
 
 def remove_old() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 from editor_client import AsyncClient, Client, EditConflict, NotFound, ValidationFailed
+from editor_client.parts import evaluate
 from editor_client.testing import FakeEditor
 
 from editor_project.wsgi import application
@@ -232,6 +233,38 @@ def serving(say: Conversation) -> None:
     say("POST", "/agents/mute/generate", {"messages": "hello"})
 
 
+def reading(say: Conversation) -> None:
+    block = say(
+        "POST", "/stored/prompt-blocks", {"id": "tone", "name": "T", "content": "x", "autoPublish": True}
+    )
+    agent = {"id": "a", "name": "A", "instructions": [text("Ö"), reference("tone")], "metadata": {"k": 1}}
+    first = say("POST", "/stored/agents", agent)
+    sub_agents = [{"value": {"a": {}}, "rules": FOR_GOLD}]
+    say("POST", "/stored/agents", {"id": "b", "name": "B", "instructions": "x", "agents": sub_agents})
+    draft = say("PATCH", "/stored/agents/a", {"instructions": "two", "description": "Ä"})
+    for path in ("/stored/prompt-blocks/tone", "/stored/agents/a", "/stored/agents/b"):
+        for query in ("", "?status=draft"):
+            say("GET", f"{path}/dependents{query}")
+    say("DELETE", "/stored/prompt-blocks/tone?ifUnused=true")
+    versions = f"from={first['latestVersionId']}&to={draft['latestVersionId']}"
+    say("GET", f"/stored/agents/a/versions/compare?{versions}")
+    say("GET", "/stored/agents/a/versions/compare?from=x")
+    say("POST", "/stored/agents/a/export")
+    say("POST", "/stored/agents/a/export?status=draft")
+    say("POST", "/stored/prompt-blocks/tone/export", {"content": "é", "nonsense": 1})
+    say("POST", "/stored/agents/a/clone", {"newId": "c", "newName": "C"})
+    say("POST", "/stored/agents/a/clone?status=draft", {"newId": "d", "workspaceId": "acme"})
+    say("POST", "/stored/agents/a/clone", {"newId": "c"})
+    say("POST", "/stored/agents/a/clone", {})
+    say("POST", f"/stored/prompt-blocks/tone/clone?versionId={block['latestVersionId']}", {"newId": "t"})
+    for query in ("search=ö", "search=two&status=all", "search=nothing", "search=A&perPage=1"):
+        say("GET", f"/stored/agents?{query}")
+    say("POST", "/stored/agents/a/unpublish")
+    say("POST", "/stored/agents/b/unpublish")
+    say("DELETE", "/stored/prompt-blocks/tone?ifUnused=true")
+    say("GET", "/events")
+
+
 def following(say: Conversation) -> None:
     say("GET", "/events?after=now")
     say("POST", "/stored/agents", {"id": "a", "name": "A", "instructions": "x"})
@@ -259,7 +292,7 @@ def following(say: Conversation) -> None:
         say("GET", f"/events?{query}")
 
 
-SCENARIOS: list[Scenario] = [lifecycle, conflicts_and_errors, serving, following]
+SCENARIOS: list[Scenario] = [lifecycle, conflicts_and_errors, serving, reading, following]
 
 
 @pytest.fixture
@@ -290,16 +323,15 @@ def test_the_same_requests_have_the_same_answers(
 def test_what_it_does_not_do_it_names(fake: Conversation) -> None:
     fake("POST", "/stored/agents", {"id": "a", "name": "A", "instructions": "x"})
     for method, path in (
-        ("GET", "/stored/agents/a/dependents"),
-        ("GET", "/stored/agents/a/versions/compare?from=x&to=y"),
+        ("PUT", "/stored/agents/a/favorite"),
         ("POST", "/webhooks"),
         ("GET", "/events/stream"),
-        ("GET", "/stored/agents?search=x"),
+        ("GET", "/stored/agents?metadata=x"),
     ):
         answer = fake(method, path)
         assert fake.said[-1][2] == 501
         assert answer["code"] == "not_in_fake_editor"
-    assert "'search'" in answer["error"]
+    assert "'metadata'" in answer["error"]
 
 
 def test_an_application_answers_runs_itself_and_sub_agents_need_that() -> None:
@@ -362,6 +394,7 @@ def test_the_methods_of_a_client_fill_it(connect: Clients) -> None:
     client.create_stored_agent(id="writer", name="W", instructions=[reference("tone")], model=ECHO)
     writer, stored = client.get_agent("writer"), client.get_stored_agent("writer")
     assert writer.details(request_context={"m": "brisk"}).instructions == "Be brisk."
+    assert evaluate(writer.parts(), {"m": "brisk"})["instructions"] == "Be brisk."
     base = stored.details()
     draft = stored.update(instructions="two", base=base)
     assert writer.details().instructions == "Be kind."

@@ -19,7 +19,7 @@ from editor_client.fields import snapshot_names
 from editor_client.naming import camel
 
 from tests.support.service import ROOT, Service
-from tests.support.wheels import build_wheel, install
+from tests.support.wheels import install, wheel_of
 from versioning.domain.config import AGENT, PROMPT_BLOCK
 
 # httpx, and what httpx brings.
@@ -61,8 +61,8 @@ print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_wheel("editor-client", tmp_path_factory.mktemp("wheel"))
+def wheel() -> Path:
+    return wheel_of("editor-client")
 
 
 @pytest.fixture(scope="module")

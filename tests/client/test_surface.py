@@ -18,6 +18,7 @@ from editor_client import (
     Unauthorized,
     ValidationFailed,
 )
+from editor_client.parts import evaluate
 
 from tests.support.clients import Clients
 from tests.support.service import Service
@@ -426,6 +427,18 @@ class TestAgents:
             {"status": "published"},
         )
         assert client.get_agent(new_id).details().instructions == "Hello you."
+
+    def test_an_agent_is_read_in_parts(self, client: Any, new_id: str) -> None:
+        client.create_stored_prompt_block(id=new_id, name="B", content="Hi {{ name }}.", auto_publish=True)
+        shown = [{"type": "prompt_block_ref", "id": new_id}]
+        client.create_stored_agent(id=new_id, name="Writer", instructions=shown)
+        agent, context = client.get_agent(new_id), {"name": "Ann"}
+        parts = agent.parts()
+        assert (
+            parts.config["instructions"] == shown
+            and parts.prompt_blocks[new_id]["content"] == "Hi {{ name }}."
+        )
+        assert evaluate(parts, context) == dict(agent.details(request_context=context))
 
     def test_an_agent_is_read_by_every_selector(self, client: Any, new_id: str) -> None:
         client.create_stored_agent(id=new_id, name="Writer", instructions="one")

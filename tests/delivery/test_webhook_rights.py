@@ -15,7 +15,7 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, Answer, Api
 from tests.support.people import give_role, key_of, person
 from tests.support.receiver import Receiver
-from tests.support.webhooks import NO_SUCH, WEBHOOKS, deliveries, make_webhook, read, verify, work
+from tests.support.webhooks import NO_SUCH, WEBHOOKS, deliveries, make_webhook, path, read, verify, work
 from versioning.domain.access import APPLICATION
 from versioning.models import Membership, Workspace
 
@@ -49,7 +49,7 @@ def state_of_everything() -> list[Any]:
 @pytest.mark.parametrize("route", ROUTES)
 def test_members_who_are_not_admins_are_refused_and_strangers_learn_nothing(cast: Cast, route: str) -> None:
     webhook = make_webhook(cast.alice, URL)
-    delivery = cast.alice.post(f"{WEBHOOKS}/{webhook['id']}/ping").body
+    delivery = cast.alice.post(path(webhook, "ping")).body
     before = state_of_everything()
     unknown = ROUTES[route](cast.alice, NO_SUCH, delivery["id"])
     assert unknown.status == 404
@@ -116,7 +116,7 @@ def test_a_key_does_no_more_than_its_limits(cast: Cast, limits: dict[str, str], 
     give_role("alice", "elsewhere", "admin")
     webhook = make_webhook(cast.alice, URL)
     key = key_of("alice", **limits)  # type: ignore[arg-type]
-    assert key.get(f"{WEBHOOKS}/{webhook['id']}").status == status
+    assert key.get(path(webhook)).status == status
     assert key.post(WEBHOOKS, MAKE).status == (201 if status == 200 else status)
 
 
@@ -125,7 +125,7 @@ def test_an_admin_who_is_one_no_more_is_refused(cast: Cast) -> None:
     give_role("paula", "acme", "admin")
     assert read(cast.paula, webhook)
     give_role("alice", "acme", "publisher")
-    assert cast.alice.get(f"{WEBHOOKS}/{webhook['id']}").status == 403
+    assert cast.alice.get(path(webhook)).status == 403
 
 
 # What becomes of it without who made it, and without its workspace
@@ -165,7 +165,7 @@ def test_the_application_makes_webhooks_that_nobody_leaves(cast: Cast) -> None:
 def test_a_workspace_takes_its_webhooks_with_it(cast: Cast, receiver: Receiver) -> None:
     webhook = make_webhook(cast.charlie, receiver.url, workspace="elsewhere")
     kept = make_webhook(cast.alice, receiver.url)
-    cast.charlie.post(f"{WEBHOOKS}/{webhook['id']}/ping")
+    cast.charlie.post(path(webhook, "ping"))
     Workspace.objects.get(pk="elsewhere").delete()
     assert [str(one.pk) for one in Webhook.objects.all()] == [kept["id"]]
     assert not Delivery.objects.exists()

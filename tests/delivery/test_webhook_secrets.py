@@ -17,23 +17,25 @@ from delivery.webhooks import signing_secrets
 from delivery.webhooks.signatures import signed_headers
 from tests.support.api import Api
 from tests.support.receiver import Message, Receiver
-from tests.support.webhooks import WEBHOOKS, make_webhook, read, seconds_until, verify, work
+from tests.support.webhooks import WEBHOOKS, make_webhook, path, read, seconds_until, verify, work
 from versioning.domain.redaction import without_secrets
-from versioning.models import Event
+from versioning.models import Event, PeriodicJob
+from versioning.worker.jobs import registered
+from versioning.worker.running import Worker
 
 pytestmark = pytest.mark.django_db
 
 
 def ping(api: Api, webhook: dict[str, Any], receiver: Receiver) -> Message:
     """Send a ping and return what has arrived."""
-    answer = api.post(f"{WEBHOOKS}/{webhook['id']}/ping")
+    answer = api.post(path(webhook, "ping"))
     assert answer.status == 200, answer.body
     work()
     return receiver.messages[-1]
 
 
 def rotate(api: Api, webhook: dict[str, Any], hours: int) -> dict[str, Any]:
-    answer = api.post(f"{WEBHOOKS}/{webhook['id']}/rotate", {"keepPreviousHours": hours})
+    answer = api.post(path(webhook, "rotate"), {"keepPreviousHours": hours})
     assert answer.status == 200, answer.body
     return dict(answer.body)
 
@@ -122,7 +124,7 @@ def test_however_often_it_is_rotated_a_few_sign(alice: Api, receiver: Receiver) 
 def test_hours_out_of_range_are_named(alice: Api, receiver: Receiver, hours: Any) -> None:
     webhook = make_webhook(alice, receiver.url)
     for body in ({"keepPreviousHours": hours}, {}):
-        answer = alice.post(f"{WEBHOOKS}/{webhook['id']}/rotate", body)
+        answer = alice.post(path(webhook, "rotate"), body)
         assert (answer.status, answer.fields) == (400, ["keepPreviousHours"])
     assert verifies(ping(alice, webhook, receiver), webhook["secret"])
 
@@ -170,6 +172,19 @@ def test_a_new_secret_key_with_the_old_one_behind_it_changes_no_secret(
     assert verifies(ping(alice, webhook, receiver), webhook["secret"])
 
 
+def test_a_worker_encrypts_the_key_anew_without_anybody_using_it(
+    alice: Api, receiver: Receiver, settings: Any
+) -> None:
+    upkeep = [registered()["webhook upkeep"]]
+    assert Worker(upkeep).once() and not RootKey.objects.exists()
+    webhook = make_webhook(alice, receiver.url)
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "new", [settings.SECRET_KEY]
+    PeriodicJob.objects.update(due_at=timezone.now())
+    assert Worker(upkeep).once()
+    settings.SECRET_KEY_FALLBACKS = []
+    assert verifies(ping(alice, webhook, receiver), webhook["secret"])
+
+
 def test_a_key_of_its_own_may_come_and_be_replaced(alice: Api, receiver: Receiver, settings: Any) -> None:
     webhook = make_webhook(alice, receiver.url)
     settings.EDITOR_WEBHOOK_KEY = "first"
@@ -186,12 +201,12 @@ def test_without_the_key_nothing_is_half_done_and_the_error_says_what_is_missing
     alice: Api, receiver: Receiver, settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     webhook = make_webhook(alice, receiver.url)
-    pending = alice.post(f"{WEBHOOKS}/{webhook['id']}/ping").body
+    pending = alice.post(path(webhook, "ping")).body
     old, settings.SECRET_KEY = settings.SECRET_KEY, "new"
     body = {"workspaceId": "acme", "url": receiver.url, "eventTypes": ["agent.*"]}
     for answer in (
         alice.post(WEBHOOKS, body),
-        alice.post(f"{WEBHOOKS}/{webhook['id']}/rotate", {"keepPreviousHours": 1}),
+        alice.post(path(webhook, "rotate"), {"keepPreviousHours": 1}),
     ):
         assert (answer.status, answer.code) == (503, "webhook_key_unreadable")
         assert "SECRET_KEY_FALLBACKS" in answer.body["error"]

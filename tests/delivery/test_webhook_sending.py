@@ -79,7 +79,7 @@ def dripping(beginning: bytes, drop: bytes) -> Callable[[socket.socket], None]:
 @pytest.mark.parametrize(
     ("serve", "error"),
     [
-        (lambda connection: time.sleep(60), "did not answer within"),
+        (lambda connection: time.sleep(2 * SHORT), "did not answer within"),
         (dripping(b"HTTP/1.1 200 OK\r\nX-Slow: ", b"a"), "did not answer within"),
         (dripping(b"HTTP/1.1 200 OK\r\n", b"X-More: 1\r\n"), "did not answer within"),
         (lambda connection: connection.recv(9), "without an answer"),
@@ -154,11 +154,18 @@ def test_retry_after_of_429_and_503_is_heeded(receiver: Receiver, status: int) -
 
 
 def test_a_host_that_does_not_resolve_in_time_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_more, **_named: time.sleep(60))
+    over = threading.Event()
+
+    def hang(*_more: Any, **_named: Any) -> Any:
+        over.wait(60)
+        raise socket.gaierror
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
     began = time.monotonic()
     outcome = send("http://receiver.example/")
     assert "did not resolve in time" in outcome.error
     assert time.monotonic() - began < SHORT + 10
+    over.set()
 
 
 @pytest.mark.parametrize("host", ["nowhere.invalid", f"{'a' * 64}.example", "a..b"])

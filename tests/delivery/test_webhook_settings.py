@@ -29,7 +29,7 @@ def test_a_webhook_is_what_it_was_given(alice: Api) -> None:
     assert made.pop("secret").startswith("whsec_")
     assert answer.headers["Location"] == f"/api{WEBHOOKS}/{made['id']}"
     found = alice.get(f"{WEBHOOKS}/{made['id']}")
-    assert found.body == made
+    assert found.body == made and found.tag == answer.tag
     assert found.body.pop("createdAt").endswith("Z")
     assert found.body == {
         "id": made["id"],

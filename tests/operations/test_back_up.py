@@ -167,7 +167,7 @@ def remembered(restored: Restored) -> dict[str, bool]:
         }
 
 
-@pytest.mark.skipif(not SQLITE, reason="it is about SQLite's own command")
+@pytest.mark.skipif(not SQLITE, reason="It is about SQLite's own command.")
 def test_sqlite_is_not_backed_up_over_a_back_up_nor_out_of_nothing(tmp_path: Path) -> None:
     with installation(tmp_path / "empty") as empty:
         [command] = commands(ADMINISTRATION, "Back up SQLite")

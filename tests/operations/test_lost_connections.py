@@ -22,7 +22,7 @@ WHERE datname = current_database() AND pid <> pg_backend_pid()
 """
 
 
-@pytest.mark.skipif(SQLITE, reason="SQLite has no connections to lose")
+@pytest.mark.skipif(SQLITE, reason="SQLite has no connections that it could cut.")
 def test_no_request_is_lost_with_the_connections_that_the_database_has_cut(
     live_service: Service,
 ) -> None:

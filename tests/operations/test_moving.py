@@ -18,7 +18,7 @@ from tests.support.writing import DELICATE
 
 pytestmark = [
     pytest.mark.database,
-    pytest.mark.skipif(SQLITE, reason="it needs a PostgreSQL: make test-postgres"),
+    pytest.mark.skipif(SQLITE, reason="It moves to PostgreSQL, which only `make test-postgres` starts."),
 ]
 
 DUMP, LOAD = commands(ADMINISTRATION, "From SQLite to PostgreSQL")

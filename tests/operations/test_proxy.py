@@ -27,7 +27,7 @@ from tests.support.runs import OPENAI, agent
 from tests.support.service import Service, running_service
 from tests.support.streams import beside, listening
 
-pytestmark = pytest.mark.skipif(front.program() is None, reason="nginx is not installed")
+pytestmark = pytest.mark.skipif(front.program() is None, reason="nginx is not installed.")
 
 TURNS = 5
 SECONDS = 60

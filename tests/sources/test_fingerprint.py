@@ -144,7 +144,7 @@ def test_there_is_none_for_anything_but_a_plain_file(
     assert source.fingerprint(ANSWERS) is None
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+@pytest.mark.skipif(os.geteuid() == 0, reason="Who runs the tests is root, who may read every file.")
 def test_a_file_that_could_not_be_read_changes_it(repo: Repository) -> None:
     source = OverrideSource(repo.root, 50)
     read(source)

@@ -388,7 +388,7 @@ def give_away(tree: Path) -> None:
         os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.skipif(os.geteuid() != 0, reason="Only root can give files to somebody else.")
 def test_the_repository_of_another_user_has_its_history(repo: Repository) -> None:
     save(repo, 1, "one")
     give_away(repo.top)
@@ -397,7 +397,7 @@ def test_the_repository_of_another_user_has_its_history(repo: Repository) -> Non
     assert seen(repo) == [(1, "one")]
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.skipif(os.geteuid() != 0, reason="Only root can give files to somebody else.")
 def test_the_repository_of_another_user_has_its_history_by_way_of_a_link_too(
     repo: Repository, tmp_path: Path
 ) -> None:

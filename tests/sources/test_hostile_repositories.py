@@ -45,8 +45,8 @@ def deadline() -> Iterator[None]:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let what hangs end soon, and be left alone for longer than any test takes."""
-    monkeypatch.setattr(git, "TIME_LIMIT", 0.5)
-    monkeypatch.setattr(git, "PATIENCE", 1)
+    monkeypatch.setattr(git, "TIME_LIMIT", 0.3)
+    monkeypatch.setattr(git, "PATIENCE", 0.6)
     monkeypatch.setattr(histories, "_REST", 1000)
     yield
     # What still reads on would ask the Git of the next test.
@@ -56,9 +56,16 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def repo(tmp_path: Path) -> Repository:
+def repo(tmp_path: Path, made_once: Repository) -> Repository:
+    """A copy of that repository for one test alone."""
+    shutil.copytree(made_once.top, tmp_path / "top")
+    return Repository(top=tmp_path / "top", root=tmp_path / "top" / made_once.root.relative_to(made_once.top))
+
+
+@pytest.fixture(scope="module")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     """A repository with everything in its history that Git may look at twice: a rename and a merge."""
-    made = repository(tmp_path / "top")
+    made = repository(tmp_path_factory.mktemp("made") / "top")
     save(made, 1, LONG, "before")
     made.git("checkout", "--quiet", "-b", "feature")
     (made.top / "README").write_text("something else")

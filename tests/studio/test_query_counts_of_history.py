@@ -1,4 +1,4 @@
-"""How many queries the pages about versions take: as many among 10 000 versions as among a handful."""
+"""How many queries the pages about versions take: as many among thousands of versions as among a handful."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from versioning.domain.access import APPLICATION
 from versioning.editor.targets import target_of
 from versioning.models import Agent, Workspace, events
 
-FEW, MANY = 60, 10_000
+FEW, MANY = 60, 2_000
 MAX_QUERIES = 20
 
 

@@ -46,8 +46,7 @@ def make_history(kind: Kind, api: Api, resource_id: str = "writer", **more: Any)
     model = {"model": ECHO} if kind is AGENTS else {}
     labelled = kind.make(api, resource_id, "labelled words", **model, **more)["resolvedVersionId"]
     historical = kind.save(api, resource_id, "historical words")["resolvedVersionId"]
-    published = kind.save(api, resource_id, PUBLISHED_WORDS)["resolvedVersionId"]
-    kind.publish(api, resource_id, published)
+    published = kind.save(api, resource_id, PUBLISHED_WORDS, autoPublish=True)["resolvedVersionId"]
     draft = kind.save(api, resource_id, "draft words")["resolvedVersionId"]
     for label, version_id in (("first", labelled), ("stable", published)):
         answer = api.put(kind.url(resource_id, "labels", label), {"versionId": version_id})

@@ -96,6 +96,6 @@ class FrontDoor(Api):
         exchange = Exchange.of(self, path, query, method=method, **headers)
         loop = asyncio.new_event_loop()
         with one_connection():
-            Gateway(application, loop, 1).take(exchange)
+            Gateway(application, loop, threads=1, streams=1).take(exchange)
         loop.close()
         return exchange.answer

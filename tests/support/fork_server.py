@@ -94,7 +94,7 @@ def start(
     stdout: IO[Any] | None = None,
     stderr: IO[Any] | None = None,
 ) -> Program:
-    """Start `python ARGS…`, a file or `-m` and a module, in a session of its own."""
+    """Start `python ARGS…`, a file, `-m` and a module or `-c` and a program, in a session of its own."""
     mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with its, Path(os.devnull).open("r+b") as nothing:
         files = [given or nothing for given in (stdin, stdout, stderr)]
@@ -105,10 +105,12 @@ def start(
     return Program(args, int(mine.recv(64)), mine)
 
 
-def run(*args: str, env: Mapping[str, str], timeout: float = 120) -> subprocess.CompletedProcess[str]:
+def run(
+    *args: str, env: Mapping[str, str], cwd: Path = ROOT, timeout: float = 120
+) -> subprocess.CompletedProcess[str]:
     """Run `python ARGS…` to its end, as `subprocess.run` does with its output captured."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
-        status = start(*args, env=env, stdout=out, stderr=errors).wait(timeout)
+        status = start(*args, env=env, cwd=cwd, stdout=out, stderr=errors).wait(timeout)
         printed = []
         for file in (out, errors):
             file.seek(0)
@@ -208,9 +210,13 @@ def _become(request: dict[str, Any], files: list[int]) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, tuple(request["limits"]))
     os.environ.clear()
     os.environ.update(request["env"])
-    sys.path[1:1] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     first, *rest = request["args"]
-    if first == "-m":
+    begins = Path.cwd() if first in {"-c", "-m"} else Path(first).resolve().parent
+    sys.path[0:1] = [str(begins), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    if first == "-c":
+        sys.argv = ["-c", *rest[1:]]
+        exec(compile(rest[0], "<string>", "exec"), {"__name__": "__main__"})
+    elif first == "-m":
         sys.argv = rest
         runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
     else:

@@ -7,10 +7,12 @@ settings: `-p tests.support.machine` in pyproject.toml.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -58,13 +60,23 @@ if _BEGINS_THE_RUN:
     os.environ[_RUN] = tempfile.mkdtemp(prefix="editor-tests-")
 
 
-def run_folder() -> Path:
-    """Return the folder that all processes of a run of the tests share, for what is made once in a run."""
-    return Path(os.environ[_RUN])
+@contextmanager
+def once_in_a_run(name: str) -> Iterator[tuple[Path, bool]]:
+    """Yield a folder for what is made once in a run of the tests, and whether it is still to be made.
+
+    All processes of the run share it; whoever comes second waits.
+    """
+    folder = Path(os.environ[_RUN], name)
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        made = folder / "made"
+        yield folder, not made.exists()
+        made.touch()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Remove what was made for the tests."""
     shutil.rmtree(_HOME, ignore_errors=True)
     if _BEGINS_THE_RUN:
-        shutil.rmtree(run_folder(), ignore_errors=True)
+        shutil.rmtree(os.environ[_RUN], ignore_errors=True)

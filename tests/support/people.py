@@ -11,9 +11,10 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 
 from tests.support.api import Api
-from tests.support.factories import ApiKeyFactory, MembershipFactory, UserFactory, WorkspaceFactory
+from tests.support.factories import UserFactory
 from versioning.domain.access import Role
 from versioning.models import ApiKey, Membership, Workspace
+from versioning.models.keys import PREFIX_LENGTH, digest_of
 
 HOMES = {
     "alice": ("acme", Role.ADMIN),
@@ -30,24 +31,21 @@ def make_cast(*more: str, password: str | None = None) -> dict[str, str]:
 
     A few statements for all of them: nearly every test begins with it.
     """
-    ids = {workspace_id for workspace_id, _ in HOMES.values()}
-    spaces = {
-        made.pk: made
-        for made in Workspace.objects.bulk_create(WorkspaceFactory.build(id=one) for one in sorted(ids))
-    }
+    homes = sorted({workspace_id for workspace_id, _ in HOMES.values()})
+    Workspace.objects.bulk_create(Workspace(id=one, name=one.title()) for one in homes)
     names = [*HOMES, "root", *more]
-    users = [UserFactory.build(username=name, is_superuser=name == "root", password=None) for name in names]
-    if password is not None:
-        hashed = make_password(password)  # once: a good hash takes its time
-        for user in users:
-            user.password = hashed
+    hashed = make_password(password)  # once: a good hash takes its time
+    users = [User(username=name, is_superuser=name == "root", password=hashed) for name in names]
     User.objects.bulk_create(users)
     Membership.objects.bulk_create(
-        MembershipFactory.build(user=user, workspace=spaces[home], role=role)
+        Membership(user=user, workspace_id=home, role=role)
         for user, (home, role) in zip(users, HOMES.values(), strict=False)
     )
     keys = {name: f"ek_{name}-{token_urlsafe(16)}" for name in names}
-    ApiKey.objects.bulk_create(ApiKeyFactory.build(owner=user, text=keys[user.username]) for user in users)
+    ApiKey.objects.bulk_create(
+        ApiKey(owner=user, prefix=text[:PREFIX_LENGTH], digest=digest_of(text))
+        for user, text in zip(users, keys.values(), strict=True)
+    )
     return keys
 
 

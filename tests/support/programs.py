@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.support import fork_server
 from tests.support.ports import free_port, wait_for
 from tests.support.service import ROOT, Service
 
@@ -20,28 +21,22 @@ def credentials(service: Service) -> dict[str, str]:
 
 def run(*command: str, folder: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a Python program to its end."""
-    return subprocess.run(
-        [sys.executable, *command],
-        cwd=folder,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return fork_server.run(*command, env={**os.environ, **environment}, cwd=folder)
 
 
 @contextmanager
-def flask_application(environment: Mapping[str, str], log: Path) -> Iterator[str]:
-    """Run the Flask application and yield its address."""
-    port = str(free_port())
-    command = [sys.executable, "-m", "flask", "--app", "examples.flask_app.app", "run", "--port", port]
+def flask_application(
+    environment: Mapping[str, str], log: Path, *, app: str = "examples.flask_app.app", port: int | None = None
+) -> Iterator[str]:
+    """Run a Flask application of the examples and yield its address."""
+    port = port or free_port()
+    command = [sys.executable, "-m", "flask", "--app", app, "run", "--port", str(port)]
     with log.open("ab") as output:
         process = subprocess.Popen(
             command, cwd=ROOT, env={**os.environ, **environment}, stdout=output, stderr=output
         )
     try:
-        wait_for(int(port), process, log)
+        wait_for(port, process, log)
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()

@@ -47,7 +47,11 @@ class Relay:
         if self._is_cut:
             return
         self.connections += 1
-        with socket.create_connection(self._target) as far:
+        try:
+            far = socket.create_connection(self._target)
+        except OSError:
+            return  # nobody listens there
+        with far:
             self._open |= {near, far}
             back = threading.Thread(target=self._pump, args=(far, near), daemon=True)
             back.start()

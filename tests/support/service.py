@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
@@ -124,11 +123,9 @@ def template_database() -> Template:
     Made once in a run of the tests, by whichever of its processes asks first, because making it takes longer
     than starting the server. What a service is started with changes nothing about it.
     """
-    folder = machine.run_folder()
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with machine.once_in_a_run("template") as (folder, is_first):
         made = folder / "template.json"
-        if not made.exists():
+        if is_first:
             url = _empty_database(folder)
             service = Service(url="", environment={**os.environ, "DATABASE_URL": url}, folder=folder)
             service.manage("migrate", "--verbosity", "0", "--skip-checks")

@@ -56,7 +56,7 @@ def make_webhook(api: Api, url: str, *types: str, workspace: str = "acme", **mor
 
 def work() -> None:
     """Do what a worker does for webhooks, until nothing is due."""
-    jobs = [job for name, job in registered().items() if name.startswith("webhook")]
+    jobs = [registered()[name] for name in ("webhook outbox", "webhook deliveries")]
     assert Worker(jobs).once()
 
 
@@ -72,7 +72,7 @@ def work_later(**time: float) -> None:
 def deliveries(api: Api, webhook: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the deliveries of a webhook, oldest first."""
     answer = api.request(
-        "GET", f"{WEBHOOKS}/{webhook['id']}/deliveries", query={"orderBy[direction]": "ASC", "perPage": 1000}
+        "GET", path(webhook, "deliveries"), query={"orderBy[direction]": "ASC", "perPage": 1000}
     )
     assert answer.status == 200, answer.body
     return list(answer.body["deliveries"])
@@ -80,9 +80,31 @@ def deliveries(api: Api, webhook: dict[str, Any]) -> list[dict[str, Any]]:
 
 def read(api: Api, webhook: dict[str, Any]) -> dict[str, Any]:
     """Read a webhook."""
-    answer = api.get(f"{WEBHOOKS}/{webhook['id']}")
+    answer = api.get(path(webhook))
     assert answer.status == 200, answer.body
     return dict(answer.body)
+
+
+def states(api: Api, webhook: dict[str, Any]) -> list[str]:
+    """Return the states of the deliveries of a webhook, oldest first."""
+    return [str(delivery["state"]) for delivery in deliveries(api, webhook)]
+
+
+def about(delivery: dict[str, Any]) -> tuple[str, str]:
+    """Return the type of the event of a delivery, and the id of its resource."""
+    return delivery["event"]["type"], delivery["event"]["resource"]["id"]
+
+
+def path(webhook: dict[str, Any], *rest: str) -> str:
+    """Return the address of a webhook, or of something below it."""
+    return "/".join([WEBHOOKS, webhook["id"], *rest])
+
+
+def log_of(api: Api, **query: Any) -> list[dict[str, Any]]:
+    """Return what the log of acme has."""
+    answer = api.get("/events", workspaceId="acme", limit=1000, **query)
+    assert answer.status == 200, answer.body
+    return list(answer.body["events"])
 
 
 def verify(message: Message, secret: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.support.machine import once_in_a_run
 from tests.support.service import ROOT
 
 # What stands in a checkout and is no source; building would leave more of it behind, so a copy is built.
@@ -15,13 +16,20 @@ _CONTENTS = {
     "editor-client": (ROOT / "client", ["pyproject.toml", "README.md", "LICENSE", "editor_client"]),
     "editor-server": (
         ROOT,
-        ["pyproject.toml", "README.md", "LICENSE", "editor_project", "studio", "versioning"],
+        ["pyproject.toml", "README.md", "LICENSE", "delivery", "editor_project", "studio", "versioning"],
     ),
 }
 
 
-def build_wheel(distribution: str, folder: Path) -> Path:
-    """Build `editor-client` or `editor-server` in a new folder and return the wheel."""
+def wheel_of(distribution: str) -> Path:
+    """Return the wheel of `editor-client` or `editor-server`, which is built once in a run of the tests."""
+    with once_in_a_run(distribution) as (folder, is_first):
+        if is_first:
+            _build(distribution, folder)
+        return next(folder.glob("*.whl"))
+
+
+def _build(distribution: str, folder: Path) -> None:
     source, contents = _CONTENTS[distribution]
     copy = folder / distribution
     copy.mkdir(parents=True)
@@ -31,7 +39,6 @@ def build_wheel(distribution: str, folder: Path) -> Path:
         else:
             shutil.copy(source / name, copy / name)
     _pip("wheel", "--no-build-isolation", "--wheel-dir", str(folder), str(copy))
-    return next(folder.glob(f"{distribution.replace('-', '_')}-*.whl"))
 
 
 def install(site_packages: Path, *wheels: Path) -> None:

@@ -1,4 +1,4 @@
-"""Queries for one row that are asked over and over, compiled once.
+"""Queries that are asked over and over for other primary keys, compiled once.
 
 Django builds the SQL of a query set and what makes objects of its rows anew each time it is asked; for a
 resource with its versions and their authors that takes ten times as long as the database.
@@ -6,15 +6,26 @@ resource with its versions and their authors that takes ten times as long as the
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Hashable, Sequence
 from contextlib import nullcontext
 from typing import Any, Final, Generic, TypeVar
 
 from django.core.exceptions import EmptyResultSet
 from django.db import connections, models
 
+from versioning.domain.access import Caller, Right
+from versioning.domain.bounded_cache import BoundedCache
+from versioning.domain.registry import Registry
 from versioning.models.statements import one_round_trip, prepared_cursor
 
 M = TypeVar("M", bound=models.Model)
+Q = TypeVar("Q")
+
+MAX_QUERIES: Final = 256
+"""The maximum number of compiled queries to hold for callers: one for each set of rights, and what else."""
+
+MAX_KEYS: Final = 64
+"""How many keys are asked for by one statement."""
 
 
 class _Key(str):
@@ -24,13 +35,13 @@ class _Key(str):
 
 
 class OneByKey(Generic[M]):
-    """`rows.get(pk=…)`, compiled: for rows whose primary key is a text."""
+    """`rows.get(pk=…)`, compiled: for rows whose primary key, or what else they are found by, is a text."""
 
-    def __init__(self, rows: models.QuerySet[M]) -> None:
+    def __init__(self, rows: models.QuerySet[M], *, found_by: str = "pk") -> None:
         self._model: Any = rows.model
         self._alias = rows.db
         self._locks = rows.query.select_for_update
-        compiler: Any = rows.filter(pk=_Key()).query.get_compiler(using=rows.db)
+        compiler: Any = rows.filter(**{found_by: _Key()}).query.get_compiler(using=rows.db)
         try:
             self._sql, params = compiler.as_sql()
         except EmptyResultSet:  # nobody can read anything, whichever the key
@@ -41,6 +52,7 @@ class OneByKey(Generic[M]):
         self._object = _Object(compiler.klass_info, columns)
         converters = compiler.get_converters([column[0] for column in columns])
         self._converters = [(place, *found) for place, found in converters.items()]
+        self._annotations: Final[dict[str, int]] = dict(compiler.annotation_col_map)
 
     def get(self, *, pk: str) -> M:
         """Return the row with this primary key; raises `DoesNotExist`."""
@@ -53,11 +65,10 @@ class OneByKey(Generic[M]):
                 row = cursor.fetchone()
         if row is None:
             raise self._model.DoesNotExist
-        values = list(row)
-        for place, converters, expression in self._converters:
-            for convert in converters:
-                values[place] = convert(values[place], expression, database)
+        values = _converted(row, self._converters, database)
         found: M = self._object.of(self._alias, values)
+        for name, place in self._annotations.items():
+            setattr(found, name, values[place])
         return found
 
 
@@ -75,7 +86,7 @@ class _Object:
             for one in info.get("related_klass_infos", ())
         ]
 
-    def of(self, alias: str, values: list[Any]) -> Any:
+    def of(self, alias: str, values: Sequence[Any]) -> Any:
         """Return the object; None where an outer join has found no row."""
         if values[self._key] is None:
             return None
@@ -86,3 +97,69 @@ class _Object:
             if other is not None:
                 set_back(other, found)
         return found
+
+
+class ValuesByKeys:
+    """`rows.filter(pk__in=…)`, compiled: for values of rows whose primary key is a text."""
+
+    def __init__(self, rows: models.QuerySet[Any, Any]) -> None:
+        self._rows = rows
+        self._compiled: dict[int, tuple[str | None, list[Any], list[Any]]] = {}
+
+    def get(self, keys: Collection[str]) -> list[tuple[Any, ...]]:
+        """Return the values of the rows that have one of the keys, in no order."""
+        wanted = sorted(keys)
+        found: list[tuple[Any, ...]] = []
+        for first in range(0, len(wanted), MAX_KEYS):
+            found += self._some(wanted[first : first + MAX_KEYS])
+        return found
+
+    def _some(self, keys: list[str]) -> list[tuple[Any, ...]]:
+        size = 1 << (len(keys) - 1).bit_length()  # a few statements serve for all numbers of keys
+        sql, params, converters = self._compiled.get(size) or self._compile(size)
+        if sql is None:
+            return []
+        padded = keys + keys[:1] * (size - len(keys))
+        with prepared_cursor() as cursor:
+            cursor.execute(sql, [padded[int(one)] if isinstance(one, _Key) else one for one in params])
+            rows: list[tuple[Any, ...]] = cursor.fetchall()
+        if not converters:
+            return rows
+        database = connections[self._rows.db]
+        return [_converted(row, converters, database) for row in rows]
+
+    def _compile(self, size: int) -> tuple[str | None, list[Any], list[Any]]:
+        rows = self._rows.filter(pk__in=[_Key(number) for number in range(size)])
+        compiler: Any = rows.query.get_compiler(using=rows.db)
+        try:
+            sql, params = compiler.as_sql()
+        except EmptyResultSet:
+            return self._compiled.setdefault(size, (None, [], []))
+        converters = compiler.get_converters([column[0] for column in compiler.select])
+        made = self._compiled[size] = sql, list(params), [(place, *one) for place, one in converters.items()]
+        return made
+
+
+class QueriesForCallers(Generic[Q]):
+    """Compiled queries for what callers may read: one for each set of rights, and what else is asked."""
+
+    def __init__(self) -> None:
+        self._held: BoundedCache[Hashable, tuple[object, Q]] = BoundedCache(MAX_QUERIES)
+
+    def get(self, caller: Caller, code: Registry, asked: Hashable, compile_query: Callable[[], Q]) -> Q:
+        """Return the query for this caller; `compile_query` makes it if it is not there."""
+        question = (caller.scope(Right.READ), caller.scope(Right.READ_DRAFTS), code.workspace_id, asked)
+        in_code = code.agents  # they decide who may read overrides, and are replaced as a whole
+        held = self._held.get(question)
+        if held is None or held[0] is not in_code:
+            held = in_code, compile_query()
+            self._held.put(question, held, 1)
+        return held[1]
+
+
+def _converted(row: tuple[Any, ...], converters: list[Any], database: Any) -> tuple[Any, ...]:
+    values = list(row)
+    for place, functions, expression in converters:
+        for convert in functions:
+            values[place] = convert(values[place], expression, database)
+    return tuple(values)

@@ -6,7 +6,7 @@ import datetime
 import hashlib
 import secrets
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
 from django.conf import settings
@@ -18,6 +18,7 @@ from django.utils import timezone
 from versioning.domain.access import APPLICATION, Caller, Role, Via
 from versioning.domain.errors import Invalid, Unauthorized
 from versioning.models import events
+from versioning.models.compiled_queries import OneByKey
 from versioning.models.log import LogPosition
 from versioning.models.workspaces import ROLE_CHOICES, Workspace, caller_for
 
@@ -29,8 +30,8 @@ UNUSABLE = "This API key is unknown, expired or revoked."
 LAST_USED_STEP = datetime.timedelta(minutes=1)
 
 
-class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
-    """Queries for keys, and creating them."""
+class ApiKeyManager(models.Manager["ApiKey"]):
+    """Creating keys and finding them."""
 
     @events.transaction()
     def issue(
@@ -72,10 +73,8 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
 
     def of_digest(self, digest: str) -> ApiKey | None:
         """Return the same by what is stored of the secret."""
-        newest_change = models.Subquery(LogPosition.objects.values("rights_position")[:1])
-        keys: Any = self.select_related("owner").annotate(newest_change=newest_change)
         try:
-            key: Any = keys.get(digest=digest)
+            key: Any = _by_digest().get(pk=digest)
         except ApiKey.DoesNotExist:
             return None
         key.rights_position = key.newest_change or 0
@@ -85,6 +84,14 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
         """Return the key with this secret or prefix, usable or not."""
         named = models.Q(digest=digest_of(key_or_prefix)) | models.Q(prefix=key_or_prefix)
         return self.filter(named).first()
+
+
+@cache
+def _by_digest() -> OneByKey[ApiKey]:
+    """Return the query that finds a key by its digest, compiled."""
+    newest_change = models.Subquery(LogPosition.objects.values("rights_position")[:1])
+    keys: Any = ApiKey.objects.select_related("owner").annotate(newest_change=newest_change)
+    return OneByKey(keys, found_by="digest")
 
 
 class ApiKey(models.Model):
@@ -106,7 +113,7 @@ class ApiKey(models.Model):
     rights_position = 0
     """The position of the newest change of rights when the key was read; 0 unless `holding` has read it."""
 
-    objects = ApiKeyQuerySet.as_manager()
+    objects = ApiKeyManager()
 
     class Meta:
         ordering = ["-created_at"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar
+from uuid import UUID
 
-from django.db import models
+from django.db import connection, models
 
 from versioning.domain.config import Config
-from versioning.models.statements import insert
+from versioning.models.statements import insert, prepared_cursor, table_of
 
 
 class Reference(models.Model):
@@ -40,3 +41,31 @@ class Reference(models.Model):
         """Insert the references of a new version, each target once."""
         targets = {target for _, target in cls.find(version.config)}
         insert(cls, [{"version_id": version.pk, "target_id": one, "target_uuid": None} for one in targets])
+
+    @classmethod
+    def of_version(cls, version: Any) -> list[tuple[str, UUID | None]]:
+        """Return the ids of the targets of a version, each with the identity that was granted, if any."""
+        version_id = _prepared(cls, "version")
+        uuid: Any = cls._meta.get_field("target_uuid")
+        with prepared_cursor() as cursor:
+            # Only the name of the table is inserted.
+            selected = f"SELECT target_id, target_uuid FROM {table_of(cls)} WHERE version_id = %s"  # noqa: S608
+            cursor.execute(selected, [version_id(version.pk)])
+            return [(target_id, uuid.to_python(granted)) for target_id, granted in cursor.fetchall()]
+
+    @classmethod
+    def grant(cls, version: Any, granted: Iterable[tuple[UUID | None, str]]) -> None:
+        """Store which identities of its targets a version is granted; None takes a grant back."""
+        version_id, identity = _prepared(cls, "version"), _prepared(cls, "target_uuid")
+        # Only the name of the table is inserted.
+        update = f"UPDATE {table_of(cls)} SET target_uuid = %s WHERE version_id = %s AND target_id = %s"  # noqa: S608
+        rows = [(identity(uuid), version_id(version.pk), target_id) for uuid, target_id in granted]
+        if rows:
+            with prepared_cursor() as cursor:
+                cursor.executemany(update, rows)
+
+
+def _prepared(model: type[models.Model], name: str) -> Callable[[Any], Any]:
+    """Return what makes of a value of a field what the database takes."""
+    field: Any = model._meta.get_field(name)
+    return lambda value: field.get_db_prep_save(value, connection)

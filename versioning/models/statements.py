@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections, models
 from django.db.backends.postgresql.base import ServerBindingCursor
+from django.db.backends.sqlite3.base import FORMAT_QMARK_REGEX, SQLiteCursorWrapper
 
 Columns = tuple[tuple[str, Callable[..., Any] | None], ...]
 """The columns of a statement by attribute, and what makes of a value what the database takes, if it must."""
@@ -21,7 +22,25 @@ Columns = tuple[tuple[str, Callable[..., Any] | None], ...]
 ROWS_AT_ONCE: Final = 500
 """Databases bound the number of parameters of a statement."""
 
-_PREPARED: Final = (models.UUIDField, models.DateTimeField, models.JSONField, models.ForeignKey)
+_PREPARED: Final = (models.UUIDField, models.DateTimeField, models.JSONField)
+_PLAIN_KEYS: Final = frozenset({models.CharField, models.AutoField, models.BigAutoField})
+
+
+class PreparedCursor(SQLiteCursorWrapper):
+    """A cursor of SQLite that translates each statement once."""
+
+    def convert_query(self, query: str, *, param_names: list[str] | None = None) -> str:
+        """Return the statement with SQLite's place holders instead of Django's."""
+        return (
+            _translated(query)
+            if param_names is None
+            else super().convert_query(query, param_names=param_names)
+        )
+
+
+@lru_cache(maxsize=512)
+def _translated(statement: str) -> str:
+    return FORMAT_QMARK_REGEX.sub("?", statement).replace("%%", "%")
 
 
 @contextmanager
@@ -31,15 +50,18 @@ def prepared_cursor() -> Iterator[Any]:
     Django's own cursors put the parameters into the text, so that it is another statement each time.
     """
     database: Any = connections[DEFAULT_DB_ALIAS]
-    if database.vendor != "postgresql":
-        with database.cursor() as cursor:
-            yield cursor
-        return
+    database.close_if_health_check_failed()
     database.ensure_connection()
-    binding: Any = ServerBindingCursor  # of which the stubs do not know that it is psycopg's
+    if database.vendor == "postgresql":
+        binding: Any = ServerBindingCursor  # of which the stubs do not know that it is psycopg's
+        cursor = binding(database.connection)
+    elif database.vendor == "sqlite":
+        cursor = database.connection.cursor(factory=PreparedCursor)
+    else:
+        cursor = database.create_cursor()
     # As Django's cursor() does, but with the parameters beside the text.
-    with database._prepare_cursor(binding(database.connection)) as cursor:  # noqa: SLF001
-        yield cursor
+    with database._prepare_cursor(cursor) as prepared:  # noqa: SLF001
+        yield prepared
 
 
 @contextmanager
@@ -113,9 +135,16 @@ def names_of(model: type[models.Model]) -> list[str]:
 
 
 def _columns(fields: Sequence[Any]) -> Columns:
-    return tuple(
-        (field.attname, field.get_db_prep_save if isinstance(field, _PREPARED) else None) for field in fields
-    )
+    return tuple((field.attname, field.get_db_prep_save if _is_prepared(field) else None) for field in fields)
+
+
+def _is_prepared(field: Any) -> bool:
+    """Say whether the database takes another value than Python has; a foreign key is like its target."""
+    if field.remote_field is None:
+        return isinstance(field, _PREPARED)
+    while field.remote_field is not None:
+        field = field.target_field
+    return type(field) not in _PLAIN_KEYS  # a project's accounts may have keys of any type
 
 
 # Of the statements below: nothing but names of tables and columns is put in.

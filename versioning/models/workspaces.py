@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.db import models
+from django.db import connection, models
 from django.db.models.signals import pre_delete
 from django.dispatch import receiver
 from django.utils import timezone
@@ -16,6 +16,7 @@ from django.utils import timezone
 from versioning.domain.access import APPLICATION, Caller, Role, Via
 from versioning.domain.errors import Unauthorized
 from versioning.models import events
+from versioning.models.statements import prepared_cursor, table_of
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -104,8 +105,20 @@ class MembershipManager(models.Manager["Membership"]):
 
     def roles_of(self, user: User) -> dict[str, Role]:
         """Return the user's role by workspace id."""
-        rows = self.filter(user=user).values_list("workspace_id", "role")
-        return {workspace_id: Role(role) for workspace_id, role in rows}
+        of_user: Any = self.model._meta.get_field("user")
+        with prepared_cursor() as cursor:
+            cursor.execute(_roles_statement(), [of_user.get_db_prep_value(user.pk, connection)])
+            return {workspace_id: Role(role) for workspace_id, role in cursor.fetchall()}
+
+
+@cache
+def _roles_statement() -> str:
+    """Return the statement that selects somebody's workspaces and roles, built once."""
+    name = connection.ops.quote_name
+    fields: list[Any] = [Membership._meta.get_field(field) for field in ("workspace", "role", "user")]
+    workspace, role, user = (name(field.column) for field in fields)
+    # Nothing but names is put in.
+    return f"SELECT {workspace}, {role} FROM {table_of(Membership)} WHERE {user} = %s"  # noqa: S608
 
 
 class Membership(models.Model):

@@ -7,7 +7,8 @@ show what is stored and never ask a chooser; an explicit selector is never overr
 
 Nobody asks for rights after the choice: a chosen version is shown to whoever may read what is published.
 So a chooser names only what has passed the gate (`versioning.editor.gate`), such as a version with a
-released label. While anybody chooses, resolved agents are not cached.
+released label. While anybody chooses, resolved agents are not cached, and clients cannot evaluate them by
+themselves (`versioning.serving.parts`).
 """
 
 from __future__ import annotations

@@ -26,12 +26,16 @@ from versioning.models import (
     Visibility,
 )
 from versioning.models.agents import is_visible
+from versioning.models.compiled_queries import QueriesForCallers, ValuesByKeys
 from versioning.models.querysets import within
 from versioning.models.statements import prepared_cursor
 
 MAX_WARNINGS: Final = 1000
 """The maximum number of warnings in the answer to a save."""
 
+
+_readable: Final[QueriesForCallers[ValuesByKeys]] = QueriesForCallers()
+"""For the ids of the agents that callers may read; every save asks for its sub-agents."""
 
 # Only the name of the table is inserted.
 _REFERS: Final = f'SELECT 1 FROM "{SubAgentReference._meta.db_table}" WHERE target_id = %s LIMIT 1'  # noqa: S608
@@ -207,8 +211,8 @@ def _sub_agent_warnings(agent_id: str, config: Config, caller: Caller, code: Reg
     if not references:
         return ()
     wanted = {target for _, target in references}
-    stored = Agent.objects.readable_by(caller, code).filter(pk__in=wanted).values_list("pk", flat=True)
-    known = set(stored) | (wanted & code.readable_by(caller).keys())
+    stored = {agent_id for (agent_id,) in _readable_ids(caller, code).get(wanted)}
+    known = stored | (wanted & code.readable_by(caller).keys())
     looping = _leading_back_to(agent_id, known, caller, code)
     notices = []
     for field, target in references:
@@ -218,6 +222,13 @@ def _sub_agent_warnings(agent_id: str, config: Config, caller: Caller, code: Reg
         elif target not in known:
             notices.append(Notice("unknown_agent", f"There is no agent {target!r} that you can read.", field))
     return tuple(notices)
+
+
+def _readable_ids(caller: Caller, code: Registry) -> ValuesByKeys:
+    def compile_query() -> ValuesByKeys:
+        return ValuesByKeys(Agent.objects.readable_by(caller, code).values_list("pk"))
+
+    return _readable.get(caller, code, None, compile_query)
 
 
 def _leading_back_to(agent_id: str, starts: set[str], caller: Caller, code: Registry) -> set[str]:

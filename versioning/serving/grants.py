@@ -9,6 +9,7 @@ workspace blocks need no grant.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -19,6 +20,7 @@ from versioning.domain.registry import Registry
 from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.domain.snapshots import Snapshot
 from versioning.models import Agent, Reference, SubAgentReference, Version, VersionedResource
+from versioning.models.compiled_queries import ValuesByKeys
 
 
 def keep_targets(model: type[VersionedResource], config: Config) -> None:
@@ -79,7 +81,8 @@ def _targets(references: type[Reference], config: Config) -> set[str]:
 def _readable(references: type[Reference], wanted: set[str], by: Caller, code: Registry) -> dict[str, UUID]:
     """Return the identities of the targets that the caller may read as a member, by id."""
     in_code = wanted & code.agents.keys() if references.target.kind.in_code else set()
-    rows = references.target.objects.filter(pk__in=wanted - in_code).values_list("pk", "uuid", "workspace_id")
+    target: type[VersionedResource] = references.target
+    rows = _identities(target).get(wanted - in_code)
     readable = {pk: uuid for pk, uuid, workspace_id in rows if by.may(Right.READ, workspace_id)}
     return readable | (dict.fromkeys(in_code, IN_CODE) if by.may(Right.READ, code.workspace_id) else {})
 
@@ -88,13 +91,15 @@ def _grant(
     references: type[Reference], version: Version, readable: Mapping[str, UUID], *, anew: bool
 ) -> bool:
     """Store the identities with the references of the version; return whether any of them changed."""
-    changed = []
-    manager: Any = references._default_manager
-    for reference in manager.filter(version=version):
-        identity = readable.get(reference.target_id, None if anew else reference.target_uuid)
-        if identity != reference.target_uuid:
-            reference.target_uuid = identity
-            changed.append(reference)
-    if changed:
-        manager.bulk_update(changed, ["target_uuid"])
+    changed = [
+        (identity, target_id)
+        for target_id, stored in references.of_version(version)
+        if (identity := readable.get(target_id, None if anew else stored)) != stored
+    ]
+    references.grant(version, changed)
     return bool(changed)
+
+
+@cache
+def _identities(target: type[VersionedResource]) -> ValuesByKeys:
+    return ValuesByKeys(target._default_manager.values_list("pk", "uuid", "workspace_id"))

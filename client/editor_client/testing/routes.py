@@ -2,92 +2,21 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
-from editor_client.shared import canonical
-from editor_client.shared.errors import Invalid
+from editor_client.shared.errors import Invalid, Issue
 from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import BlockText, assemble
-from editor_client.testing import serving
-from editor_client.testing.editor import NOT_A_FIELD, Editor
+from editor_client.testing import reading, serving
+from editor_client.testing.asked import CONTEXT, Answer, Asked, page_of
+from editor_client.testing.editor import NOT_A_FIELD
 from editor_client.testing.log import PARAMETERS
-from editor_client.testing.refusals import Refused, refuse_unknown
-from editor_client.testing.resources import KINDS, PROMPT_BLOCK, Kind, Resource, message_or
+from editor_client.testing.refusals import refuse_unknown
+from editor_client.testing.resources import PROMPT_BLOCK, Resource, Version, message_or
 
-Json = dict[str, Any]
-CONTEXT: Final = "requestContext"
 # What a real editor takes, and this one does not.
-BEYOND: Final = frozenset(
-    {"search", "metadata", "orderBy[field]", "orderBy[direction]", "ifUnused", "source"}
-)
-
-
-@dataclass(kw_only=True)
-class Asked:
-    """A request that has been read."""
-
-    editor: Editor
-    generate: serving.Generate
-    names: tuple[str, ...]
-    """What stands in the address for each `*` of the route."""
-    query: Mapping[str, str]
-    body: Any
-    if_match: str | None
-
-    @property
-    def kind(self) -> Kind:
-        """The kind of resource that the address names."""
-        return KINDS[self.names[0]]
-
-    @property
-    def resource(self) -> Resource:
-        """The resource that the address names."""
-        return self.editor.find(self.kind, self.names[1])
-
-    @property
-    def context(self) -> Json:
-        """The request context of a read."""
-        text = self.query.get(CONTEXT)
-        if text is None:
-            return {}
-        try:
-            decoded = base64.b64decode(text, validate=True)
-        except ValueError:
-            raise Invalid.field(CONTEXT, "is not base64") from None
-        value = canonical.parse(decoded, field=CONTEXT)
-        if not isinstance(value, dict):
-            raise Invalid.field(CONTEXT, "must be a JSON object")
-        return value
-
-    def changing(self) -> Resource:
-        """Return the resource for a change that its `If-Match` allows."""
-        resource = self.resource
-        if self.if_match is not None and resource.tag not in self.if_match:
-            latest, active = resource.latest, resource.active
-            current = {
-                "latestVersionId": latest.id,
-                "activeVersionId": active and active.id,
-                "savedBy": latest.author,
-                "savedAt": latest.created_at,
-                "changedFields": latest.changed,
-            }
-            message = "This has changed since you read it; look at the current state and try again."
-            raise Refused(412, "edit_conflict", message, current=current)
-        return resource
-
-
-@dataclass(frozen=True, kw_only=True)
-class Answer:
-    """The answer to a request; `tag` is that of a record, else the content's."""
-
-    content: Any
-    status: int = 200
-    tag: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-    is_stream: bool = False
+BEYOND: Final = frozenset({"metadata", "orderBy[field]", "orderBy[direction]", "source", "favoritedOnly"})
 
 
 # Records
@@ -99,10 +28,11 @@ def _list(asked: Asked) -> Answer:
     rows = [
         one for one in asked.editor.all(asked.kind) if status == "all" or one.record()["status"] == status
     ]
+    rows = [one for one in rows if reading.holds_text(one, asked.query.get("search", ""))]
     own = {"visibility": None, "authorId": None, "workspaceId": None, "hasDraft": None}
     for name in own.keys() & asked.query.keys():
         rows = [one for one in rows if str(one.record().get(name)).lower() == asked.query[name].lower()]
-    return Answer(content=_page(asked, asked.kind.list_key, [one.record() for one in rows], size=100))
+    return Answer(content=page_of(asked, asked.kind.list_key, [one.record() for one in rows], size=100))
 
 
 def _create(asked: Asked) -> Answer:
@@ -128,6 +58,8 @@ def _saved(resource: Resource, status: int = 200) -> Answer:
 
 def _delete(asked: Asked) -> Answer:
     resource = asked.changing()
+    if asked.query.get("ifUnused") == "true":
+        reading.refuse_in_use(asked.editor, resource)
     asked.editor.delete(resource)
     return _done(f"The {resource.kind.singular} {resource.id!r} is deleted.")
 
@@ -138,8 +70,32 @@ def _unpublish(asked: Asked) -> Answer:
     return Answer(content=resource.record(), tag=resource.tag)
 
 
-def _done(message: str, **more: Any) -> Answer:
-    return Answer(content={"success": True, "message": message, **more})
+def _clone(asked: Asked) -> Answer:
+    refuse_unknown(asked.body, ("newId", "newName", "workspaceId"), message=NOT_A_FIELD)
+    if "newId" not in asked.body:
+        raise Invalid.field("newId", "is required")
+    source = asked.resource
+    version, _ = serving.select(source, serving.selector_of(asked.query))
+    name = {"name": asked.body["newName"]} if "newName" in asked.body else {}
+    body = {**version.config, **name, "id": asked.body["newId"], "metadata": source.metadata}
+    where = {"workspaceId": asked.body["workspaceId"]} if "workspaceId" in asked.body else {}
+    copy = asked.editor.create(asked.kind, {**body, **where, "autoPublish": False})
+    return _saved(copy, status=201)
+
+
+def _dependents(asked: Asked) -> Answer:
+    found = reading.dependents(asked.editor, asked.resource, asked.query.get("status", "published"))
+    return Answer(content={"dependents": found, "hiddenCount": 0})
+
+
+def _export(asked: Asked) -> Answer:
+    resource = asked.resource
+    version, _ = serving.select(resource, serving.selector_of(asked.query))
+    return Answer(content=reading.export(resource, asked.body or version.config))
+
+
+def _done(message: str) -> Answer:
+    return Answer(content={"success": True, "message": message})
 
 
 # Versions
@@ -148,12 +104,21 @@ def _done(message: str, **more: Any) -> Answer:
 def _versions(asked: Asked) -> Answer:
     resource = asked.resource
     records = [resource.version_record(version) for version in reversed(resource.versions)]
-    return Answer(content=_page(asked, "versions", records, size=20))
+    return Answer(content=page_of(asked, "versions", records, size=20))
 
 
 def _version(asked: Asked) -> Answer:
     resource = asked.resource
     return Answer(content=resource.version_record(resource.version(asked.names[2])))
+
+
+def _compare(asked: Asked) -> Answer:
+    missing = [Issue(name, "is required") for name in ("from", "to") if name not in asked.query]
+    if missing:
+        raise Invalid(missing)
+    resource = asked.resource
+    before, after = (resource.version(asked.query[name]) for name in ("from", "to"))
+    return Answer(content=reading.comparison(resource, before, after))
 
 
 def _add_version(asked: Asked) -> Answer:
@@ -171,7 +136,7 @@ def _restore(asked: Asked) -> Answer:
     return _made_version(resource, version)
 
 
-def _made_version(resource: Resource, version: Any) -> Answer:
+def _made_version(resource: Resource, version: Version) -> Answer:
     return Answer(content=resource.version_record(version), status=201)
 
 
@@ -255,35 +220,25 @@ def _events(asked: Asked) -> Answer:
     return Answer(content=asked.editor.log.page(asked.query))
 
 
-def _page(asked: Asked, key: str, found: list[Json], *, size: int) -> Json:
-    page, per_page = (_number(asked, name, default) for name, default in (("page", 0), ("perPage", size)))
-    shown = found[page * per_page : (page + 1) * per_page]
-    has_more = bool(shown) and (page + 1) * per_page < len(found)
-    return {"total": len(found), "page": page, "perPage": per_page, "hasMore": has_more, key: shown}
-
-
-def _number(asked: Asked, name: str, default: int) -> int:
-    text = asked.query.get(name, str(default))
-    if not text.isdecimal():
-        raise Invalid.field(name, "must be a whole number from 0 on")
-    return int(text)
-
-
 Handler = Callable[[Asked], Answer]
 PAGING: Final = ("page", "perPage")
 ROUTES: Final[Mapping[tuple[str, str], tuple[Handler, tuple[str, ...]]]] = {
     ("GET", "/stored/+"): (
         _list,
-        (*PAGING, "status", "visibility", "authorId", "workspaceId", "hasDraft"),
+        (*PAGING, "status", "visibility", "authorId", "workspaceId", "hasDraft", "search"),
     ),
     ("POST", "/stored/+"): (_create, ()),
     ("POST", "/stored/agents/preview-instructions"): (_preview, ()),
     ("GET", "/stored/+/*"): (_read, serving.SELECTORS),
     ("PATCH", "/stored/+/*"): (_edit, ()),
-    ("DELETE", "/stored/+/*"): (_delete, ()),
+    ("DELETE", "/stored/+/*"): (_delete, ("ifUnused",)),
+    ("GET", "/stored/+/*/dependents"): (_dependents, ("status",)),
+    ("POST", "/stored/+/*/export"): (_export, serving.SELECTORS),
+    ("POST", "/stored/+/*/clone"): (_clone, serving.SELECTORS),
     ("POST", "/stored/+/*/unpublish"): (_unpublish, ()),
     ("GET", "/stored/+/*/versions"): (_versions, PAGING),
     ("POST", "/stored/+/*/versions"): (_add_version, ()),
+    ("GET", "/stored/+/*/versions/compare"): (_compare, ("from", "to")),
     ("GET", "/stored/+/*/versions/*"): (_version, ()),
     ("DELETE", "/stored/+/*/versions/*"): (_delete_version, ()),
     ("POST", "/stored/+/*/versions/*/activate"): (_activate, ()),
@@ -298,6 +253,3 @@ ROUTES: Final[Mapping[tuple[str, str], tuple[Handler, tuple[str, ...]]]] = {
     ("GET", "/events"): (_events, PARAMETERS),
 }
 """What is done: `*` stands for a name, `+` for the segment of a kind."""
-
-NOT_NAMES: Final = frozenset({"compare", "stream"})
-"""Addresses that look like a version, an agent or an event and are none."""

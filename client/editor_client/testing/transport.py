@@ -16,10 +16,11 @@ import httpx
 from editor_client.shared import canonical
 from editor_client.shared.errors import Invalid, VersioningError
 from editor_client.testing import serving
+from editor_client.testing.asked import CONTEXT, Answer, Asked
 from editor_client.testing.editor import Editor
 from editor_client.testing.log import Log
 from editor_client.testing.refusals import Refused, not_done, refuse_unknown
-from editor_client.testing.routes import BEYOND, CONTEXT, NOT_NAMES, ROUTES, Answer, Asked, Handler
+from editor_client.testing.routes import BEYOND, ROUTES, Handler
 
 _BEARER: Final = "Bearer "
 _PREFIX_LENGTH: Final = 11
@@ -114,7 +115,7 @@ def _route(method: str, path: str) -> tuple[Handler, tuple[str, ...], tuple[str,
     """Return what answers a request, the names in its address, and its parameters."""
     for (its_method, pattern), (handler, parameters) in ROUTES.items():
         match = _compiled(pattern).fullmatch(path) if its_method == method else None
-        if match is not None and not NOT_NAMES.intersection(match.groups()[-1:]):
+        if match is not None:
             return handler, tuple(unquote(name) for name in match.groups()), parameters
     raise not_done(f"{method} {path}")
 

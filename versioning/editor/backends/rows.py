@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Final, Generic, TypeVar, cast
+from typing import Generic, TypeVar, cast
 
 from django.core.exceptions import ObjectDoesNotExist
 from editor_client.shared import ids
 
 from versioning.domain.access import Caller, Right
-from versioning.domain.bounded_cache import BoundedCache
 from versioning.domain.errors import NotFound
 from versioning.domain.overrides import CodeAgent
 from versioning.domain.registry import Registry
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.backends import Finish
 from versioning.models import Version, VersionedResource, events
-from versioning.models.compiled_queries import OneByKey
+from versioning.models.compiled_queries import OneByKey, QueriesForCallers
 from versioning.models.querysets import VersionedQuerySet
 
 R = TypeVar("R", bound=VersionedResource)
-
-
-MAX_QUERIES: Final = 256
-"""The maximum number of compiled queries to hold: one for each set of rights and each label."""
 
 
 class Rows(Generic[R]):
@@ -33,7 +28,7 @@ class Rows(Generic[R]):
     def __init__(self, model: type[R], code: Registry) -> None:
         self.model = model
         self.code = code
-        self._queries: BoundedCache[Hashable, tuple[object, OneByKey[R]]] = BoundedCache(MAX_QUERIES)
+        self._queries: QueriesForCallers[OneByKey[R]] = QueriesForCallers()
         self._locks: dict[bool, OneByKey[R]] = {}
 
     @property
@@ -57,13 +52,10 @@ class Rows(Generic[R]):
 
     def find(self, resource_id: str, by: Caller, *, label: str | None = None) -> R:
         """Return a resource with its two versions and their authors; raises `NotFound`."""
-        asked = (by.scope(Right.READ), by.scope(Right.READ_DRAFTS), label)
-        in_code = self.code.agents  # it decides who may read overrides, and is replaced as a whole
-        held = self._queries.get(asked)
-        if held is None or held[0] is not in_code:
-            held = in_code, OneByKey(with_authors(self.readable(by, label=label)))
-            self._queries.put(asked, held, 1)
-        return one_of(held[1], resource_id)
+        query = self._queries.get(
+            by, self.code, label, lambda: OneByKey(with_authors(self.readable(by, label=label)))
+        )
+        return one_of(query, resource_id)
 
     def override(self, agent: CodeAgent) -> R | None:
         """Return the override of a code-defined agent."""

@@ -1,0 +1,114 @@
+"""What an event makes stale: what is certainly concerned, and everything where that is not certain."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+import pytest
+from editor_client.cache import Entry, Ticket
+from editor_client.calls import Answer, Resource
+from editor_client.freshness import MAX_RESOURCES, TRUSTED_SECONDS, Freshness
+from editor_client.log import LogEvent
+
+WRITER, TONE = Resource("agents", "writer"), Resource("prompt-blocks", "tone")
+
+
+class Held:
+    """Answers that were asked for one after the other, and what was heard meanwhile."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        numbers = count()
+        self._number = lambda: next(numbers)
+        self.freshness = Freshness(lambda: self.now, self._number)
+
+    def follow(self) -> None:
+        """Begin to listen, and go on for long."""
+        self.freshness.begin()
+        self.freshness.until(10**9)
+
+    def ask(self, *concerns: Resource) -> Entry:
+        """Return an answer that is asked for now."""
+        ticket = Ticket(self._number(), self.now, 0)
+        return Entry(ticket, Answer(200, {}, b""), None, concerns=concerns)
+
+    def hear(self, kind: str | None, resource_id: str = "", event_type: str = "x.y") -> None:
+        """Hear an event about a resource, or about none."""
+        resource = None if kind is None else {"kind": kind, "id": resource_id}
+        raw: dict[str, Any] = {
+            "position": 1,
+            "id": "1",
+            "type": event_type,
+            "createdAt": "2026-01-01T00:00:00Z",
+        }
+        self.freshness.hear([LogEvent.of({**raw, "resource": resource, "actor": {"via": "api"}})])
+
+
+@pytest.fixture
+def held() -> Held:
+    held = Held()
+    held.follow()
+    return held
+
+
+def test_nothing_is_fresh_before_somebody_listens() -> None:
+    held = Held()
+    early = held.ask(WRITER)
+    assert not held.freshness.covers(early)
+    held.follow()
+    assert not held.freshness.covers(early) and held.freshness.covers(held.ask(WRITER))
+
+
+@pytest.mark.parametrize(
+    ("kind", "resource_id", "writer", "shows_tone"),
+    [
+        ("agent", "writer", False, False),
+        ("agent", "other", True, True),
+        ("promptBlock", "tone", True, False),
+        ("promptBlock", "writer", True, True),
+        ("agent", "tone", True, True),
+        ("recipe", "writer", False, False),
+        (None, "", False, False),
+    ],
+)
+def test_an_event_concerns(
+    held: Held, kind: str | None, resource_id: str, *, writer: bool, shows_tone: bool
+) -> None:
+    plain, showing = held.ask(WRITER), held.ask(WRITER, TONE)
+    held.hear(kind, resource_id)
+    assert (held.freshness.covers(plain), held.freshness.covers(showing)) == (writer, shows_tone)
+    assert held.freshness.covers(held.ask(WRITER, TONE))
+
+
+def test_an_answer_that_was_asked_for_before_the_event_is_stale(held: Held) -> None:
+    on_its_way = held.ask(WRITER)
+    held.hear("agent", "writer")
+    held.hear("agent", "other")
+    assert not held.freshness.covers(on_its_way)
+
+
+def test_whoever_hears_nothing_more_trusts_nothing(held: Held) -> None:
+    entry = held.ask(WRITER)
+    held.freshness.until(10)
+    held.now = 9.9
+    assert held.freshness.covers(entry)
+    held.now = 10
+    assert not held.freshness.covers(entry)
+
+
+def test_nothing_is_trusted_for_ever(held: Held) -> None:
+    entry = held.ask(WRITER)
+    held.now = TRUSTED_SECONDS - 1
+    assert held.freshness.covers(entry)
+    held.now = TRUSTED_SECONDS
+    assert not held.freshness.covers(entry)
+
+
+def test_more_changes_than_can_be_remembered_concern_everything(held: Held) -> None:
+    entry = held.ask(WRITER)
+    for number in range(MAX_RESOURCES):
+        held.hear("agent", f"other-{number}")
+    assert held.freshness.covers(entry)
+    held.hear("agent", "one-more")
+    assert not held.freshness.covers(entry) and held.freshness.covers(held.ask(WRITER))

@@ -1,0 +1,431 @@
+"""A client that follows the log: what is held costs no request, and is never older than what was heard."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+from editor_client import Client, EditorError, NotFound, Unauthorized
+
+from tests.support.clients import Clients
+from tests.support.relay import Relay, relay_to
+from tests.support.service import ROOT, Service
+
+SECONDS_TO_WAIT = 60
+READS = 50
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the clients ask more often than once a second; tests/client/test_feed.py counts the seconds."""
+    monkeypatch.setattr("editor_client.feed.POLL_SECONDS", 0.1)
+
+
+@pytest.fixture(params=["poll", "stream"])
+def updates(request: pytest.FixtureRequest) -> str:
+    """Both ways to hear of changes."""
+    way: str = request.param
+    return way
+
+
+@pytest.fixture
+def relay(live_service: Service) -> Iterator[Relay]:
+    """A way to the real server that counts."""
+    with relay_to(live_service.url) as relay:
+        yield relay
+
+
+@pytest.fixture
+def follow(connect: Clients, relay: Relay, updates: str) -> Callable[..., Any]:
+    """Makes clients that follow the log: `follow(key, **settings)`."""
+    return lambda key, **settings: connect(relay.url, key, updates=updates, **settings)
+
+
+@pytest.fixture
+def follower(follow: Callable[..., Any], live_service: Service) -> Any:
+    """A client that follows the log, with the key of an admin."""
+    return follow(live_service.key)
+
+
+def reads(relay: Relay) -> list[str]:
+    """Return the requests that are no part of following the log."""
+    return [line for line in relay.requests if "/events" not in line]
+
+
+def soon(holds: Callable[[], bool]) -> bool:
+    """Wait until something holds."""
+    deadline = time.monotonic() + SECONDS_TO_WAIT
+    while not (held := holds()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return held
+
+
+def outcome(read: Callable[[], Any]) -> Any:
+    """Return the text that is read, or the code of the error."""
+    try:
+        return read().instructions
+    except EditorError as error:
+        return error.code
+
+
+def text_block(text: str) -> dict[str, Any]:
+    return {"type": "prompt_block", "content": text, "rules": None}
+
+
+class TestWhatIsHeld:
+    """Zero requests while nothing changes; the next read after a change shows it."""
+
+    def test_it_costs_no_request(self, client: Any, follower: Any, relay: Relay, new_id: str) -> None:
+        client.create_stored_agent(
+            id=new_id, name="Writer", instructions=[text_block("Hi {{ name || 'you' }}.")]
+        )
+        agent, stored = follower.get_agent(new_id), follower.get_stored_agent(new_id)
+        assert (agent.details().instructions, stored.details().name) == ("Hi you.", "Writer")
+        before = reads(relay)
+        assert len(before) == 2
+        for number in range(READS):
+            found = agent.details(request_context={"name": f"n{number}"})
+            assert (found.instructions, found.stale) == (f"Hi n{number}.", False)
+            assert agent.details() is agent.details() and stored.details() is stored.details()
+        assert reads(relay) == before
+
+    def test_every_change_is_seen(
+        self, client: Any, follower: Any, follow: Callable[..., Any], relay: Relay, viewers_key: str
+    ) -> None:
+        viewer, new_id = follow(viewers_key), f"it-{uuid.uuid4().hex[:12]}"
+        changes: dict[str, tuple[Callable[[], Any], Callable[[Any], Any], Any]] = {}
+
+        def changing(
+            name: str, change: Callable[[Any], Any], then: Any, of: Any = follower, **selector: str
+        ) -> None:
+            agent_id = f"{new_id}-{name}"
+            client.create_stored_agent(
+                id=agent_id, name="Writer", instructions="one", visibility="public", workspace_id="default"
+            )
+            stored = client.get_stored_agent(agent_id)
+            if "label" in selector:
+                stored.set_label(selector["label"], stored.details().active_version_id, released=True)
+            if "status" in selector:
+                stored.update(instructions="draft one")
+            changes[name] = (of.get_agent(agent_id, **selector).details, lambda: change(stored), then)
+
+        def move_label(stored: Any) -> None:
+            stored.set_label("tested", stored.update(instructions="two").latest_version_id)
+
+        changing("published", lambda one: one.update(instructions="two", auto_publish=True), "two")
+        changing("by-a-viewer", lambda one: one.update(instructions="two", auto_publish=True), "two", viewer)
+        changing("saved", lambda one: one.update(instructions="draft two"), "draft two", status="draft")
+        changing("unpublished", lambda one: one.unpublish(), "not_found", viewer)
+        changing("deleted", lambda one: one.delete(), "not_found")
+        changing("labelled", move_label, "two", viewer, label="tested")
+        changing("unlabelled", lambda one: one.remove_label("tested"), "not_found", viewer, label="tested")
+        before = {name: outcome(read) for name, (read, _, _) in changes.items()}
+        assert set(before.values()) == {"one", "draft one"}
+        asked = reads(relay)
+        assert {name: outcome(read) for name, (read, _, _) in changes.items()} == before
+        assert reads(relay) == asked
+        for _, change, _ in changes.values():
+            change()
+        wanted = {name: then for name, (_, _, then) in changes.items()}
+        soon(lambda: {name: outcome(read) for name, (read, _, _) in changes.items()} == wanted)
+        assert {name: outcome(read) for name, (read, _, _) in changes.items()} == wanted
+
+    def test_a_block_concerns_the_agents_that_show_it(
+        self, client: Any, follower: Any, stranger: Any, relay: Relay, new_id: str
+    ) -> None:
+        client.create_stored_prompt_block(id=f"{new_id}-b", name="B", content="one", auto_publish=True)
+        shown = [{"type": "prompt_block_ref", "id": f"{new_id}-b"}]
+        other = {"id": f"{new_id}-other", "name": "Other", "instructions": "one"}
+        client.create_stored_agent(id=new_id, name="Writer", instructions=shown, visibility="public")
+        client.create_stored_agent(**other)
+        readers = [one.get_agent(new_id) for one in (follower, stranger)]
+        follower.get_agent(other["id"]).details()
+        assert [one.details().instructions for one in readers] == ["one", "one"]
+        client.get_stored_prompt_block(f"{new_id}-b").update(content="two", auto_publish=True)
+        assert soon(lambda: [one.details().instructions for one in readers] == ["two", "two"])
+        before = reads(relay)
+        assert not any(line.count(other["id"]) for line in before[3:])
+        follower.get_agent(other["id"]).details()
+        assert reads(relay) == before
+
+    def test_it_is_what_the_server_answers(self, client: Any, follower: Any, new_id: str) -> None:
+        rules = {"operator": "AND", "conditions": [{"field": "tier", "operator": "equals", "value": "gold"}]}
+        client.create_stored_prompt_block(
+            id=f"{new_id}-b", name="B", content="{{ a.b || 'x' }}", auto_publish=True
+        )
+        client.create_stored_agent(
+            id=new_id,
+            name="Writer",
+            instructions=[
+                {"type": "prompt_block_ref", "id": f"{new_id}-b"},
+                {**text_block("Gold {{ list }}"), "rules": rules},
+            ],
+            model=[
+                {"value": {"provider": "echo", "name": "gold"}, "rules": rules},
+                {"value": {"provider": "echo", "name": "e"}},
+            ],
+            request_context_schema={"type": "object", "properties": {"tier": {"type": "string"}}},
+            metadata={"team": {"a": [1]}},
+        )
+        contexts: list[Any] = [None, {}, {"tier": "gold", "list": [1, "é"]}, {"a": {"b": 0.5}}, {"tier": 1}]
+        for context in contexts:
+            found = follower.get_agent(new_id).details(request_context=context)
+            assert dict(found) == dict(client.get_agent(new_id).details(request_context=context))
+
+    def test_what_this_client_changes_is_seen_at_once(self, follower: Any, new_id: str) -> None:
+        follower.create_stored_agent(id=new_id, name="Writer", instructions="0")
+        for number in range(1, 5):
+            follower.get_stored_agent(new_id).update(instructions=str(number), auto_publish=True)
+            assert follower.get_agent(new_id).details().instructions == str(number)
+
+    def test_an_agent_is_asked_for_once_for_all_threads(
+        self, live_service: Service, relay: Relay, updates: str, new_id: str
+    ) -> None:
+        ids = [f"{new_id}-{number}" for number in range(10)]
+        with (
+            Client(live_service.url, api_key=live_service.key) as client,
+            Client(relay.url, api_key=live_service.key, updates=updates) as follower,
+            ThreadPoolExecutor(8) as threads,
+        ):
+            for one in ids:
+                client.create_stored_agent(id=one, name="Writer", instructions="one")
+            for _ in range(2):
+                found = list(threads.map(lambda one: follower.get_agent(one).details().instructions, ids * 8))
+            assert found == ["one"] * 80 and len(reads(relay)) == len(ids)
+            assert relay.connections <= 2
+
+
+@pytest.fixture(scope="module")
+def viewers_key(live_service: Service) -> str:
+    """The key of somebody who may read what is published in the workspace."""
+    return live_service.manage("create_api_key", "vera", "--workspace", "default", "--role", "viewer")
+
+
+@pytest.fixture(scope="module")
+def strangers_key(live_service: Service) -> str:
+    """The key of somebody who may read nothing there but public agents."""
+    return live_service.manage("create_api_key", "sam", "--workspace", "elsewhere", "--role", "admin")
+
+
+@pytest.fixture
+def stranger(follow: Callable[..., Any], strangers_key: str) -> Any:
+    """A client that follows the log with that key."""
+    return follow(strangers_key)
+
+
+class TestAServerThatIsAway:
+    """Reads go on with what is held, in any context; when it is back, all of it is asked for once."""
+
+    def test_reads_go_on(self, connect: Clients, fresh_service: Service, updates: str, new_id: str) -> None:
+        ids = [f"{new_id}-{number}" for number in range(10)]
+        with relay_to(fresh_service.url) as relay:
+            admin = connect(fresh_service.url, fresh_service.key)
+            for one in ids:
+                admin.create_stored_agent(id=one, name="Writer", instructions=[text_block("Hi {{ name }}.")])
+            follower = connect(relay.url, fresh_service.key, updates=updates)
+            handles = [follower.get_agent(one) for one in ids]
+            assert not any(handle.details().stale for handle in handles)
+            fresh_service.kill()
+            assert soon(lambda: handles[0].details().stale)
+            asked = len(reads(relay))
+            for handle in handles:
+                found = handle.details(request_context={"name": "ada"})
+                assert (found.instructions, found.stale) == ("Hi ada.", True)
+            assert len(reads(relay)) == asked
+            fresh_service.start()
+            assert soon(lambda: not any(handle.details().stale for handle in handles))
+            assert not any(handle.details(request_context={"name": "bob"}).stale for handle in handles)
+            # Once more for those that were read before the log was followed again.
+            assert len(ids) <= len(reads(relay)) - asked <= 2 * len(ids)
+
+    def test_what_changed_while_nobody_could_hear_it_is_seen(
+        self, client: Any, follower: Any, relay: Relay, new_id: str
+    ) -> None:
+        client.create_stored_agent(id=new_id, name="Writer", instructions="one")
+        agent = follower.get_agent(new_id)
+        agent.details()
+        relay.cut()
+        assert soon(lambda: agent.details().stale)
+        client.get_stored_agent(new_id).update(instructions="two", auto_publish=True)
+        relay.recover()
+        assert soon(lambda: not agent.details().stale) and agent.details().instructions == "two"
+
+    def test_a_schema_that_only_the_server_can_check_is_left_unchecked(
+        self, client: Any, follower: Any, relay: Relay, new_id: str
+    ) -> None:
+        schema = {"properties": {"name": {"pattern": "^a"}}}
+        client.create_stored_agent(
+            id=new_id, name="Writer", instructions=[text_block("{{ name }}")], request_context_schema=schema
+        )
+        read = follower.get_agent(new_id).details
+        for name, codes in (("ada", []), ("bob", ["request_context_invalid"])):
+            found = read(request_context={"name": name})
+            assert (found.instructions, [one.code for one in found.warnings]) == (name, codes)
+            asked = reads(relay)
+            assert read(request_context={"name": name}) is found and reads(relay) == asked
+        relay.cut()
+        found = read(request_context={"name": "cy"})
+        assert (found.instructions, found.stale) == ("cy", True)
+        assert [one.code for one in found.warnings] == ["request_context_unchecked"]
+
+    def test_a_fallback_is_for_what_is_not_held(
+        self, client: Any, follower: Any, relay: Relay, new_id: str
+    ) -> None:
+        client.create_stored_agent(id=new_id, name="Writer", instructions="one")
+        follower.get_agent(new_id).details()
+        relay.cut()
+        fallback = {"instructions": "of the application"}
+        assert follower.get_agent(new_id).details(fallback=fallback).instructions == "one"
+        assert follower.get_agent("never-read").details(fallback=fallback).source == "fallback"
+
+
+class Viewer(NamedTuple):
+    """A key that may read an agent."""
+
+    key: str
+    agent_id: str
+
+
+class TestARefusedKey:
+    """A key that is revoked is heard of without a read."""
+
+    @pytest.fixture
+    def viewer(self, live_service: Service, client: Any, new_id: str) -> Viewer:
+        client.create_stored_agent(id=new_id, name="Writer", instructions="one")
+        key = live_service.manage("create_api_key", "vera", "--workspace", "default", "--role", "viewer")
+        return Viewer(key, new_id)
+
+    def test_what_it_has_read_is_forgotten(
+        self, follow: Callable[..., Any], relay: Relay, live_service: Service, viewer: Viewer
+    ) -> None:
+        agent = follow(viewer.key).get_agent(viewer.agent_id)
+        assert agent.details().instructions == "one"
+        live_service.manage("revoke_api_key", viewer.key)
+        assert soon(lambda: outcome(agent.details) == "unauthorized")
+        relay.cut()
+        assert outcome(agent.details) in {"unauthorized", "unreachable"}
+
+    def test_it_is_kept_if_that_is_wanted(
+        self,
+        follow: Callable[..., Any],
+        relay: Relay,
+        live_service: Service,
+        viewer: Viewer,
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        follower = follow(viewer.key, on_unauthorized="keep")
+        agent = follower.get_agent(viewer.agent_id)
+        assert agent.details().instructions == "one"
+        live_service.manage("revoke_api_key", viewer.key)
+        with caplog.at_level(logging.WARNING, "editor_client"):
+            assert soon(lambda: agent.details().stale)
+            asked = len(reads(relay))
+            assert {agent.details().instructions for _ in range(READS)} == {"one"}
+        assert len(reads(relay)) - asked < READS / 2  # one in a while finds out whether it is let in again
+        assert len([line for line in caplog.messages if "served as stale" in line]) == 1
+        with pytest.raises(Unauthorized):
+            follower.get_agent("never-read").details()
+
+
+class OldServer:
+    """A server in the application's own transport, without the addresses that a test takes away."""
+
+    def __init__(self, **refusals: httpx.Response) -> None:
+        self.refusals = refusals
+        self.asked: list[str] = []
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        """Answer a request."""
+        place = request.url.path.removeprefix("/api/").replace("/", "_")
+        if "form" in request.url.params:
+            place = "parts"
+        if place in self.refusals:
+            refusal = self.refusals[place]
+            return httpx.Response(refusal.status_code, content=refusal.content)
+        if place == "events":
+            return httpx.Response(200, json={"events": [], "next": 1, "hasMore": False})
+        self.asked.append(str(request.url))
+        return httpx.Response(200, json={"id": "writer", "instructions": "one"})
+
+    def client(self) -> Client:
+        """Return a client of this server."""
+        transport = httpx.MockTransport(self)
+        own = httpx.Client(transport=transport)
+        return Client("http://old.test", api_key="ek_test", updates="stream", http_client=own)
+
+
+NOT_THERE = httpx.Response(404, json={"error": "no", "code": "not_found"})
+UNKNOWN = httpx.Response(
+    400, json={"error": "no", "code": "validation_failed", "issues": [{"field": "form"}]}
+)
+NO_PARTS = httpx.Response(409, json={"error": "no", "code": "parts_unavailable"})
+
+
+class TestAnOlderServer:
+    """What it has is used; what it lacks is done without."""
+
+    @pytest.mark.parametrize(
+        ("server", "asked"),
+        [
+            (OldServer(events_stream=NOT_THERE, parts=UNKNOWN), 1),
+            (OldServer(events_stream=NOT_THERE, parts=NO_PARTS), 3),
+            (OldServer(events=NOT_THERE, events_stream=NOT_THERE, parts=UNKNOWN), 3),
+            (OldServer(events=httpx.Response(502), parts=UNKNOWN), 3),
+        ],
+        ids=["no streams and no parts", "it chooses by the context", "no events", "events that fail"],
+    )
+    def test_reads_ask_where_no_event_tells(self, server: OldServer, asked: int) -> None:
+        with server.client() as client:
+            for _ in range(3):
+                assert client.get_agent("writer").details().instructions == "one"
+        assert len(server.asked) == asked
+
+
+FORKING = """
+import os, sys, time
+from editor_client import Client
+
+url, key, agent = sys.argv[1:]
+with Client(url, api_key=key, updates="stream") as client:
+    agent = client.get_agent(agent)
+    assert agent.details().instructions == "one"
+    child = os.fork()
+    if child == 0:
+        assert agent.details().instructions == "one"
+    print("ready", flush=True)
+    while agent.details().instructions != "two":
+        time.sleep(0.01)
+    if child == 0:
+        client.close()
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+"""
+
+
+def test_a_forked_process_has_a_follower_of_its_own(live_service: Service, new_id: str) -> None:
+    command = [sys.executable, "-c", FORKING, live_service.url, live_service.key, new_id]
+    with Client(live_service.url, api_key=live_service.key) as client:
+        client.create_stored_agent(id=new_id, name="Writer", instructions="one")
+        with subprocess.Popen(command, cwd=ROOT, env=os.environ, stdout=subprocess.PIPE) as forking:
+            assert forking.stdout
+            assert [forking.stdout.readline() for _ in range(2)] == [b"ready\n"] * 2
+            client.get_stored_agent(new_id).update(instructions="two", auto_publish=True)
+            assert forking.wait(SECONDS_TO_WAIT) == 0
+
+
+def test_a_closed_client_leaves_nothing_behind(live_service: Service, updates: str) -> None:
+    with Client(live_service.url, api_key=live_service.key, updates=updates) as client:
+        with pytest.raises(NotFound):
+            client.get_agent("nobody").details()
+        assert any(thread.name == "editor-client-follower" for thread in threading.enumerate())
+    assert not any(thread.name == "editor-client-follower" for thread in threading.enumerate())

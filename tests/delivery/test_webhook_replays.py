@@ -1,0 +1,153 @@
+"""Pings and replays, and what is changed while something is sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from delivery.models import Delivery, DeliveryAttempt
+from delivery.webhooks import attempts
+from delivery.webhooks.models import Outcome
+from delivery.webhooks.retries import WAITS
+from tests.support.api import AGENTS, Api
+from tests.support.receiver import Receiver
+from tests.support.webhooks import (
+    deliveries,
+    log_of,
+    make_webhook,
+    path,
+    seconds_until,
+    states,
+    verify,
+    work,
+)
+
+
+@pytest.mark.django_db
+def test_a_ping_is_an_event_without_a_position_and_a_delivery(alice: Api, receiver: Receiver) -> None:
+    webhook = make_webhook(alice, receiver.url, "agent.created", idPrefix="x")
+    answer = alice.post(path(webhook, "ping"))
+    assert answer.status == 200 and answer.body["state"] == "pending"
+    work()
+    [message], [delivery] = receiver.messages, deliveries(alice, webhook)
+    event = verify(message, webhook["secret"])
+    assert (event["type"], event["position"], event["workspaceId"]) == ("webhook.ping", None, "acme")
+    assert event["actor"] == {"id": "alice", "via": "api", "keyPrefix": alice.key[:11]}
+    assert event["detail"] == {"webhookId": webhook["id"]} and event["resource"] is None
+    assert (delivery["id"], delivery["state"], delivery["event"]) == (answer.body["id"], "delivered", event)
+    assert log_of(alice, type="webhook.*")[-1]["type"] == "webhook.created"  # a ping is not in the log
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("status", [200, 500])
+def test_a_replay_is_one_more_attempt_of_the_same_delivery(
+    alice: Api, receiver: Receiver, status: int
+) -> None:
+    receiver.answer = lambda _message: (status, {}, b"")
+    webhook = make_webhook(alice, receiver.url, "agent.created")
+    AGENTS.make(alice)
+    work()
+    [delivery] = deliveries(alice, webhook)
+    Delivery.objects.update(state="delivered" if status == 200 else "failed", due_at=None, step=len(WAITS))
+    for number in (2, 3):
+        replayed = alice.post(path(webhook, "deliveries", delivery["id"], "replay"))
+        assert replayed.status == 200 and replayed.body["state"] == "pending"
+        assert len(replayed.body["attempts"]) == number - 1
+        work()
+        [after] = deliveries(alice, webhook)
+        assert after["id"] == delivery["id"] and len(after["attempts"]) == number
+        assert (after["state"], after["nextAttemptAt"]) == ("delivered" if status == 200 else "failed", None)
+    assert {message.id for message in receiver.messages} == {receiver.messages[0].id}
+    assert verify(receiver.messages[-1], webhook["secret"]) == delivery["event"]
+
+
+@pytest.mark.django_db
+def test_a_replay_of_what_is_pending_comes_on_top_of_its_attempts(alice: Api, receiver: Receiver) -> None:
+    receiver.answer = lambda _message: (500, {}, b"")
+    webhook = make_webhook(alice, receiver.url, "agent.created")
+    AGENTS.make(alice)
+    work()
+    [delivery] = deliveries(alice, webhook)
+    alice.post(path(webhook, "deliveries", delivery["id"], "replay"))
+    work()
+    [after] = deliveries(alice, webhook)
+    assert len(after["attempts"]) == 2
+    assert 1 <= seconds_until(after["nextAttemptAt"]) <= 6  # as after the first attempt
+
+
+@pytest.mark.django_db
+def test_a_replay_asked_for_during_an_attempt_is_an_attempt_of_its_own(
+    alice: Api, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    webhook = make_webhook(alice, receiver.url, "agent.created")
+    AGENTS.make(alice)
+    asked: list[int] = []
+    real = attempts.send
+
+    def send(*message: Any) -> Outcome:
+        if not asked:
+            delivery = Delivery.objects.get()
+            asked.append(alice.post(path(webhook, "deliveries", str(delivery.pk), "replay")).status)
+        return real(*message)
+
+    monkeypatch.setattr(attempts, "send", send)
+    work()
+    assert asked == [200] and len(receiver.messages) == 2
+    [delivery] = deliveries(alice, webhook)
+    assert delivery["state"] == "delivered" and len(delivery["attempts"]) == 2
+
+
+@pytest.mark.django_db
+def test_nothing_is_sent_to_a_disabled_webhook(alice: Api, receiver: Receiver) -> None:
+    webhook = make_webhook(alice, receiver.url, "agent.created")
+    delivery = alice.post(path(webhook, "ping")).body
+    alice.patch(path(webhook), {"enabled": False})
+    work()
+    for answer in (
+        alice.post(path(webhook, "ping")),
+        alice.post(path(webhook, "deliveries", delivery["id"], "replay")),
+    ):
+        assert (answer.status, answer.code, answer.fields) == (400, "webhook_disabled", ["enabled"])
+    assert states(alice, webhook) == ["cancelled"] and receiver.messages == []
+    alice.patch(path(webhook), {"enabled": True})
+    assert alice.post(path(webhook, "deliveries", delivery["id"], "replay")).status == 200
+    work()
+    assert states(alice, webhook) == ["delivered"]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("status", "state"), [(200, "delivered"), (500, "cancelled")])
+def test_what_is_being_sent_while_the_webhook_is_disabled_is_not_tried_again(
+    alice: Api, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, status: int, state: str
+) -> None:
+    webhook = make_webhook(alice, receiver.url, "agent.created")
+    AGENTS.make(alice)
+    real = attempts.send
+
+    def send(*message: Any) -> Outcome:
+        assert alice.patch(path(webhook), {"enabled": False}).status == 200
+        return real(*message)
+
+    monkeypatch.setattr(attempts, "send", send)
+    receiver.answer = lambda _message: (status, {}, b"")
+    work()
+    assert states(alice, webhook) == [state]
+    assert len(deliveries(alice, webhook)[0]["attempts"]) == 1
+
+
+@pytest.mark.django_db
+def test_what_is_deleted_while_it_is_sent_is_gone(
+    alice: Api, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    webhook = make_webhook(alice, receiver.url, "agent.created")
+    AGENTS.make(alice)
+    real = attempts.send
+
+    def send(*message: Any) -> Outcome:
+        assert alice.delete(path(webhook)).status == 200
+        return real(*message)
+
+    monkeypatch.setattr(attempts, "send", send)
+    work()
+    assert not Delivery.objects.exists() and not DeliveryAttempt.objects.exists()
