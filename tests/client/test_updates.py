@@ -30,8 +30,13 @@ READS = 50
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the clients ask more often than once a second; tests/client/test_feed.py counts the seconds."""
+    """Let the clients ask more often than once a second, and wait on a machine that is busy.
+
+    tests/client/test_feed.py counts the seconds.
+    """
     monkeypatch.setattr("editor_client.feed.POLL_SECONDS", 0.1)
+    monkeypatch.setattr("editor_client.feed.POLL_HOLDS_SECONDS", SECONDS_TO_WAIT)
+    monkeypatch.setattr("editor_client.following.FIRST_WORD_SECONDS", SECONDS_TO_WAIT)
 
 
 @pytest.fixture(params=["poll", "stream"])
