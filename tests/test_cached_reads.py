@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from threading import Event, Thread, current_thread
+from typing import Any
 
 import pytest
 from django.db import connections
@@ -15,8 +16,8 @@ from editor_project.log_config import DiscreetHandler, JsonLines
 from editor_project.server.gateway import Gateway
 from editor_project.wsgi import application
 from tests.conftest import Cast
-from tests.support.api import AGENTS
-from tests.support.door import Exchange, FrontDoor
+from tests.support.api import AGENTS, Answer, Api
+from tests.support.door import Exchange, FrontDoor, one_connection
 from versioning.api.middleware.request_log import RequestLine, record_of
 from versioning.serving.followed_log import log
 
@@ -117,3 +118,78 @@ def test_a_secret_in_an_id_that_a_caller_sends_is_left_out(capsys: pytest.Captur
     handler.setFormatter(JsonLines())
     handler.handle_requests([RequestLine("ek_" + "x" * 40, "GET", "/api/agents/writer", 200, 0.1)])
     assert '"request_id": "ek_[secret]"' in capsys.readouterr().err
+
+
+class Server:
+    """A server, but for its connections, that notes which requests it has left to Django."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self.gateway = gateway
+        self.left_to_django: list[str] = []
+        gateway._application = self._note
+
+    def _note(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        self.left_to_django.append(environ["PATH_INFO"])
+        return application(environ, start_response)
+
+    def answer(self, api: Api, path: str, query: dict[str, Any] | None = None, **headers: str) -> Answer:
+        """Answer a request."""
+        exchange = Exchange.of(api, path, query, **headers)
+        with one_connection():
+            self.gateway.take(exchange)
+        return exchange.answer
+
+
+@pytest.fixture
+def server(cast: Cast, gateway: Gateway) -> Server:
+    """A server that has been asked about one agent, and where there are others."""
+    for name in ("writer", "editor"):
+        AGENTS.make(cast.alice, name, f"I am the {name}.", autoPublish=True)
+    AGENTS.make(cast.charlie, "theirs", autoPublish=True)
+    AGENTS.make(cast.alice, "draft")
+    server = Server(gateway)
+    for _ in range(2):
+        assert server.answer(cast.edgar, "/agents/writer").status == 200
+    assert server.left_to_django == ["/api/agents/writer"]
+    return server
+
+
+def test_the_same_about_another_agent_is_answered_without_django(cast: Cast, server: Server) -> None:
+    given = server.answer(cast.edgar, "/agents/editor")
+    AGENTS.save(cast.alice, "editor", "I am another one.", autoPublish=True)
+    changed = server.answer(cast.edgar, "/agents/editor")
+    assert len(server.left_to_django) == 1
+    expected = cast.edgar.request("GET", "/agents/editor", accept="*/*")
+    assert given.body["instructions"] == "I am the editor." and changed.body == expected.body
+    ordinary = {name for name in expected.headers if name != "X-Request-ID"}
+    assert {name: changed.headers[name] for name in ordinary} == {
+        name: expected.headers[name] for name in ordinary
+    }
+    assert set(changed.headers) == {*ordinary, "X-Request-ID"}
+
+
+@pytest.mark.parametrize(
+    ("read", "asked"),
+    [
+        (("edgar", "theirs", 404), {}),
+        (("edgar", "missing", 404), {}),
+        (("edgar", "writer/editor", 404), {}),
+        (("edgar", "", 404), {}),
+        (("vera", "editor", 200), {}),
+        (("vera", "draft", 404), {}),
+        (("charlie", "editor", 404), {}),
+        (("nobody", "editor", 401), {}),
+        (("edgar", "editor", 200), {"query": {"status": "draft"}}),
+        (("edgar", "editor", 200), {"query": {"requestContext": "e30="}}),
+        (("edgar", "editor", 200), {"if_none_match": '"other"'}),
+        (("edgar", "editor", 406), {"accept": "text/html"}),
+        (("edgar", "editor", 400), {"host": "elsewhere.example"}),
+        (("edgar", "editor", 200), {"cookie": "sessionid=none"}),
+    ],
+)
+def test_whatever_is_asked_otherwise_is_left_to_django(
+    cast: Cast, server: Server, read: tuple[str, str, int], asked: dict[str, Any]
+) -> None:
+    who, path, status = read
+    assert server.answer(getattr(cast, who), f"/agents/{path}", **asked).status == status
+    assert server.left_to_django[1:] == [f"/api/agents/{path}"]

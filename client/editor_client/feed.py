@@ -28,7 +28,7 @@ SILENCE_SECONDS = 20.0
 RETRY_STREAM_SECONDS = 60.0
 """After which a stream is tried again that could not be had."""
 PAGE = 1000
-FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.1, 1.0
+FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.1, 0.8
 """Between attempts to reach a server that is down."""
 MAX_WAIT_SECONDS = 60.0
 """The longest wait that a server can ask for."""
@@ -166,18 +166,17 @@ class Feed:
     # What has been returned
 
     def _new(self, events: Iterable[LogEvent]) -> Iterator[LogEvent]:
-        """Yield the events that have not been returned yet.
+        """Note the events of a stream, and yield them.
 
         A stream can break off between two events of one position. So a position counts as read when a later
-        one begins, and what is sent again of it is known by its id.
+        one begins, and what is read again of it is known by its id.
         """
         for event in events:
             if event.position > self._last:
                 self.position = self._last
                 self._reset(event.position)
-            if event.id not in self._seen:
-                self._seen.add(event.id)
-                yield event
+            self._seen.add(event.id)
+            yield event
 
     def _reset(self, position: int) -> None:
         self._last = position

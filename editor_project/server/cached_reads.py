@@ -17,13 +17,15 @@ from threading import Lock
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote_to_bytes
 
+import structlog
 from django.conf import settings
 from django.db import Error, close_old_connections
 
 from versioning.api import cached_answers
-from versioning.api.cached_answers import CachedResponse, Candidate
+from versioning.api.cached_answers import Asked, CachedResponse, Candidate
 from versioning.api.middleware.request_log import RequestLine, log_requests, request_id_for
 from versioning.conf import get_editor
+from versioning.serving.followed_keys import MetKey
 from versioning.serving.followed_log import Moment, log
 
 logger = logging.getLogger(__name__)
@@ -33,21 +35,24 @@ _REQUEST_ID: Final = cached_answers.REQUEST_ID.encode()
 _UNUSUAL: Final = frozenset({b"content-length", b"transfer-encoding", b"cookie"})
 
 
-class Waiting(NamedTuple):
-    """A request to which an answer is cached."""
+class Read(NamedTuple):
+    """A request to which an answer can be cached, by a key that the process has met."""
 
     watcher: Any
     scope: dict[str, Any]
-    candidate: Candidate
+    asked: Asked
+    key: MetKey
     request_id: str
     begun: float
 
 
-class CachedReads:
-    """The requests of a worker to which an answer is cached.
+Waiting = tuple[Read, Candidate]
 
-    `otherwise` answers a request whose cached answer is not right any more; it is called in a thread of
-    its own.
+
+class CachedReads:
+    """The requests of a worker that Django need not see.
+
+    `otherwise` answers a request that turns out not to be one; it is called in a thread of its own.
     """
 
     def __init__(self, otherwise: Callable[[Any, dict[str, Any]], None], threads: int) -> None:
@@ -62,18 +67,21 @@ class CachedReads:
         self._is_answering = False
 
     def take(self, watcher: Any, scope: dict[str, Any]) -> bool:
-        """Take a request, if an answer to it is cached; it is answered soon, perhaps by another thread."""
+        """Take a request if an answer to it is cached, or can be made like others; else return False.
+
+        It may be answered by another thread, soon.
+        """
         begun = time.perf_counter()
         if scope["method"] != "GET" or not self._is_on:
             return False
-        headers = dict(scope["headers"])
-        found = self._candidate(scope, headers)
-        if found is None:
+        read = self._read(watcher, scope, begun)
+        if read is None:
             return False
-        given = headers.get(b"x-request-id", b"").decode("latin-1")
-        request = Waiting(watcher, scope, found, request_id_for(given), begun)
+        found = cached_answers.candidate(self._cache, read.asked, read.key)
+        if found is None:
+            return self._make(read)
         with self._lock:
-            self._waiting.append(request)
+            self._waiting.append((read, found))
             if self._is_answering:
                 return True
             self._is_answering = True
@@ -82,60 +90,85 @@ class CachedReads:
         self._answer_all()
         return True
 
-    def _candidate(self, scope: dict[str, Any], headers: dict[bytes, bytes]) -> Candidate | None:
+    def _read(self, watcher: Any, scope: dict[str, Any], begun: float) -> Read | None:
+        headers = dict(scope["headers"])
         authorization = headers.get(b"authorization")
         # Who sends a header twice, or a body, is answered in the ordinary way.
         if authorization is None or len(headers) != len(scope["headers"]):
             return None
-        if not _UNUSUAL.isdisjoint(headers):
+        key = cached_answers.met_key(authorization.decode("latin-1"))
+        if key is None or not _UNUSUAL.isdisjoint(headers):
             return None
         path = scope["raw_path"]
         if b"%" in path:
             path = unquote_to_bytes(path)
-        asked = scope["scheme"].encode(), b"", scope["query_string"]
-        digest = cached_answers.digest_of(asked, map(headers.get, self._headers), path)
-        return cached_answers.candidate(self._cache, digest, authorization.decode("latin-1"))
+        others = scope["scheme"].encode(), b"", scope["query_string"]
+        asked = Asked.of(others, map(headers.get, self._headers), path)
+        request_id = request_id_for(headers.get(b"x-request-id", b"").decode("latin-1"))
+        return Read(watcher, scope, asked, key, request_id, begun)
 
     def _answer_all(self) -> None:
         """Answer the requests that wait, until there are none."""
-        left: list[Waiting] = []
-        while requests := self._next():
+        left: list[Read] = []
+        while waiting := self._next():
             self._hand_on(left)
-            left = self._answer(requests)
+            left = self._answer(waiting)
             self._hand_on(left[1:])
             left = left[:1]
-        for request in left:  # this thread has nothing else to do
-            self._otherwise(request.watcher, request.scope)
-
-    def _hand_on(self, requests: Sequence[Waiting]) -> None:
-        for request in requests:
-            self._threads.submit(self._otherwise, request.watcher, request.scope)
+        for read in left:  # this thread has nothing else to do
+            self._answer_anew(read)
 
     def _next(self) -> list[Waiting]:
         """Return the requests that wait; if there are none, whoever comes next answers."""
         with self._lock:
-            requests, self._waiting = self._waiting, []
-            self._is_answering = bool(requests)
-        return requests
+            waiting, self._waiting = self._waiting, []
+            self._is_answering = bool(waiting)
+        return waiting
 
-    def _answer(self, requests: Sequence[Waiting]) -> list[Waiting]:
+    def _answer(self, waiting: Sequence[Waiting]) -> list[Read]:
         """Answer the requests whose cached answers are right; return the others."""
         try:
             now = _now()
-            responses = [
-                request.candidate.response(self._cache, now) if now else None for request in requests
+            responses = [found.response(self._cache, now) if now else None for _, found in waiting]
+            answers = [
+                (read, response)
+                for (read, _), response in zip(waiting, responses, strict=True)
+                if response is not None
             ]
-            _log(requests, responses)
+            _log(answers)
         except BaseException:
             logger.exception("cached answers could not be given")
-            return list(requests)
-        left = []
-        for request, response in zip(requests, responses, strict=True):
-            if response is None:
-                left.append(request)
-            else:
-                _send(request, response)
-        return left
+            return [read for read, _ in waiting]
+        for read, response in answers:
+            _send(read, response)
+        return [read for (read, _), response in zip(waiting, responses, strict=True) if response is None]
+
+    def _hand_on(self, reads: Sequence[Read]) -> None:
+        for read in reads:
+            self._threads.submit(self._answer_anew, read)
+
+    def _answer_anew(self, read: Read) -> None:
+        if not self._make(read):
+            self._otherwise(read.watcher, read.scope)
+
+    def _make(self, read: Read) -> bool:
+        """Answer a request by the template that another one has left; return False where there is none."""
+        structlog.contextvars.clear_contextvars()
+        structlog.contextvars.bind_contextvars(request_id=read.request_id)
+        try:
+            now = _now()
+            response = cached_answers.made_anew(self._cache, read.asked, read.key, now) if now else None
+            if response is not None:
+                _log([(read, response)])
+        except BaseException:
+            logger.exception("an answer could not be made")
+            return False
+        finally:
+            close_old_connections()
+        if response is None:
+            return False
+        _send(read, response)
+        return True
 
 
 def _now() -> Moment | None:
@@ -151,23 +184,22 @@ def _now() -> Moment | None:
         close_old_connections()
 
 
-def _log(requests: Sequence[Waiting], responses: Sequence[CachedResponse | None]) -> None:
+def _log(answers: Sequence[tuple[Read, CachedResponse]]) -> None:
     now = time.perf_counter()
     log_requests(
         [
-            RequestLine(request.request_id, "GET", found.path, found.status, (now - request.begun) * 1000)
-            for request, found in zip(requests, responses, strict=True)
-            if found is not None
+            RequestLine(read.request_id, "GET", found.path, found.status, (now - read.begun) * 1000)
+            for read, found in answers
         ]
     )
 
 
-def _send(request: Waiting, found: CachedResponse) -> None:
-    headers = [*found.headers, (_REQUEST_ID, request.request_id.encode())]
+def _send(read: Read, found: CachedResponse) -> None:
+    headers = [*found.headers, (_REQUEST_ID, read.request_id.encode())]
     try:
-        proto = request.watcher.proto
+        proto = read.watcher.proto
         proto.send({"type": "http.response.start", "status": found.status, "headers": headers})
         proto.send({"type": "http.response.body", "body": found.content})
     except BaseException:
         logger.exception("a cached answer could not be sent")
-        request.watcher.done()
+        read.watcher.done()

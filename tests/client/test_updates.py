@@ -226,27 +226,27 @@ def stranger(follow: Callable[..., Any], strangers_key: str) -> Any:
 class TestAServerThatIsAway:
     """Reads go on with what is held, in any context; when it is back, all of it is asked for once."""
 
-    def test_reads_go_on(self, connect: Clients, fresh_service: Service, updates: str, new_id: str) -> None:
+    def test_reads_go_on(self, connect: Clients, fresh_service: Service, new_id: str) -> None:
         ids = [f"{new_id}-{number}" for number in range(10)]
         with relay_to(fresh_service.url) as relay:
             admin = connect(fresh_service.url, fresh_service.key)
             for one in ids:
                 admin.create_stored_agent(id=one, name="Writer", instructions=[text_block("Hi {{ name }}.")])
-            follower = connect(relay.url, fresh_service.key, updates=updates)
-            handles = [follower.get_agent(one) for one in ids]
-            assert not any(handle.details().stale for handle in handles)
+            followers = [connect(relay.url, fresh_service.key, updates=way) for way in ("poll", "stream")]
+            agents = [follower.get_agent(one) for follower in followers for one in ids]
+            assert not any(agent.details().stale for agent in agents)
             fresh_service.kill()
-            assert soon(lambda: handles[0].details().stale)
+            assert soon(lambda: all(agent.details().stale for agent in agents))
             asked = len(reads(relay))
-            for handle in handles:
-                found = handle.details(request_context={"name": "ada"})
+            for agent in agents:
+                found = agent.details(request_context={"name": "ada"})
                 assert (found.instructions, found.stale) == ("Hi ada.", True)
             assert len(reads(relay)) == asked
             fresh_service.start()
-            assert soon(lambda: not any(handle.details().stale for handle in handles))
-            assert not any(handle.details(request_context={"name": "bob"}).stale for handle in handles)
+            assert soon(lambda: not any(agent.details().stale for agent in agents))
+            assert not any(agent.details(request_context={"name": "bob"}).stale for agent in agents)
             # Once more for those that were read before the log was followed again.
-            assert len(ids) <= len(reads(relay)) - asked <= 2 * len(ids)
+            assert len(agents) <= len(reads(relay)) - asked <= 2 * len(agents)
 
     def test_what_changed_while_nobody_could_hear_it_is_seen(
         self, client: Any, follower: Any, relay: Relay, new_id: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 from editor_client.shared.instructions import BlockReport
 from rest_framework.request import Request
@@ -19,10 +20,12 @@ from versioning.api.schemas.agents import (
     PreviewAnswer,
     ResolvedAgentAnswer,
 )
+from versioning.api.schemas.base import Json
 from versioning.conf import get_editor
+from versioning.domain.access import Caller
 from versioning.domain.kinds import AGENT, PROMPT_BLOCK
 from versioning.domain.resolved_agent import Notice
-from versioning.domain.selectors import PUBLISHED
+from versioning.domain.selectors import PUBLISHED, Selector
 from versioning.serving.answer_cache import dependencies_of
 
 
@@ -53,19 +56,36 @@ class ServedAgentViewSet(EditorViewSet):
         """Return the agent that the selector names, resolved or in parts; the published one without."""
         context = parameters.context(request.query_params)
         selector = parameters.selector(request.query_params)
-        editor = get_editor()
-        is_cached = editor.is_cached(selector, context)
-        if is_cached:
-            self.depends_on((AGENT.word, id))
-        if "form" in request.query_params:
-            parts = editor.agent.parts(id, selector, by=self.caller)
-            if is_cached:
-                self.depends_on(*((PROMPT_BLOCK.word, block_id) for block_id in parts.texts))
-            return tagged(request, AgentPartsAnswer.dump(parts))
-        agent = editor.agent.serve(id, selector, context=context, by=self.caller)
-        if is_cached:
-            self.depends_on(*dependencies_of(agent))
-        return tagged(request, ResolvedAgentAnswer.dump(agent))
+        make = partial(_in_parts if "form" in request.query_params else _resolved, selector, context)
+        if get_editor().is_cached(selector, context):
+            return self.about(id, make)
+        return tagged(request, make(id, self.caller, lambda *_: None))
+
+
+def _resolved(
+    selector: Selector,
+    context: Mapping[str, Any],
+    agent_id: str,
+    caller: Caller,
+    depends_on: Callable[..., None],
+) -> Json:
+    depends_on((AGENT.word, agent_id))
+    agent = get_editor().agent.serve(agent_id, selector, context=context, by=caller)
+    depends_on(*dependencies_of(agent))
+    return ResolvedAgentAnswer.dump(agent)
+
+
+def _in_parts(
+    selector: Selector,
+    _context: Mapping[str, Any],
+    agent_id: str,
+    caller: Caller,
+    depends_on: Callable[..., None],
+) -> Json:
+    depends_on((AGENT.word, agent_id))
+    parts = get_editor().agent.parts(agent_id, selector, by=caller)
+    depends_on(*((PROMPT_BLOCK.word, block_id) for block_id in parts.texts))
+    return AgentPartsAnswer.dump(parts)
 
 
 class Previewed(NamedTuple):

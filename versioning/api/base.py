@@ -19,12 +19,13 @@ from rest_framework.viewsets import ViewSet
 
 from versioning.api import errors, parameters
 from versioning.api.authentication import ApiKeyAuthentication, PersonAuthentication
-from versioning.api.cached_answers import depends_on
+from versioning.api.cached_answers import depends_on, leave_template
 from versioning.api.middleware.cache_control import set_private
 from versioning.api.negotiation import CompactJSONRenderer, HeaderNegotiation
 from versioning.api.openapi.operations import EditorSchema, PathParameter
 from versioning.api.parsers import ExactJSONParser
 from versioning.api.schemas.base import Json, RequestSchema, ResponseSchema
+from versioning.api.similar_answers import Make, Template
 from versioning.api.throttling import CallerThrottle
 from versioning.domain.access import Caller
 from versioning.domain.errors import NotFound
@@ -109,6 +110,17 @@ class EditorViewSet(ViewSet):
         """Return the body of the response, serialised by the schema of the action."""
         schema = cast("type[ResponseSchema]", self.responses[self.action])
         return schema.dump(source)
+
+    def about(self, resource_id: str, make: Make) -> Response:
+        """Return the answer about a resource; `make` will make those about others, when asked the same."""
+        renderer, media_type = self.request.accepted_renderer, self.request.accepted_media_type
+
+        def render(data: Json) -> tuple[bytes, str]:
+            return cast("bytes", renderer.render(data, media_type)), content_tag(data)
+
+        data = make(resource_id, self.caller, self.depends_on)
+        leave_template(self.request._request, Template(resource_id, make, render))  # noqa: SLF001
+        return tagged(self.request, data)
 
     def depends_on(self, *dependencies: Dependency, is_personal: bool = False) -> None:
         """Declare what the answer depends on, before reading it; see `versioning.api.cached_answers`."""

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable, Sequence
 from functools import cache
 from hashlib import blake2b
+from http import HTTPStatus
 from threading import Lock
 from typing import Final, NamedTuple
 
@@ -19,9 +20,11 @@ from django.conf import settings
 from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpRequest, HttpResponse
 
+from versioning.api import similar_answers
 from versioning.api.authentication import bearer_key
 from versioning.api.middleware.base import GetResponse
 from versioning.api.middleware.request_log import log_request, request_id_for
+from versioning.api.similar_answers import Template
 from versioning.conf import get_editor
 from versioning.domain.access import Caller
 from versioning.serving.answer_cache import AnswerCache, CachedAnswer, Draft
@@ -60,6 +63,34 @@ class CachedResponse(NamedTuple):
         return [*_usual_headers[self.usual], *self.own]
 
 
+class Asked(NamedTuple):
+    """All that an answer can depend on beside the caller and the database."""
+
+    others: bytes
+    path: bytes
+    """What follows the root of the application, not percent-encoded."""
+
+    @classmethod
+    def of(cls, others: Sequence[bytes], headers: Iterable[bytes | None], path: bytes) -> Asked:
+        """Return what is asked: the scheme, root and query; the values of `asked_headers`; the path."""
+        values = [_ABSENT if value is None else value for value in headers]
+        return cls(b"\0".join([*others, *values]), path)
+
+    @property
+    def digest(self) -> bytes:
+        """A digest of it."""
+        return _digest(self.others, self.path)
+
+    @property
+    def about(self) -> tuple[bytes, str] | None:
+        """A digest of it but for the last segment of the path, and that segment, which may be an id."""
+        place, _, last = self.path.rpartition(b"/")
+        try:
+            return _digest(self.others, place), last.decode()
+        except UnicodeDecodeError:
+            return None
+
+
 class Candidate(NamedTuple):
     """An answer that may be given to a request, if it is right and the key still has these rights."""
 
@@ -76,10 +107,11 @@ class Candidate(NamedTuple):
 class Question:
     """What a request asks; and its answer on the way, once a view has said what that depends on."""
 
-    def __init__(self, cache: AnswerCache, digest: bytes, asked: Moment) -> None:
-        self.digest = digest
+    def __init__(self, cache: AnswerCache, asked: Asked, now: Moment) -> None:
+        self.asked = asked
         self.asker = b""
-        self.draft = Draft(cache, asked)
+        self.draft = Draft(cache, now)
+        self.template: Template | None = None
 
     def cache(self, path: str, response: HttpResponse) -> None:
         """Cache the answer, if a view has said what it depends on."""
@@ -88,26 +120,31 @@ class Question:
         headers = [header for header in response.items() if header[0] != REQUEST_ID]
         usual = _number_of(_as_bytes(header for header in headers if header[0] not in _OF_ONE_ANSWER))
         own = _as_bytes(header for header in headers if header[0] in _OF_ONE_ANSWER)
-        if usual is not None:
-            answer = (response.status_code, path, usual, own, response.content)
-            self.draft.finish(self.digest + self.asker, answer)
+        if usual is None:
+            return
+        answer = (response.status_code, path, usual, own, response.content)
+        self.draft.finish(self.asked.digest + self.asker, answer)
+        about = self.asked.about if self.template else None
+        if self.template and about and about[1] == self.template.resource_id:
+            similar_answers.keep(about[0] + self.asker, self.draft.begun, usual, self.template)
 
 
 def cached_answers(get_response: GetResponse) -> GetResponse:
     """Give the answers that are cached and right, and cache those that can be."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        digest = _digest(request)
-        now = log.follow() if digest else None
-        if digest is None or now is None:
+        asked = _asked(request)
+        now = log.follow() if asked else None
+        if asked is None or now is None:
             return get_response(request)
         started = time.perf_counter()
         cache = get_editor().cache
-        found = candidate(cache, digest, request.META["HTTP_AUTHORIZATION"])
+        met = met_key(request.META["HTTP_AUTHORIZATION"])
+        found = candidate(cache, asked, met) if met else None
         cached = found.response(cache, now) if found else None
         if cached is not None:
             return _response(request, cached, started)
-        question = request.question = Question(cache, digest, now)  # type: ignore[attr-defined]
+        question = request.question = Question(cache, asked, now)  # type: ignore[attr-defined]
         response = get_response(request)
         question.cache(request.path, response)
         return response
@@ -126,26 +163,38 @@ def asked_headers() -> tuple[bytes, ...]:
     return (*_ASKED, _name_of(proxy[0])) if proxy else _ASKED
 
 
-def digest_of(asked: Sequence[bytes], headers: Iterable[bytes | None], path: bytes) -> bytes:
-    """Return a digest of all that an answer can depend on beside the caller and the database.
-
-    `asked` are the scheme, the root of the application and the query; `headers` the values of
-    `asked_headers`; `path` follows the root and is not percent-encoded.
-    """
-    values = [_ABSENT if value is None else value for value in headers]
-    # No other part can have a zero byte, so what stands last may.
-    return blake2b(b"\0".join([*asked, *values, path]), digest_size=_DIGEST_BYTES).digest()
-
-
-def candidate(cache: AnswerCache, digest: bytes, authorization: str) -> Candidate | None:
-    """Return the answer that is cached for a question and the rights of a key, right or not."""
+def met_key(authorization: str) -> MetKey | None:
+    """Return the key that a request names, if the process has met it, whether it is usable or not."""
     text = bearer_key(authorization)
-    met = keys.met(text) if text else None
-    if met is None:
-        return None
-    key = met[0]
+    return keys.met(text) if text else None
+
+
+def candidate(cache: AnswerCache, asked: Asked, met: MetKey) -> Candidate | None:
+    """Return the answer that is cached for a question and the rights of a key, right or not."""
+    key, digest = met[0], asked.digest
     found = cache.find(digest + key.rights) or cache.find(digest + key.person)
     return Candidate(met, found) if found else None
+
+
+def made_anew(cache: AnswerCache, asked: Asked, met: MetKey, now: Moment) -> CachedResponse | None:
+    """Return an answer that is made by a template, and cache it; None if there is none, or it fails."""
+    about = asked.about
+    if about is None or not keys.is_right(met, now):
+        return None
+    (question, resource_id), (key, _) = about, met
+    for asker in (key.rights, key.person):
+        if found := similar_answers.find(question + asker, now):
+            usual, template = found
+            draft = Draft(cache, now)
+            try:
+                content, tag = template.render(template.make(resource_id, key.caller, draft.depends_on))
+            except Exception:  # noqa: BLE001  the ordinary way fails likewise, and says what has to be said
+                return None
+            own = _as_bytes([("ETag", f'"{tag}"'), ("Content-Length", str(len(content)))])
+            answer = (HTTPStatus.OK.value, asked.path.decode(), usual, own, content)
+            draft.finish(asked.digest + asker, answer)
+            return CachedResponse._make(answer)
+    return None
 
 
 def depends_on(
@@ -161,8 +210,16 @@ def depends_on(
         question.asker = rights_digest(caller, caller.user_id) if is_personal else rights_digest(caller)
 
 
-def _digest(request: HttpRequest) -> bytes | None:
-    """Return a digest of all that a request asks, None when its answer is not to be cached."""
+def leave_template(request: HttpRequest, template: Template) -> None:
+    """Say how answers about other resources are made, when the same is asked about them."""
+    question: Question | None = getattr(request, "question", None)
+    # With an entity tag of the caller's the content decides the status.
+    if question is not None and "If-None-Match" not in request.headers:
+        question.template = template
+
+
+def _asked(request: HttpRequest) -> Asked | None:
+    """Return all that a request asks, None when its answer is not to be cached."""
     # Of a path that is not UTF-8 Django has made another path by now.
     exact = isinstance(request, WSGIRequest) and getattr(request, "path_is_exact", True)
     environ = request.META
@@ -178,8 +235,8 @@ def _digest(request: HttpRequest) -> bytes | None:
     except UnicodeEncodeError:  # nothing that a server passes on
         return None
     # The path and the root Django has decoded.
-    asked = environ["wsgi.url_scheme"].encode(), environ["SCRIPT_NAME"].encode(), query
-    return digest_of(asked, given, request.path_info.encode())
+    others = environ["wsgi.url_scheme"].encode(), environ["SCRIPT_NAME"].encode(), query
+    return Asked.of(others, given, request.path_info.encode())
 
 
 @cache
@@ -190,6 +247,11 @@ def _name_of(variable: str) -> bytes:
 @cache
 def _variable(header: bytes) -> str:
     return f"HTTP_{header.decode().upper().replace('-', '_')}"
+
+
+def _digest(others: bytes, path: bytes) -> bytes:
+    # Nothing but the path can have a zero byte, so it may where it stands last.
+    return blake2b(b"%b\0%b" % (others, path), digest_size=_DIGEST_BYTES).digest()
 
 
 def _number_of(usual: Headers) -> int | None:

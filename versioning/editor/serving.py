@@ -123,7 +123,7 @@ def _candidate(
     if resources.code.get(agent_id) is not None:
         return _code_candidate(resources, agent_id, selector, by, context, identity=identity)
     if identity is None:
-        row = resources.backend.find(agent_id, by, label=selector.label)
+        row = resources.backend.find(agent_id, by, label=selector.label, authors=False)
     else:
         rows = resources.all.select_related("active_version", "latest_version")
         granted = rows.filter(pk=agent_id, uuid=identity).first()

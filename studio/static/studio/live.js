@@ -55,24 +55,35 @@ async function renew() {
 
 // Puts what is new in the place of what was shown, and returns the sentences of the lines that are new.
 function put(region, fresh) {
-  if (withoutTimes(region) === withoutTimes(fresh)) {
+  if (comparable(region) === comparable(fresh)) {
     const times = fresh.querySelectorAll("time");
     region.querySelectorAll("time").forEach((time, place) => { time.textContent = times[place].textContent; });
     return [];
   }
   const known = new Set([...region.querySelectorAll("[data-key]")].map((line) => line.dataset.key));
   const added = [...fresh.querySelectorAll("[data-key]")].filter((line) => !known.has(line.dataset.key));
-  const held = region.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+  for (const open of region.querySelectorAll("details[open][id]")) fresh.querySelector(`#${CSS.escape(open.id)}`)?.setAttribute("open", "");
+  const held = region.contains(document.activeElement) ? nameOf(document.activeElement) : null;
   region.replaceChildren(...fresh.childNodes);
-  if (held !== null) [...region.querySelectorAll("a")].find((link) => link.getAttribute("href") === held)?.focus();
+  if (held !== null) focus(region, held);
   if (region.role === "status") return []; // is read out as it is
   for (const line of added) line.classList.add("activity-new");
   return added.map((line) => `${line.querySelector(".activity-text").textContent.replace(/\s+/g, " ").trim()}.`);
 }
 
-function withoutTimes(region) {
+// What one can have the focus on is known by where it leads, or by its words.
+const nameOf = (control) => control.getAttribute("href") ?? `${control.tagName} ${control.getAttribute("aria-label") ?? control.textContent}`;
+
+function focus(region, name) {
+  [...region.querySelectorAll("a, button, summary")].find((control) => nameOf(control) === name)?.focus();
+}
+
+// The markup but for what differs each time, and what was opened or marked here.
+function comparable(region) {
   const copy = region.cloneNode(true);
   for (const time of copy.querySelectorAll("time")) time.textContent = "";
+  for (const token of copy.querySelectorAll("input[name=csrfmiddlewaretoken]")) token.removeAttribute("value");
+  for (const details of copy.querySelectorAll("details")) details.removeAttribute("open");
   for (const line of copy.querySelectorAll(".activity-new")) line.classList.remove("activity-new");
   return copy.innerHTML.replace(/ class=""/g, "").replace(/\s+/g, " ");
 }

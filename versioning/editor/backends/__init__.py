@@ -33,7 +33,7 @@ class Backend(Protocol[R]):
     def unstored(self, by: Caller) -> Sequence[R]:
         """Return, by id, the resources that the caller may read but that no row decides about."""
 
-    def find(self, resource_id: str, by: Caller, *, label: str | None = None) -> R:
+    def find(self, resource_id: str, by: Caller, *, label: str | None = None, authors: bool = True) -> R:
         """Return a resource that the caller may read, with its pointers; raises `NotFound`.
 
         If it is `gone`, only its history in Git is left.

@@ -50,12 +50,14 @@ class Rows(Generic[R]):
         """Return nothing: every resource has a row."""
         return ()
 
-    def find(self, resource_id: str, by: Caller, *, label: str | None = None) -> R:
-        """Return a resource with its two versions and their authors; raises `NotFound`."""
-        query = self._queries.get(
-            by, self.code, label, lambda: OneByKey(with_authors(self.readable(by, label=label)))
-        )
-        return one_of(query, resource_id)
+    def find(self, resource_id: str, by: Caller, *, label: str | None = None, authors: bool = True) -> R:
+        """Return a resource with its two versions and, if wanted, their authors; raises `NotFound`."""
+
+        def compile_query() -> OneByKey[R]:
+            rows = self.all.readable_by(by, self.code, label=label)
+            return OneByKey(with_authors(rows) if authors else with_versions(rows))
+
+        return one_of(self._queries.get(by, self.code, (label, authors), compile_query), resource_id)
 
     def override(self, agent: CodeAgent) -> R | None:
         """Return the override of a code-defined agent."""
@@ -121,11 +123,16 @@ class Rows(Generic[R]):
         resource.delete()
 
 
-def with_authors(rows: VersionedQuerySet[R]) -> VersionedQuerySet[R]:
-    """Select rows together with the versions that they point at and their authors."""
+def with_versions(rows: VersionedQuerySet[R]) -> VersionedQuerySet[R]:
+    """Select rows together with the versions that they point at."""
     texts = ("active_version__search_text", "latest_version__search_text")  # as long as the versions
-    authors = ("active_version__author", "latest_version__author", "published_by")
-    return rows.select_related(*authors).defer(*texts)
+    return rows.select_related("active_version", "latest_version").defer(*texts)
+
+
+def with_authors(rows: VersionedQuerySet[R]) -> VersionedQuerySet[R]:
+    """Select rows together with the versions that they point at and all their authors."""
+    authors = ("author", "active_version__author", "latest_version__author", "published_by")
+    return with_versions(rows).select_related(*authors)
 
 
 def one_of(rows: VersionedQuerySet[R] | OneByKey[R], resource_id: str) -> R:
