@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 from django.core import checks
 
 
@@ -18,6 +18,9 @@ class DeliveryConfig(AppConfig):
     """The routes that it adds to the API."""
 
     def ready(self) -> None:
-        """Register the jobs, and what depends on the log."""
-        import_module("delivery.webhooks.own_jobs").register()  # not at the top: it needs the models
+        """Register the jobs, what depends on the log, and the pages of the studio."""
+        # Not at the top: they need the models.
+        import_module("delivery.webhooks.own_jobs").register()
+        if apps.is_installed("studio"):
+            import_module("delivery.studio.extension").register()
         checks.register(import_module("delivery.webhooks.resolving").check_allowed)

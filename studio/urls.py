@@ -10,6 +10,7 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.generic import RedirectView
 
+from studio import extensions
 from studio.accounts.views import AcceptPage, open_link
 from studio.activity.live import LivePage, SincePage
 from studio.activity.views import ActivityPage, ResourceActivityPage, WorkspaceActivityPage
@@ -78,8 +79,8 @@ def try_run(kind: StudioKind) -> URLPattern:
     return path("<str:resource>/try/run/", view, name=kind.url_name("try_run"))
 
 
-def workspace_urls() -> list[URLPattern]:
-    """Return the addresses of the pages about workspaces: members, invitations, keys, activity."""
+def workspace_urls() -> list[URLPattern | URLResolver]:
+    """Return the addresses of the pages about workspaces, and of those that other applications add."""
 
     def page(route: str, view: type[StudioPage], name: str) -> URLPattern:
         return path(route, view.as_view(), name=f"versioning_workspace_{name}")
@@ -103,6 +104,7 @@ def workspace_urls() -> list[URLPattern]:
         page("<str:workspace>/keys/<str:prefix>/revoke/", RevokePage, "revoke"),
         page("<str:workspace>/activity/", WorkspaceActivityPage, "activity"),
         path("<str:workspace>/audit/", signed_in(to_the_activity)),
+        *(path("<str:workspace>/", include(extension.urls)) for extension in extensions.registered()),
     ]
 
 

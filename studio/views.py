@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from django.contrib import admin, messages
 from django.contrib.auth.views import redirect_to_login
-from django.http import HttpRequest, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -58,7 +58,11 @@ class StudioPage(View):
         except EditConflict as error:
             return error_page(request, 409, "Somebody was here in the meantime", error.message)
         except VersioningError as error:
-            return error_page(request, 400, "This cannot be done", error.message)
+            return self.failed(error)
+
+    def failed(self, error: VersioningError) -> HttpResponse:
+        """Return the page about an error that has no page of its own."""
+        return error_page(self.request, 400, "This cannot be done", error.message)
 
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
         """Return a page in the frame of the studio."""

@@ -78,10 +78,29 @@ ABOUT_HTTP = {
 }
 """Modules that have a server, but what they know is HTTP: it is the same before every database."""
 
+ABOUT_FILES_AND_PAGES = {
+    "test_cache_control",
+    "test_comparing",
+    "test_evaluation",
+    "test_frame",
+    "test_generate",
+    "test_generate_versions",
+    "test_git_history",
+    "test_git_repositories",
+    "test_hostile_headers",
+    "test_hostile_repositories",
+    "test_large",
+    "test_long_histories",
+    "test_openapi_answers",
+    "test_request_context_schema",
+    "test_stream",
+}
+"""Modules that store something first, but what they know is Git, schemas, runs or how a page is drawn."""
+
 
 def asks_a_database(item: pytest.Item) -> bool:
     """Say whether a test has a database, in this process or behind a server of its own, and is about it."""
-    if item.path.parent.name == "client" or item.path.stem in ABOUT_HTTP:
+    if item.path.parent.name == "client" or item.path.stem in ABOUT_HTTP | ABOUT_FILES_AND_PAGES:
         return False
     fixtures: list[str] = getattr(item, "fixturenames", [])
     return item.get_closest_marker("django_db") is not None or any(

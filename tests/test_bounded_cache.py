@@ -7,7 +7,7 @@ import pytest
 from versioning.domain.bounded_cache import BoundedCache
 
 
-def test_what_is_kept_is_given_again_and_nothing_else() -> None:
+def test_a_stored_value_is_returned_and_its_size_counted() -> None:
     kept: BoundedCache[str, str] = BoundedCache(100)
     kept.put("a", "one", 10)
     assert (kept.get("a"), kept.get("b"), len(kept), kept.used) == ("one", None, 1, 10)

@@ -33,14 +33,14 @@ def ask(api: Api, route: str, **more: Any) -> Answer:
 
 
 @pytest.mark.parametrize("route", ROUTES)
-def test_every_route_says_so_to_everybody(cast: Cast, route: str) -> None:
+def test_every_route_says_who_may_store_its_answers(cast: Cast, route: str) -> None:
     agent(cast.alice)
     for api in (cast.alice, cast.vera, cast.charlie, cast.nobody):
         answer = ask(api, route)
         assert answer.headers["Cache-Control"] == rule(answer), answer.status
 
 
-def test_so_do_refusals_that_come_before_a_view(alice: Api) -> None:
+def test_refusals_that_come_before_a_view_say_who_may_store_them(alice: Api) -> None:
     answers = [
         alice.get("/nothing/here"),
         alice.get("/stored/agents", surprise="1"),

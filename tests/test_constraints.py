@@ -213,7 +213,7 @@ def test_every_constraint_of_the_models_is_broken_here() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(constraints()))
-def test_the_database_refuses(rows: None, name: str) -> None:
+def test_the_database_refuses_rows_that_break_a_rule(rows: None, name: str) -> None:
     with pytest.raises(IntegrityError) as refused:
         commit(BREACHES[name])
     assert constraints()[name].is_named_by(refused.value), refused.value

@@ -53,7 +53,7 @@ def test_dependents_are_named(cast: Cast, target: Kind) -> None:
     }
 
 
-def test_nothing_refers_to_what_nothing_refers_to(cast: Cast, target: Kind) -> None:
+def test_an_unused_resource_has_no_dependents(cast: Cast, target: Kind) -> None:
     assert dependents(cast.alice, target) == ([], 0)
 
 
@@ -238,7 +238,9 @@ def test_what_a_hidden_agent_refers_to_is_in_use_without_a_name(cast: Cast, targ
 
 
 @pytest.mark.parametrize("query", ["", "?ifUnused=false"])
-def test_without_that_wish_it_is_deleted(cast: Cast, target: Kind, query: str) -> None:
+def test_a_resource_in_use_is_deleted_unless_if_unused_is_asked_for(
+    cast: Cast, target: Kind, query: str
+) -> None:
     user_of(target, cast.alice, "lead")
     assert cast.paula.request("DELETE", f"{target.url('target')}{query}").status == 200
     assert cast.alice.get(target.url("target")).status == 404

@@ -175,7 +175,7 @@ def test_positions_beyond_every_number_are_none(cast: Cast) -> None:
     assert types(cast.alice, before="0") == []
 
 
-def test_nobody_reads_nothing(cast: Cast) -> None:
+def test_a_caller_without_a_key_reads_no_events(cast: Cast) -> None:
     assert cast.nobody.get("/events").status == 401
 
 

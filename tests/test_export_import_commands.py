@@ -20,7 +20,7 @@ def rows(folder: Folder) -> Agents:
     return agents_of(get_editor().code)
 
 
-def test_what_is_published_becomes_files(rows: Agents, folder: Folder) -> None:
+def test_published_overrides_are_exported_as_files(rows: Agents, folder: Folder) -> None:
     rows.update("answers", instructions="one", name="Kept in the database")
     rows.update("answers", instructions="draft", publish=False)
     assert command("export_overrides") == "written     answers\n1 unchanged, 1 written\n"

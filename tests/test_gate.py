@@ -138,7 +138,7 @@ def test_every_door_of_the_studio_asks(cast: Cast, kind: Kind, draft: Draft, doo
     assert (seen.status, everything(), len(asked)) == (403, before, 1)
 
 
-def test_what_is_published_into_a_file_asks(
+def test_publishing_into_an_override_file_asks_the_gate(
     cast: Cast, folder: Folder, settings: Any, request: pytest.FixtureRequest
 ) -> None:
     define(settings, folder.root)

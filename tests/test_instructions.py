@@ -204,7 +204,7 @@ def test_any_context_can_be_printed(context: Any) -> None:
     assert render("{{ outer.it || 'none' }}", {"outer": {"it": context}}) == printed != "none"
 
 
-def test_text_is_used_as_it_is() -> None:
+def test_instructions_that_are_a_text_are_no_template() -> None:
     assert assemble(" {{ name }} \n", CONTEXT, {}) == (" {{ name }} \n", [])
 
 

@@ -145,6 +145,6 @@ def test_a_list_of_served_agents_holds_only_what_may_be_read(cast: Cast) -> None
     assert cast.nobody.get("/agents").status == 401
 
 
-def test_nobody_gets_no_list(cast: Cast, kind: Kind) -> None:
+def test_a_caller_without_a_key_gets_no_list(cast: Cast, kind: Kind) -> None:
     answer = cast.nobody.get(kind.path)
     assert (answer.status, answer.code) == (401, "unauthorized")

@@ -443,7 +443,9 @@ def test_a_block_knows_the_files_that_refer_to_it(admin: Api, folder: Folder) ->
 
 
 @pytest.mark.parametrize("visibility", ["public", "private"])
-def test_who_may_read_a_file(db: None, tmp_path: Any, settings: Any, visibility: str) -> None:
+def test_an_override_file_is_read_by_who_may_read_its_agent(
+    db: None, tmp_path: Any, settings: Any, visibility: str
+) -> None:
     define(settings, tmp_path, visibility=visibility)
     Folder(tmp_path).put({"instructions": "by hand"})
     person("vic", default=Role.VIEWER)

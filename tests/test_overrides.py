@@ -90,7 +90,7 @@ def test_an_override_is_published_when_that_is_asked_for(admin: Api) -> None:
     assert served(admin, "answers")["instructions"] == "override"
 
 
-def test_there_is_one_override(admin: Api) -> None:
+def test_a_second_override_of_an_agent_is_refused(admin: Api) -> None:
     make(admin, instructions="first")
     assert (post(admin, instructions="second").status, len(AGENTS.versions(admin, "answers"))) == (409, 1)
 

@@ -111,6 +111,40 @@ def test_both_sides_refuse_the_same_contexts_in_the_same_words(schema: Any, cont
     assert context_schema.refusals(schema, context) == server.refusals(schema, context)
 
 
+DRAFT_7 = "http://json-schema.org/draft-07/schema#"
+SELF = {"$ref": "#/$defs/one"}
+ONLY_FOR_THE_SERVER: dict[str, Any] = {
+    "another keyword": {"properties": {"a": {"pattern": "x"}}},
+    "a keyword of one's own": {"x-own": 1},
+    "an older dialect": {"$schema": "http://json-schema.org/draft-04/schema#"},
+    "a reference in a dialect that leaves out what stands beside it": {
+        "$schema": DRAFT_7,
+        "definitions": {"one": {}},
+        "$ref": "#/definitions/one",
+    },
+    "a reference to all of it": {"$ref": "#"},
+    "a reference to nothing": {"$ref": "#/$defs/gone"},
+    "a reference to itself": {**SELF, "$defs": {"one": SELF}},
+    "an unknown type": {"type": "objekt"},
+    "a malformed keyword": {"required": "a"},
+    "a malformed schema": {"properties": {"a": 1}},
+    "too many values to check": {"properties": {"a": {"items": {"type": "integer"}}}},
+}
+
+
+@pytest.mark.parametrize("schema", ONLY_FOR_THE_SERVER.values(), ids=ONLY_FOR_THE_SERVER)
+def test_a_client_leaves_to_the_server_what_it_cannot_check(schema: Any) -> None:
+    with pytest.raises(CannotEvaluate):
+        context_schema.refusals(schema, {"a": [1] * 10_001})
+
+
+def test_a_client_checks_schemas_of_the_seventh_draft_too() -> None:
+    schema, context = {"$schema": DRAFT_7, "required": ["b"], "properties": {"a": {"type": "null"}}}, {"a": 1}
+    found = context_schema.refusals(schema, context)
+    assert found == server.refusals(schema, context)
+    assert {issue.field for issue in found} == {"requestContext.a", "requestContext.b"}
+
+
 def test_the_parts_are_what_is_stored_unevaluated(alice: Api) -> None:
     instructions = [text("{{ a }}"), reference("tone"), reference("tone"), reference("gone")]
     version = published_block(alice, "tone", "Be {{ manner }}.", rules=FOR_GOLD)
@@ -174,7 +208,10 @@ def test_everybody_gets_the_parts_of_what_they_may_read(cast: Cast) -> None:
     PROMPT_BLOCKS.save(cast.alice, "tone", "Not for everybody.")
     published_agent(cast.alice, "writer", [text("one"), reference("tone")], visibility="public")
     draft = AGENTS.save(cast.alice, "writer", [text("two"), reference("tone")])["latestVersionId"]
-    for query in ({}, {"status": "draft"}, {"versionId": draft}, {"label": "latest"}, {"label": "gone"}):
+    released = {"versionId": draft, "released": True}
+    assert cast.alice.put("/stored/agents/writer/labels/next", released).status == 200
+    by_label = ({"label": name} for name in ("latest", "production", "next", "gone"))
+    for query in ({}, {"status": "draft"}, {"versionId": draft}, *by_label):
         for name in ("alice", "edgar", "vera", "charlie", "nobody"):
             api: Api = getattr(cast, name)
             whole, parts = ask(api, **query), ask(api, form="parts", **query)

@@ -123,6 +123,6 @@ def test_a_preview_takes_no_selector(alice: Api, name: str) -> None:
     assert (refused.status, refused.fields) == (400, [name])
 
 
-def test_there_is_no_such_route_for_blocks(alice: Api) -> None:
+def test_prompt_blocks_have_no_route_to_preview_instructions(alice: Api) -> None:
     answer = alice.post("/stored/prompt-blocks/preview-instructions", {"blocks": []})
     assert answer.status in {404, 405}

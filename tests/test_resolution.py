@@ -82,7 +82,7 @@ def one_route(request: pytest.FixtureRequest, alice: Api) -> Writer:
     return Writer(kind, name, alice)
 
 
-def test_every_selector_selects(alice: Api, writer: Writer) -> None:
+def test_each_selector_finds_the_version_that_it_names(alice: Api, writer: Writer) -> None:
     versions = {"one": writer.one, "two": writer.two, "three": writer.three}
     by_id = [({"versionId": version_id}, text) for text, version_id in versions.items()]
     by_status: list[tuple[dict[str, str], str]] = [({}, "two"), ({"status": "published"}, "two")]

@@ -1,4 +1,4 @@
-"""A new capability uses four seams, as docs/extending.md shows: the app of that page, in a real service.
+"""A new capability uses five seams, as docs/extending.md shows: the app of that page, in a real service.
 
 Without its line in the settings the service works as before, with what the app has left in the log.
 """
@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api
+from tests.support.browsing import sign_in, visiting
 from tests.support.pages import blocks
 from tests.support.remote import connected
 from tests.support.runs import ECHO
@@ -25,16 +26,28 @@ from editor_project.settings import *
 INSTALLED_APPS += ["pilots"]
 """
 PILOT = {"pilot": True}
+PILOTS = "/studio/versioning/workspace/default/pilots/"
+PASSWORD = "a long enough password"
+PERSON = f"""
+from django.contrib.auth.models import User
+from versioning.conf import get_editor
+User.objects.create_user("{{name}}", password="{PASSWORD}")
+from versioning.domain.access import Role
+get_editor().workspace.set_role("default", "{{name}}", Role("{{role}}"))
+"""
 
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A service with its worker, in a project that has the application of the page."""
     project = tmp_path_factory.mktemp("project")
-    (project / "pilots").mkdir()
-    apps, seams = (block.text for block in blocks(PAGE) if block.language == "python")
-    for name, text in (("pilots/__init__", ""), ("pilots/apps", apps), ("pilots/seams", seams)):
-        (project / f"{name}.py").write_text(text)
+    (project / "pilots/templates/pilots").mkdir(parents=True)
+    apps, seams, pages = (block.text for block in blocks(PAGE) if block.language == "python")
+    modules = {"__init__": "", "apps": apps, "seams": seams, "pages": pages}
+    for name, text in modules.items():
+        (project / f"pilots/{name}.py").write_text(text)
+    [template] = (block.text for block in blocks(PAGE) if block.language == "text")
+    (project / "pilots/templates/pilots/pilots.html").write_text(template.partition("\n")[2])
     (project / "own_settings.py").write_text(SETTINGS)
     own = {"DJANGO_SETTINGS_MODULE": "own_settings", "PYTHONPATH": str(project), "EDITOR_WORKER": "on"}
     with running_service(tmp_path_factory.mktemp("service"), **own) as running:
@@ -102,6 +115,19 @@ def test_the_choice_asks_it_for_each_context(service: Service, drafts: dict[str,
         }
 
 
+def test_the_studio_has_its_page_for_those_who_may_open_it(service: Service, drafts: dict[str, str]) -> None:
+    with connected(service) as api:
+        release(api, drafts)
+    for role, status in (("editor", 200), ("viewer", 403)):
+        service.manage("shell", "--no-imports", "-c", PERSON.format(name=role, role=role))
+        with visiting(service.url) as visitor:
+            assert sign_in(visitor, role, PASSWORD)
+            page = visitor.get(PILOTS)
+            activity = visitor.get("/studio/versioning/workspace/default/activity/").text
+        assert page.status_code == status
+        assert ("<li>writer</li>" in page.text) == (PILOTS in activity) == (status == 200)
+
+
 def test_the_worker_reads_and_writes_the_log_and_without_the_application_all_works_as_before(
     service: Service, drafts: dict[str, str]
 ) -> None:
@@ -128,6 +154,10 @@ def test_the_worker_reads_and_writes_the_log_and_without_the_application_all_wor
         AGENTS.publish(api, "plain", unfinished)
         assert api.get("/events", type="pilot.ended").fields == ["type"]
         assert ended in api.get("/events").body["events"]
+    with visiting(service.url) as visitor:
+        assert sign_in(visitor, "editor", PASSWORD)
+        assert visitor.get(PILOTS).status_code == 404
+        assert PILOTS not in visitor.get("/studio/versioning/workspace/default/activity/").text
     service.manage("work", "--once")
 
 

@@ -58,5 +58,5 @@ def test_a_selector_that_says_nothing_is_written_as_published() -> None:
     assert Selector().as_dict() == {"status": "published"}
 
 
-def test_there_are_two_statuses() -> None:
+def test_a_selector_names_the_draft_or_the_published_status() -> None:
     assert [status.value for status in Status] == ["published", "draft"]

@@ -41,7 +41,7 @@ def test_a_role_is_given_changed_and_taken_with_an_entry_each() -> None:
 
 
 @pytest.mark.parametrize(("name", "role"), [("vera", "viewer"), ("charlie", "none")])
-def test_what_is_so_already_leaves_no_entry(name: str, role: str) -> None:
+def test_giving_a_role_that_somebody_has_leaves_no_entry(name: str, role: str) -> None:
     command("set_role", name, "acme", role)
     assert entries() == []
 

@@ -141,7 +141,7 @@ def test_a_read_with_another_tag_is_answered(alice: Api, kind: Kind, given: str)
     assert (answer.status, answer.body["id"]) == (200, "writer")
 
 
-def test_a_tag_opens_nothing(cast: Cast, kind: Kind) -> None:
+def test_knowing_an_entity_tag_gives_no_right_to_read(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
     for given in (tag(kind, cast.alice), "*"):
         assert read_again(cast.charlie, kind.url("writer"), given).status == 404

@@ -305,7 +305,7 @@ def test_a_database_that_is_away_is_waited_out_in_one_line(
     assert "Traceback" not in caplog.text
 
 
-def test_it_ends_when_nobody_wants_it(running_worker: Callable[..., Worker]) -> None:
+def test_a_worker_ends_when_nobody_needs_it_any_more(running_worker: Callable[..., Worker]) -> None:
     wanted = [True]
     worker = running_worker(each("idle", lambda: None), is_wanted=lambda: wanted[0])
     wanted.clear()
@@ -317,7 +317,7 @@ def test_it_ends_when_nobody_wants_it(running_worker: Callable[..., Worker]) -> 
 
 
 @pytest.mark.django_db
-def test_it_is_known_since_when_no_worker_runs() -> None:
+def test_the_heartbeats_say_since_when_no_worker_runs() -> None:
     assert WorkerHeartbeat.objects.silence() == Silence(since=None)
     WorkerHeartbeat.objects.beat("one")
     WorkerHeartbeat.objects.beat("one")

@@ -226,7 +226,7 @@ def test_a_deletion_is_seen_by_the_next_read_and_so_is_what_takes_its_place(
         assert there.get(kind.url(resource_id)).status == 404
 
 
-def test_what_is_tagged_by_one_process_is_not_modified_for_the_other_until_it_is(
+def test_processes_agree_on_the_tag_of_a_resource(
     kind: Kind, here: RemoteApi, there: RemoteApi, resource_id: str
 ) -> None:
     kind.make(here, resource_id, autoPublish=True)

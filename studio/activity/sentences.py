@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from studio.activity.words import NOUNS, name_of, noun_of
+from studio.activity.words import NOUNS, name_of, noun_of, spaced
 from studio.forms.words import titles
 from versioning.domain.access import Via
 from versioning.domain.snapshots import reference_to_id
@@ -229,6 +229,14 @@ def _invitation(event: Event) -> str:
     return f"withdrew the invitation of {name} as {role}"
 
 
+def _webhook(event: Event) -> str:
+    what = event.type.rpartition(".")[2]
+    verb = {"created": "made a webhook", "deleted": "deleted a webhook", "disabled": "disabled a webhook"}
+    if what in verb:
+        return verb[what]
+    return f"changed a webhook: {', '.join(map(spaced, event.detail.get('fields') or ()))}"
+
+
 def _plain(tell: Callable[[Event], str]) -> Callable[[Event, Names], Words]:
     """Return the words of a sentence in which nothing leads anywhere."""
     return lambda event, _names: iter([tell(event)])
@@ -241,6 +249,7 @@ _OTHERS: Final[Mapping[str, Callable[[Event, Names], Words]]] = {
         ("member", _member, ("added", "roleChanged", "removed")),
         ("invitation", _invitation, ("created", "withdrawn")),
         ("key", _key, ("created", "revoked")),
+        ("webhook", _webhook, ("created", "changed", "disabled", "deleted")),
     )
     for name in names
 }

@@ -9,6 +9,7 @@ from typing import Final
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
+from studio import extensions
 from studio.activity.views import latest
 from studio.kinds import KINDS, StudioKind
 from studio.resources.rows import Row
@@ -75,6 +76,7 @@ class HomePage(StudioPage):
             mine=self._newest(own_edits),
             lines=latest(self.editor, self.caller, SHOWN),
             activity_address=reverse("admin:activity"),
+            notices=extensions.notices(self.caller),
             works=may_create(self.caller),
             may_publish=bool(self.caller.everywhere or self.caller.scope(Right.PUBLISH)),
             kinds=[(kind, kind.address("add")) for kind in KINDS],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
@@ -11,6 +10,8 @@ from django.http import HttpRequest
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
+from studio import extensions
+from studio.extensions import WorkspaceTab
 from studio.views import StudioPage
 from versioning.domain.access import Right
 from versioning.editor import Workspaces
@@ -18,22 +19,11 @@ from versioning.models import Workspace
 
 ROUTE: Final = "admin:versioning_workspace_"
 
-
-@dataclass(frozen=True, kw_only=True)
-class Tab:
-    """A link at the head of every page of a workspace."""
-
-    page: str
-    title: str
-    right: Right = Right.ADMINISTER
-    """What it takes to open it."""
-
-
-TABS: Final = (
-    Tab(page="members", title="Members"),
-    Tab(page="keys", title="API keys"),
-    Tab(page="activity", title="Activity", right=Right.READ),
+FIRST_TABS: Final = (
+    WorkspaceTab(page="members", title="Members"),
+    WorkspaceTab(page="keys", title="API keys"),
 )
+LAST_TAB: Final = WorkspaceTab(page="activity", title="Activity", right=Right.READ)
 
 
 class AdministrationPage(StudioPage):
@@ -66,10 +56,15 @@ class WorkspacePage(AdministrationPage):
         """Return a page with the head and the tabs of the workspace."""
         tabs = [
             {"title": tab.title, "address": self.address(tab.page), "current": tab.page == self.tab}
-            for tab in TABS
+            for tab in (*FIRST_TABS, *extensions.tabs(), LAST_TAB)
             if self.caller.may(tab.right, self.workspace_id)
         ]
-        more = {"workspace": self.workspace, "tabs": tabs, "list_address": reverse(f"{ROUTE}changelist")}
+        more = {
+            "workspace": self.workspace,
+            "tabs": tabs,
+            "list_address": reverse(f"{ROUTE}changelist"),
+            "notices": extensions.notices(self.caller, self.workspace.pk),
+        }
         return super().page(template, title=title, status=status, **{**more, **context})
 
     def address(self, page: str, *rest: str) -> str:

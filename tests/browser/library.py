@@ -65,6 +65,8 @@ class Library:
             "activity": f"{agent}/activity/",
             "activity-of-workspace": "versioning/workspace/acme/activity/",
             "activity-in-all": "activity/",
+            "webhooks": "versioning/workspace/acme/webhooks/",
+            "new-webhook": "versioning/workspace/acme/webhooks/add/",
             "password": "password_change/",
             "nothing-here": "versioning/agent/nothing/change/",
         }

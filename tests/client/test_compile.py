@@ -71,7 +71,7 @@ def test_rules_hold_here_as_they_hold_there(rules: Any, context: dict[str, Any])
     assert compile_prompt({"content": "shown", "rules": rules}, context) == "shown" * holds(rules, context)
 
 
-def test_text_is_used_as_it_is() -> None:
+def test_instructions_that_are_a_text_are_no_template() -> None:
     assert compile_prompt({"instructions": " {{ name }} "}, {"name": "Ann"}) == " {{ name }} "
 
 

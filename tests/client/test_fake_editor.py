@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 from editor_client import AsyncClient, Client, EditConflict, NotFound, ValidationFailed
+from editor_client.parts import evaluate
 from editor_client.testing import FakeEditor
 
 from editor_project.wsgi import application
@@ -358,6 +359,15 @@ def test_a_schema_that_only_a_server_can_check_is_not_done(fake: Conversation) -
     assert fake.said[-1][2] == 501
 
 
+def test_what_it_stumbles_over_it_names(fake: Conversation) -> None:
+    for instructions in ([{"type": "text"}], [1], [{}]):
+        fake("POST", "/stored/agents", {"name": "A", "instructions": instructions, "autoPublish": False})
+        answer = fake("GET", "/agents/a")
+        assert fake.said[-1][2] == 501
+        assert "inside of a field" in answer["error"]
+        fake("DELETE", "/stored/agents/a")
+
+
 def test_it_takes_any_key_but_none() -> None:
     with httpx.Client(transport=FakeEditor(), base_url="http://editor") as http:
         assert http.get("/api/agents").status_code == 401
@@ -393,6 +403,7 @@ def test_the_methods_of_a_client_fill_it(connect: Clients) -> None:
     client.create_stored_agent(id="writer", name="W", instructions=[reference("tone")], model=ECHO)
     writer, stored = client.get_agent("writer"), client.get_stored_agent("writer")
     assert writer.details(request_context={"m": "brisk"}).instructions == "Be brisk."
+    assert evaluate(writer.parts(), {"m": "brisk"})["instructions"] == "Be brisk."
     base = stored.details()
     draft = stored.update(instructions="two", base=base)
     assert writer.details().instructions == "Be kind."

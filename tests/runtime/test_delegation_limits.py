@@ -46,7 +46,7 @@ def test_as_many_model_requests_as_are_allowed_are_made(lead: Agent) -> None:
     assert lead.generate("hello").text  # asked twice, its sub-agent once
 
 
-def test_one_more_is_too_many(lead: Agent) -> None:
+def test_one_model_request_over_the_limit_stops_the_run(lead: Agent) -> None:
     Framework(agents=[lead], request_limit=2)
     with pytest.raises(DelegationStopped, match="2 model requests"):
         lead.generate("hello")

@@ -25,7 +25,9 @@ def version(framework: Framework, **call: Any) -> str | None:
     return framework.generate("writer", "hello", **call).resolved_versions["writer"]
 
 
-def test_without_a_selector_it_is_the_published_one_over_rest(framework: Framework) -> None:
+def test_over_http_the_called_agent_runs_its_published_version_unless_a_selector_says_otherwise(
+    framework: Framework,
+) -> None:
     assert version(framework) == "writer-2"
 
 
@@ -71,7 +73,9 @@ def test_two_places_at_once_are_refused_and_both_are_named(
 
 
 @pytest.mark.parametrize("selector", [{"versionId": "writer-9"}, {"versionId": "poet-1"}, {"label": "red"}])
-def test_it_must_resolve(framework: Framework, selector: dict[str, str]) -> None:
+def test_a_selector_of_the_called_agent_that_finds_nothing_is_not_found(
+    framework: Framework, selector: dict[str, str]
+) -> None:
     with pytest.raises(NotFound):
         version(framework, versions={"self": selector})
 

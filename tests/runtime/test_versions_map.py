@@ -30,7 +30,7 @@ def test_the_whole_map_is_read() -> None:
 
 
 @pytest.mark.parametrize("value", [None, {}, {"agents": {}}])
-def test_nothing_selects_nothing(value: Any) -> None:
+def test_an_empty_map_of_versions_selects_nothing(value: Any) -> None:
     assert VersionsMap.parse(value) == VersionsMap()
 
 

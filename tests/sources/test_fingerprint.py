@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sources.test_git_history import ANSWERS, put_first_on_path, save
+from tests.support.git_histories import ANSWERS, put_first_on_path, save
 from tests.support.override_files import Folder, Repository, repository
 from versioning.runtime import Agent
 from versioning.sources import identity
@@ -84,7 +84,7 @@ def test_every_change_changes_it(repo: Repository, change: Callable[[Repository]
     assert source.fingerprint(ANSWERS) not in {before, None}
 
 
-def test_there_is_one_without_a_file_and_without_a_repository(tmp_path: Path) -> None:
+def test_an_agent_has_a_fingerprint_without_a_file_and_without_a_repository(tmp_path: Path) -> None:
     source, folder = OverrideSource(tmp_path, 50), Folder(tmp_path)
     without = source.fingerprint(ANSWERS)
     assert without is not None
@@ -92,14 +92,14 @@ def test_there_is_one_without_a_file_and_without_a_repository(tmp_path: Path) ->
     assert source.fingerprint(ANSWERS) not in {without, None}
 
 
-def test_there_is_none_before_the_history_was_read(repo: Repository) -> None:
+def test_there_is_no_fingerprint_before_the_history_was_read(repo: Repository) -> None:
     source = OverrideSource(repo.root, 50)
     assert source.fingerprint(ANSWERS) is None
     read(source)
     assert source.fingerprint(ANSWERS) is not None
 
 
-def test_there_is_none_where_git_failed(
+def test_there_is_no_fingerprint_where_git_failed(
     repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = OverrideSource(repo.root, 50)
@@ -111,7 +111,9 @@ def test_there_is_none_where_git_failed(
     assert source.fingerprint(ANSWERS) is not None
 
 
-def test_there_is_none_right_after_a_change(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_there_is_no_fingerprint_right_after_a_change(
+    repo: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Another change within the same tick of the clock could leave the file the same to look at."""
     source = OverrideSource(repo.root, 50)
     read(source)
@@ -135,9 +137,7 @@ def pipe(repo: Repository) -> None:
 
 
 @pytest.mark.parametrize("shape", [linked_file, linked_folder, pipe], ids=lambda shape: shape.__name__)
-def test_there_is_none_for_anything_but_a_plain_file(
-    repo: Repository, shape: Callable[[Repository], None]
-) -> None:
+def test_only_a_plain_file_has_a_fingerprint(repo: Repository, shape: Callable[[Repository], None]) -> None:
     shape(repo)
     source = OverrideSource(repo.root, 50)
     read(source)

@@ -9,7 +9,7 @@ from threading import Timer
 
 import pytest
 
-from tests.sources.test_git_history import moment, put_first_on_path, save
+from tests.support.git_histories import moment, put_first_on_path, save
 from tests.support.override_files import Repository, repository
 from versioning.sources import git, head, identity
 from versioning.sources.head import Head
@@ -152,7 +152,7 @@ HAPPENS = [
 
 
 @pytest.mark.parametrize("happened", HAPPENS, ids=lambda happened: happened.__name__)
-def test_it_is_what_git_says_before_and_after_whatever_happens(
+def test_the_commit_at_head_is_the_one_that_git_names_whatever_happens_to_the_repository(
     repo: Repository, happened: Callable[[Repository], None]
 ) -> None:
     place = Head(repo.root)

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from tests.sources.test_git_history import LONG, merge, moment, put_first_on_path, raw_commit, save
 from tests.support.api import AGENTS, Answer, Api
+from tests.support.git_histories import LONG, merge, moment, put_first_on_path, raw_commit, save
 from tests.support.override_files import Folder, Repository, define, repository
 from tests.support.people import key_of, person
 from versioning.domain.access import Role
@@ -103,14 +103,13 @@ def use_everything(api: Api) -> list[Answer]:
     ]
     answers = [read() for read in reads]
     listed = answers[3].body.get("versions", [])
-    answers += [api.get(f"{URL}/versions/{version['id']}") for version in listed]
+    answers += [api.get(f"{URL}/versions/{version['id']}") for version in listed[-1:]]
     body = {"instructions": "published", "autoPublish": True}
     answers.append(api.patch(URL, body))
     if answers[-1].status == 404:
         answers.append(api.post(AGENTS.path, {"id": "answers", **body}))
     answers += [api.post(f"{URL}/versions/{version['id']}/activate") for version in listed[-1:]]
-    answers.append(api.patch(URL, {"instructions": "published again", "autoPublish": True}))
-    answers += [read() for read in reads]
+    answers += [reads[0](), reads[3]()]
     answers += [api.post(f"{URL}/unpublish"), api.delete(URL)]
     return answers
 

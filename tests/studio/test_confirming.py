@@ -36,7 +36,7 @@ def test_deleting_says_how_much_goes_and_leads_to_the_list(cast: Cast, kind: Kin
     assert cast.alice.get(kind.url("writer")).status == 404
 
 
-def test_asking_changes_nothing(cast: Cast, kind: Kind) -> None:
+def test_opening_a_page_that_asks_for_confirmation_changes_nothing(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
     before = record(cast, kind)
     for page in ASKING:

@@ -60,7 +60,7 @@ def test_publish_saves_and_goes_on_to_the_page_that_asks(cast: Cast, kind: Kind)
     assert saved["state"] == "draft"
 
 
-def test_only_who_may_publish_is_offered_to(cast: Cast, kind: Kind, edgar: Person) -> None:
+def test_only_publishers_are_offered_to_publish(cast: Cast, kind: Kind, edgar: Person) -> None:
     make_history(kind, cast.alice)
     offer = b'value="publish"'
     assert offer in Person("paula").get(kind).content

@@ -20,7 +20,15 @@ PASSWORD = "a long enough password"
 POLICY = "script-src 'self'"
 
 
-IN_ADDRESSES = {"resource": "writer", "version": "x", "workspace": "acme", "member": "vera", "prefix": "ek_x"}
+IN_ADDRESSES = {
+    "resource": "writer",
+    "version": "x",
+    "workspace": "acme",
+    "member": "vera",
+    "prefix": "ek_x",
+    "webhook": "x",
+    "delivery": "x",
+}
 """What stands for the variables of an address; it need not exist."""
 OPEN = ("/studio/login/", "/studio/logout/", "/studio/versioning/workspace/welcome/")
 """The pages that strangers may see."""

@@ -280,7 +280,7 @@ def test_a_void_link_opens_nothing_even_if_it_was_opened_before(
     assert roles("lena") == {} and User.objects.filter(username="lena").exists() == has_account
 
 
-def test_a_link_is_good_once(alice: Visitor) -> None:
+def test_an_invitation_can_be_accepted_once(alice: Visitor) -> None:
     link = link_for(alice, "lena")
     say_yes(Client(), link)
     alice.post(workspace_page("members/lena/remove"))

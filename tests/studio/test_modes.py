@@ -143,7 +143,7 @@ def test_an_override_begins_with_what_the_code_says(db: None, settings: Any) -> 
     assert converted(ada, {}, "answers", **locked).status_code == 404
 
 
-def test_only_who_may_save_and_only_what_has_modes(cast: Cast, edgar: Person) -> None:
+def test_only_fields_with_modes_are_converted_and_only_for_who_may_save(cast: Cast, edgar: Person) -> None:
     typed = edgar.form(AGENTS)
     AGENTS.publish(cast.alice, "writer", cast.alice.get(AGENTS.url("writer")).body["latestVersionId"])
     assert converted(Person("vera"), typed).status_code == 403

@@ -14,6 +14,7 @@ from editor_client.shared.errors import MAX_ISSUES, Invalid, Issue, VersioningEr
 
 __all__ = [
     "MAX_ISSUES",
+    "Conflict",
     "CursorExpired",
     "EditConflict",
     "Forbidden",
@@ -64,13 +65,17 @@ class Forbidden(VersioningError):
     code = "forbidden"
 
 
-class IdTaken(VersioningError):
+class Conflict(VersioningError):
+    """What is stored stands in the way of the request; the code, which each has to have, says what it is."""
+
+
+class IdTaken(Conflict):
     """A resource with this id already exists."""
 
     code = "id_taken"
 
 
-class InUse(VersioningError):
+class InUse(Conflict):
     """The resource cannot be deleted because a published agent refers to it."""
 
     code = "in_use"
@@ -85,7 +90,7 @@ class InUse(VersioningError):
         return {"dependents": self.dependents, "hiddenCount": self.hidden_count}
 
 
-class PartsUnavailable(VersioningError):
+class PartsUnavailable(Conflict):
     """An agent cannot be given in parts, because an application chooses versions by the request context."""
 
     code = "parts_unavailable"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from django.db import IntegrityError
@@ -68,14 +70,21 @@ def create(
     record |= visibility_of_new(resources, resource_id, visibility, workspace_id, by)
     publish = _publishes_new(resources, resource_id, workspace_id, by, asked=publish)
     record |= {"id": resource_id, "config": config, "message": message_or(INITIAL_MESSAGE, message)}
-    try:
+    with _refusing_taken(resources, resource_id):
         resource = _insert(resources, record, by, publish=publish)
+    version = resource.latest_version
+    return Resolved(resource=resource, version=version, warnings=resources.warnings(resource, version, by))
+
+
+@contextmanager
+def _refusing_taken(resources: Resources[R], resource_id: str) -> Iterator[None]:
+    """Raise `IdTaken` where an insertion fails because somebody has inserted the id before."""
+    try:
+        yield
     except IntegrityError:
         if resources.all.filter(pk=resource_id).exists():
             raise _taken(resource_id) from None
         raise
-    version = resource.latest_version
-    return Resolved(resource=resource, version=version, warnings=resources.warnings(resource, version, by))
 
 
 def _insert(resources: Resources[R], record: dict[str, Any], by: Caller, *, publish: bool) -> R:

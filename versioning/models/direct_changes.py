@@ -34,6 +34,7 @@ _RECORDS: Final[tuple[type[models.Model], ...]] = tuple(
 _OF_KEYS: Final = ("owner", "workspace", "role", "digest", "expires_at", "revoked_at")
 
 _CHANGE: Final = re.compile(r"(UPDATE|DELETE FROM|INSERT(?: OR \w+)? INTO) (\S+)")
+_CHANGES_OF_TABLES: Final = ("CREATE TABLE", "ALTER TABLE", "DROP TABLE")
 
 
 @dataclass(frozen=True)
@@ -63,13 +64,13 @@ def connect() -> None:
     watched: tuple[type[models.Model], ...] = (*_RECORDS, Membership, Favorite)
     for model in watched:
         _tables[_quoted(model._meta.db_table)] = _Table(is_logged=model is not Favorite)
-        post_save.connect(_created, sender=model)
+        post_save.connect(_note_inserted, sender=model)
     _tables[_quoted(Workspace._meta.db_table)] = _Table(is_logged=True, new_is_harmless=True)
     keys = _assignments(ApiKey, _OF_KEYS)
     _tables[_quoted(ApiKey._meta.db_table)] = _Table(is_logged=True, new_is_harmless=True, shown=keys)
     _tables.update(_account_tables(get_user_model()))
-    connection_created.connect(_listen)
-    _listen(connection=connections[DEFAULT_DB_ALIAS])  # another application may have asked something already
+    connection_created.connect(_watch)
+    _watch(connection=connections[DEFAULT_DB_ALIAS])  # another application may have asked something already
 
 
 def _account_tables(account: type[models.Model]) -> dict[str, _Table]:
@@ -104,13 +105,13 @@ def _quoted(name: str) -> str:
     return connections[DEFAULT_DB_ALIAS].ops.quote_name(name)
 
 
-def _listen(*, connection: BaseDatabaseWrapper, **_signal: Any) -> None:
+def _watch(*, connection: BaseDatabaseWrapper, **_signal: Any) -> None:
     wrappers = connection.execute_wrappers
-    if connection.alias == DEFAULT_DB_ALIAS and _execute not in wrappers:
-        wrappers.insert(0, _execute)  # the last one may be somebody's who takes it away again
+    if connection.alias == DEFAULT_DB_ALIAS and _move_the_log not in wrappers:
+        wrappers.insert(0, _move_the_log)  # the last one may be somebody's who takes it away again
 
 
-def _execute(
+def _move_the_log(
     execute: Callable[..., Any],
     statement: Any,
     parameters: Any,
@@ -120,6 +121,7 @@ def _execute(
     """Execute a statement; if answers can depend on what it changes, move the log as well."""
     table = _changed_table(statement)
     if table is None:
+        _log_table.heed(statement)
         return execute(statement, parameters, many, context)
     database = context["connection"]
     if database.in_atomic_block:
@@ -127,7 +129,7 @@ def _execute(
         _touch(database, is_logged=table.is_logged)
         return result
     if " RETURNING " in statement:
-        # SQLite cannot end a transaction before somebody has fetched the row: `_created` tells of it.
+        # SQLite cannot end a transaction before somebody has fetched the row: `_note_inserted` moves the log.
         return execute(statement, parameters, many, context)
     with transaction.atomic():
         result = execute(statement, parameters, many, context)
@@ -135,13 +137,13 @@ def _execute(
     return result
 
 
-def _created(*, sender: type[models.Model], created: bool, **_signal: Any) -> None:
+def _note_inserted(*, sender: type[models.Model], created: bool, **_signal: Any) -> None:
     if created:
         events.touch(unless_logged=_tables[_quoted(sender._meta.db_table)].is_logged)
 
 
 def _touch(database: BaseDatabaseWrapper, *, is_logged: bool) -> None:
-    if events.is_open() or _log_is_there(database):
+    if events.is_open() or _log_table.exists(database):
         events.touch(unless_logged=is_logged)
 
 
@@ -153,7 +155,26 @@ def _changed_table(statement: Any) -> _Table | None:
     return table if table and change and table.is_changed_by(change[1], statement) else None
 
 
-def _log_is_there(database: BaseDatabaseWrapper) -> bool:
-    """Say whether the table of the log exists: earlier migrations change rows before it does."""
-    with database.cursor() as cursor:
-        return LogPosition._meta.db_table in database.introspection.table_names(cursor)
+class _LogTable:
+    """Whether the table of the log exists: earlier migrations change rows before it does.
+
+    It is looked for once, and again after a migration has changed tables.
+    """
+
+    def __init__(self) -> None:
+        self._was_found = False
+
+    def exists(self, database: BaseDatabaseWrapper) -> bool:
+        """Look for the table, unless it was found before."""
+        if not self._was_found:
+            with database.cursor() as cursor:
+                self._was_found = LogPosition._meta.db_table in database.introspection.table_names(cursor)
+        return self._was_found
+
+    def heed(self, statement: Any) -> None:
+        """Forget that the table was found, if the statement changes tables."""
+        if isinstance(statement, str) and statement.startswith(_CHANGES_OF_TABLES):
+            self._was_found = False
+
+
+_log_table: Final = _LogTable()

@@ -4,6 +4,7 @@
 
 const box = document.getElementById("live");
 const EVERY = 2000;
+const WHILE_BUSY = 10_000; // when something happens all the time, its pages are not drawn all the time
 const AT_MOST = 60_000;
 const PATIENCE = 10_000;
 const GROWS_OLD = 60_000; // "just now" is true for a minute
@@ -38,6 +39,7 @@ async function look() {
   if (changed || isOld) await renew();
   // Only now: what could not be shown is asked for again.
   address.searchParams.set("after", next);
+  wait = changed ? Math.min(wait * 2, WHILE_BUSY) : EVERY;
 }
 
 async function renew() {
@@ -55,24 +57,35 @@ async function renew() {
 
 // Puts what is new in the place of what was shown, and returns the sentences of the lines that are new.
 function put(region, fresh) {
-  if (withoutTimes(region) === withoutTimes(fresh)) {
+  if (comparable(region) === comparable(fresh)) {
     const times = fresh.querySelectorAll("time");
     region.querySelectorAll("time").forEach((time, place) => { time.textContent = times[place].textContent; });
     return [];
   }
   const known = new Set([...region.querySelectorAll("[data-key]")].map((line) => line.dataset.key));
   const added = [...fresh.querySelectorAll("[data-key]")].filter((line) => !known.has(line.dataset.key));
-  const held = region.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+  for (const open of region.querySelectorAll("details[open][id]")) fresh.querySelector(`#${CSS.escape(open.id)}`)?.setAttribute("open", "");
+  const held = region.contains(document.activeElement) ? nameOf(document.activeElement) : null;
   region.replaceChildren(...fresh.childNodes);
-  if (held !== null) [...region.querySelectorAll("a")].find((link) => link.getAttribute("href") === held)?.focus();
+  if (held !== null) focus(region, held);
   if (region.role === "status") return []; // is read out as it is
   for (const line of added) line.classList.add("activity-new");
   return added.map((line) => `${line.querySelector(".activity-text").textContent.replace(/\s+/g, " ").trim()}.`);
 }
 
-function withoutTimes(region) {
+// What one can have the focus on is known by where it leads, or by its words.
+const nameOf = (control) => control.getAttribute("href") ?? `${control.tagName} ${control.getAttribute("aria-label") ?? control.textContent}`;
+
+function focus(region, name) {
+  [...region.querySelectorAll("a, button, summary")].find((control) => nameOf(control) === name)?.focus();
+}
+
+// The markup but for what differs each time, and what was opened or marked here.
+function comparable(region) {
   const copy = region.cloneNode(true);
   for (const time of copy.querySelectorAll("time")) time.textContent = "";
+  for (const token of copy.querySelectorAll("input[name=csrfmiddlewaretoken]")) token.removeAttribute("value");
+  for (const details of copy.querySelectorAll("details")) details.removeAttribute("open");
   for (const line of copy.querySelectorAll(".activity-new")) line.classList.remove("activity-new");
   return copy.innerHTML.replace(/ class=""/g, "").replace(/\s+/g, " ");
 }
@@ -83,16 +96,15 @@ async function turn() {
   isAsking = true;
   try {
     await look();
-    wait = EVERY;
   } catch (problem) {
     isOver = problem instanceof Over;
-    wait = Math.min(wait * 2, AT_MOST);
+    // Not all tabs at once when the service is back.
+    wait = Math.min(wait * (1.5 + Math.random()), AT_MOST);
     if (isOver) box.textContent = "This page hears of no further changes. Load it again to go on.";
   } finally {
     isAsking = false;
   }
-  // After a failure not all tabs at once.
-  timer = setTimeout(turn, wait === EVERY ? wait : wait * (0.75 + Math.random() / 2));
+  timer = setTimeout(turn, wait);
 }
 
 function goOn() {

@@ -53,11 +53,11 @@ class Rows(Generic[R]):
     def find(self, resource_id: str, by: Caller, *, label: str | None = None, authors: bool = True) -> R:
         """Return a resource with its two versions and, if wanted, their authors; raises `NotFound`."""
 
-        def query() -> OneByKey[R]:
+        def compile_query() -> OneByKey[R]:
             rows = self.all.readable_by(by, self.code, label=label)
             return OneByKey(with_authors(rows) if authors else with_versions(rows))
 
-        return one_of(self._queries.get(by, self.code, (label, authors), query), resource_id)
+        return one_of(self._queries.get(by, self.code, (label, authors), compile_query), resource_id)
 
     def override(self, agent: CodeAgent) -> R | None:
         """Return the override of a code-defined agent."""

@@ -1,0 +1,94 @@
+"""The base classes of the pages about webhooks: who may open them, and the secret that is shown once."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+from typing import Any, Final
+
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+
+from delivery.webhooks import administration
+from delivery.webhooks.models import Webhook
+from delivery.webhooks.signing_secrets import RootKeyUnreadable, root_key, secret_of
+from studio.error_pages import error_page
+from studio.workspaces.base import WorkspacePage
+from versioning.domain.errors import NotFound, VersioningError
+
+PER_PAGE: Final = 20
+_TO_SHOW: Final = "webhook_secrets_to_show"
+
+
+class WebhooksPage(WorkspacePage):
+    """A page about webhooks of a workspace, for its admins."""
+
+    tab = "webhooks"
+
+    def failed(self, error: VersioningError) -> HttpResponse:
+        """Return the page about an error; a key that cannot be read is a fault of the installation."""
+        if isinstance(error, RootKeyUnreadable):
+            return error_page(self.request, 503, "Nothing can be signed", error.message)
+        return super().failed(error)
+
+    def webhooks(self) -> QuerySet[Webhook]:
+        """Return the webhooks of the workspace, newest first."""
+        return administration.listed(by=self.caller, workspace_id=self.workspace.pk)
+
+
+class WebhookPage(WebhooksPage):
+    """A page about one webhook, which the address names."""
+
+    @cached_property
+    def webhook(self) -> Webhook:
+        """The webhook; raises `NotFound` for one of another workspace."""
+        found = administration.find(self.kwargs["webhook"], by=self.caller)
+        if found.workspace_id != self.workspace.pk:
+            raise NotFound
+        return found
+
+    @property
+    def webhook_id(self) -> str:
+        """Its id, once it is sure that it is of this workspace and the caller administers that."""
+        return str(self.webhook.pk)
+
+    def own_address(self, page: str = "webhook", *rest: str) -> str:
+        """Return the address of another page about this webhook."""
+        return self.address(page, self.kwargs["webhook"], *rest)
+
+
+def show_next(request: HttpRequest, webhook: Webhook) -> None:
+    """Let the page of a webhook show its secret the next time that it is opened in this session.
+
+    The page after a form may be loaded again, so it must not be what shows a secret. The session holds no
+    secret, only which one is to be shown: secrets are derived.
+    """
+    waiting = request.session.get(_TO_SHOW, {})
+    request.session[_TO_SHOW] = {**waiting, str(webhook.pk): webhook.generation}
+
+
+def shown_now(request: HttpRequest, webhook: Webhook) -> str:
+    """Return the secret if it is to be shown now, and never again; otherwise an empty text."""
+    waiting = request.session.get(_TO_SHOW, {})
+    if "X-Live" in request.headers or str(webhook.pk) not in waiting:
+        return ""
+    generation = waiting.pop(str(webhook.pk))
+    request.session[_TO_SHOW] = waiting
+    return secret_of(webhook, root_key()) if generation == webhook.generation else ""
+
+
+def state_of(webhooks: QuerySet[Webhook]) -> str:
+    """Return a text that changes with whatever a page shows of webhooks."""
+    columns = ("pk", "url", "description", "event_types", "enabled", "disabled_reason", "created_by")
+    found = webhooks.values_list(*columns, "failing_since", "last_success_at")
+    return _digest(found)
+
+
+def state_of_deliveries(webhook: Webhook) -> str:
+    """Return a text that changes with whatever its page shows of a webhook and its newest deliveries."""
+    newest = webhook.deliveries.values_list("pk", "state", "due_at", "step", "finished_at")[:PER_PAGE]
+    return state_of(Webhook.objects.filter(pk=webhook.pk)) + _digest(newest)
+
+
+def _digest(rows: QuerySet[Any, Any]) -> str:
+    return hashlib.sha256(repr(list(rows)).encode()).hexdigest()[:16]

@@ -1,0 +1,13 @@
+"""What this application adds to the studio."""
+
+from __future__ import annotations
+
+from delivery.studio.notices import notices
+from studio import extensions
+from studio.extensions import Extension, WorkspaceTab
+
+
+def register() -> None:
+    """Add the webhooks of a workspace, and what its admins have to know of them."""
+    tab = WorkspaceTab(page="webhooks", title="Webhooks")
+    extensions.register(Extension(urls="delivery.studio.urls", tabs=[tab], notices=notices))

@@ -1,0 +1,107 @@
+"""The forms about webhooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django import forms
+
+from delivery.webhooks.administration import MAX_KEEP_HOURS
+from delivery.webhooks.models import MAX_URL, Webhook
+from delivery.webhooks.values import MAX_DESCRIPTION, MAX_ID_PREFIX
+from studio.activity.words import TypeGroup, grouped
+from versioning.domain.events import types
+
+OPEN: Final = ("agent", "promptBlock")
+"""The subjects whose types everybody sees at once; the others open with a click."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choices:
+    """The checkboxes about one subject."""
+
+    group: TypeGroup
+    chosen: frozenset[str]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether they are to be seen without a click."""
+        return self.group.subject in OPEN or bool(self.chosen)
+
+
+class WebhookForm(forms.Form):
+    """A webhook: where to send what."""
+
+    url = forms.CharField(
+        label="URL",
+        max_length=MAX_URL,
+        help_text="Of the receiver, such as https://hooks.example.com/editor. It has to be on the internet, "
+        "unless the administrators of this service allow more.",
+    )
+    description = forms.CharField(
+        label="What it is for",
+        required=False,
+        max_length=MAX_DESCRIPTION,
+        help_text="For people to recognise it.",
+    )
+    id_prefix = forms.CharField(
+        label="Only ids that begin with",
+        required=False,
+        max_length=MAX_ID_PREFIX,
+        help_text="Such as support/; then nothing is sent that is not about an agent or a prompt block.",
+    )
+    event_types = forms.MultipleChoiceField(
+        label="What to send", error_messages={"required": "Choose at least one."}
+    )
+
+    def __init__(self, data: Any = None, *, webhook: Webhook | None = None) -> None:
+        began = None if webhook is None else {name: getattr(webhook, name) for name in self.base_fields}
+        super().__init__(data, initial=began)
+        self.groups = list(grouped(types()))
+        known = {one for group in self.groups for one in (group.pattern, *dict(group.types))}
+        self.unknown = [one for one in (webhook.event_types if webhook else ()) if one not in known]
+        """What is stored and declared by no application any more."""
+        offered = [(one, one) for one in (*sorted(known), *self.unknown)]
+        self.fields["event_types"].choices = offered  # type: ignore[attr-defined]
+
+    @property
+    def choices(self) -> Iterator[Choices]:
+        """The checkboxes, by subject."""
+        chosen = frozenset(self["event_types"].value() or ())
+        for group in self.groups:
+            names = {group.pattern, *dict(group.types)}
+            yield Choices(group=group, chosen=chosen & names)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """What was typed, under the names of the API."""
+        typed = self.cleaned_data
+        return {
+            "url": typed["url"],
+            "description": typed["description"],
+            "idPrefix": typed["id_prefix"],
+            "eventTypes": without_repetition(typed["event_types"]),
+        }
+
+
+NAMES: Final[Mapping[str, str]] = {"eventTypes": "event_types", "idPrefix": "id_prefix"}
+"""What the form calls the fields of the API, where that differs."""
+
+
+class RotateForm(forms.Form):
+    """How long the secret before goes on to sign."""
+
+    hours = forms.IntegerField(
+        label="Hours for which the old secret signs too",
+        min_value=0,
+        max_value=MAX_KEEP_HOURS,
+        initial=24,
+        help_text=f"0 to {MAX_KEEP_HOURS}: until the receiver has the new one. With 0 the old one ends now.",
+    )
+
+
+def without_repetition(chosen: Sequence[str]) -> list[str]:
+    """Return the types without those that a chosen pattern stands for."""
+    return [one for one in chosen if one.endswith(".*") or f"{one.rpartition('.')[0]}.*" not in chosen]

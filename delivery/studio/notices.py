@@ -1,0 +1,36 @@
+"""What admins have to know of their webhooks: one was disabled, or whoever made it has left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from delivery.studio.words import REASONS, title_of
+from delivery.webhooks import administration
+from delivery.webhooks.health import left_by_creator
+from delivery.webhooks.models import Webhook
+from studio.extensions import Notice
+from studio.workspaces.base import address
+from versioning.domain.access import Caller, Right
+
+
+def notices(caller: Caller, workspace_id: str | None) -> Iterator[Notice]:
+    """Yield the notices for an admin of a workspace, or of several; nobody else is told of webhooks."""
+    scope = caller.scope(Right.ADMINISTER)
+    is_admin = scope is None or (bool(scope) if workspace_id is None else workspace_id in scope)
+    if not is_admin:
+        return
+    found = administration.listed(by=caller, workspace_id=workspace_id).select_related("workspace")
+    webhooks = list(found)
+    left = left_by_creator(webhooks) if webhooks else set()
+    for webhook in webhooks:
+        name = f"The webhook “{title_of(webhook)}” of {webhook.workspace.name}"
+        if webhook.disabled_reason:
+            text = f"{name} is disabled. {REASONS[webhook.disabled_reason]}"
+            yield _notice(webhook, text, "Look at it")
+        elif webhook.pk in left:
+            text = f"{name} was made by {webhook.created_by}, who is no member any more."
+            yield _notice(webhook, text, "See who looks after it")
+
+
+def _notice(webhook: Webhook, text: str, link: str) -> Notice:
+    return Notice(text=text, address=address("webhook", webhook.workspace_id, str(webhook.pk)), link=link)
