@@ -21,6 +21,7 @@ from tests.support.calls import History, make_history, undone
 from tests.support.forms import controls
 from tests.support.people import make_cast
 from tests.support.studio import Visitor, workspace_page
+from tests.support.webhooks import DeliveryFactory, WebhookFactory
 from tests.support.window import studio_routes
 from versioning.models import ApiKey
 
@@ -36,6 +37,7 @@ HOSTILE_IN_ADDRESSES = (*HOSTILE, "x" * 5_000, "00000000-0000-0000-0000-00000000
 HOSTILE_IN_FIELDS = ("\x00", "9999-12-31", "9" * 400, "[" * 500)
 MAX_FIELDS = 8
 QUERY = (
+    *("after", "before", "base", "resource_kind", "resource_id", "workspace_id", "type"),
     *("q", "page", "workspace", "state", "visibility", "author", "label", "folder", "order", "next", "kind"),
     *(
         "action",
@@ -56,6 +58,7 @@ FORM = (
     *("tag", "name", "id", "username", "role", "last_day", "message", "password", "context", "visibility"),
     *("released", "label", "version", "text", "autoPublish", "invitation", "new_password1", "new_password2"),
     *("old_password", "instructions.mode", "instructions.text", "instructions.blocks.0.kind", "metadata"),
+    *("url", "event_types", "id_prefix", "description", "hours", "enabled"),
     *("instructions.blocks.0.rules.conditions.0.value", "model.provider", "variants.0.value", "workspace"),
 )
 """What pages read from forms, beside the fields that they show."""
@@ -110,6 +113,7 @@ def history(cast: Cast, made: tuple[dict[str, str], History]) -> History:
 @pytest.fixture
 def real(history: History) -> dict[str, str]:
     """What stands in the place of each variable of an address, so that the page is there."""
+    delivery = DeliveryFactory(webhook=WebhookFactory(workspace_id="acme"))
     return {
         "resource": "writer",
         "version": history.draft,
@@ -117,6 +121,8 @@ def real(history: History) -> dict[str, str]:
         "member": "vera",
         "prefix": ApiKey.objects.get(owner__username="vera").prefix,
         "token": "ei_nothing",
+        "webhook": str(delivery.webhook_id),
+        "delivery": str(delivery.pk),
     }
 
 
