@@ -19,6 +19,8 @@ logger = logging.getLogger("editor_client")
 
 POLL_SECONDS = 1.0
 """Between two requests that ask for events."""
+POLL_HOLDS_SECONDS = 2.0
+"""For how long nothing is missed after one of them, whatever keeps the next from being sent."""
 ANSWER_SECONDS = 5.0
 """What such a request may take, and the opening of a stream."""
 FIRST_BYTE_SECONDS = 5.0
@@ -110,7 +112,7 @@ class Feed:
         if page.has_more:
             return Batch(events, begins)
         self._has_caught_up, self._poll_due = True, asked + POLL_SECONDS
-        return Batch(events, begins, asked + 2 * POLL_SECONDS)
+        return Batch(events, begins, asked + POLL_HOLDS_SECONDS)
 
     def _place(self) -> Query:
         return self._filters if self.position is None else (*self._filters, ("after", str(self.position)))

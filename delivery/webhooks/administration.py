@@ -186,6 +186,7 @@ def replay(webhook_id: str, delivery_id: str, *, by: Who) -> Delivery:
         return found.prefetch_related("made").get()
 
 
+@retried
 def take_over(webhook_id: str, *, by: Who) -> Webhook:
     """Make the caller the person who looks after a webhook, in the place of who made it.
 

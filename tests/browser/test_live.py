@@ -18,6 +18,7 @@ ApiOf = Callable[[str], RemoteApi]
 EDIT = "versioning/agent/{}/change/"
 ASKS = "**/activity/live/**"
 INTERVAL = 2_000
+WHILE_BUSY = 10_000
 LONGEST = 60_000
 HIDE = """({hidden}) => {
   Object.defineProperty(document, "hidden", {value: hidden, configurable: true});
@@ -46,7 +47,7 @@ def opened(enter: Enter, name: str, address: str, **look: Any) -> Page:
 def wait_for_news(page: Page) -> None:
     """Let the page ask, and wait until it has an answer."""
     with page.expect_response(ASKS):
-        page.clock.fast_forward(INTERVAL)
+        page.clock.fast_forward(WHILE_BUSY)
 
 
 def questions(page: Page) -> list[Request]:

@@ -10,7 +10,14 @@ import pytest
 from editor_client.calls import Answer, Request
 from editor_client.effects import CloseStream, Flow, NoAnswer, OpenStream, ReadStream, Send, Sleep
 from editor_client.errors import CursorExpired, EditorError, Unreachable
-from editor_client.feed import NEVER, POLL_SECONDS, RETRY_STREAM_SECONDS, SILENCE_SECONDS, Feed, Listener
+from editor_client.feed import (
+    NEVER,
+    POLL_HOLDS_SECONDS,
+    RETRY_STREAM_SECONDS,
+    SILENCE_SECONDS,
+    Feed,
+    Listener,
+)
 from editor_client.log import After
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -193,11 +200,11 @@ def test_a_batch_says_whether_anything_can_have_been_missed() -> None:
         said.append((len(batch.events), batch.begins, None if batch.until is None else batch.until - log.now))
     assert said == [
         (PAGE, True, None),  # there are more
-        (1, False, 2 * POLL_SECONDS),
+        (1, False, POLL_HOLDS_SECONDS),
         (0, False, None),  # the stream is open
         (0, False, SILENCE_SECONDS),  # and says something
         (0, False, NEVER),  # it breaks off
-        (0, True, 2 * POLL_SECONDS),
+        (0, True, POLL_HOLDS_SECONDS),
     ]
 
 

@@ -4,6 +4,7 @@
 
 const box = document.getElementById("live");
 const EVERY = 2000;
+const WHILE_BUSY = 10_000; // when something happens all the time, its pages are not drawn all the time
 const AT_MOST = 60_000;
 const PATIENCE = 10_000;
 const GROWS_OLD = 60_000; // "just now" is true for a minute
@@ -38,6 +39,7 @@ async function look() {
   if (changed || isOld) await renew();
   // Only now: what could not be shown is asked for again.
   address.searchParams.set("after", next);
+  wait = changed ? Math.min(wait * 2, WHILE_BUSY) : EVERY;
 }
 
 async function renew() {
@@ -94,16 +96,15 @@ async function turn() {
   isAsking = true;
   try {
     await look();
-    wait = EVERY;
   } catch (problem) {
     isOver = problem instanceof Over;
-    wait = Math.min(wait * 2, AT_MOST);
+    // Not all tabs at once when the service is back.
+    wait = Math.min(wait * (1.5 + Math.random()), AT_MOST);
     if (isOver) box.textContent = "This page hears of no further changes. Load it again to go on.";
   } finally {
     isAsking = false;
   }
-  // After a failure not all tabs at once.
-  timer = setTimeout(turn, wait === EVERY ? wait : wait * (0.75 + Math.random() / 2));
+  timer = setTimeout(turn, wait);
 }
 
 function goOn() {
