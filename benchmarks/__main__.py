@@ -18,6 +18,7 @@ from pathlib import Path
 
 from benchmarks import measures, report
 from benchmarks.serving import WARM_UP, Bench
+from benchmarks.streams import streams
 from tests.support.postgres import throwaway_postgres
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -42,7 +43,7 @@ def main(seconds: int) -> None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             url = stack.enter_context(database(name, folder))
             bench = Bench(name=name, folder=folder, database_url=url, seconds=seconds)
-            for measure in measures.ALL:
+            for measure in (*measures.ALL, streams):
                 for row in measure(bench):
                     found.append(row)
                     print(row.line, flush=True)

@@ -65,6 +65,10 @@ next section](#what-a-write-takes) shows how long it takes, and for what.
 Two workers share the two cores with wrk, whereas one worker does not: on a machine with only as many cores as
 workers, that row cannot say more.
 
+How soon a stream has an event is measured from the time that the event itself names, just before its commit,
+until a client has it. The publishes come at any moment between two looks at the log, which are a quarter of a
+second apart. All clients run in one thread, on the same cores as the services.
+
 On PostgreSQL the statement about the log is a round trip on its own connection. PostgreSQL and wrk run on the
 same cores as the service.
 

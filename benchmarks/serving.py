@@ -45,9 +45,12 @@ class Bench:
         subprocess.run(command, cwd=ROOT, env=self.environment(), check=True)
 
     @contextmanager
-    def serving(self, *options: str, settings: str = SETTINGS, **environment: str) -> Iterator[Service]:
+    def serving(
+        self, *options: str, settings: str = SETTINGS, command: str = "serve", **environment: str
+    ) -> Iterator[Service]:
         """Start a server."""
         service = self._service(settings, *options, **environment)
+        service.command = command
         service.start()
         try:
             yield service

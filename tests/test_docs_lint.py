@@ -15,7 +15,7 @@ from tests.support.service import ROOT
     ("page", "gone", "problem"),
     [
         ("docs/settings.md", "| `SECRET_KEY` |", "docs/settings.md: nothing about the setting SECRET_KEY"),
-        ("README.md", "| `serve", "README.md: nothing about the command serve"),
+        ("README.md", "| `serve [", "README.md: nothing about the command serve"),
         ("docs/api.md", "| `GET /agents` |", "docs/api.md: nothing about the route GET /agents"),
         ("docs/api.md", "\n| `text-delta` |", "docs/api.md: nothing about the event text-delta"),
         ("docs/api.md", "`throttled`", "docs/api.md: nothing about the code throttled"),

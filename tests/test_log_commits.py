@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import partial
 from itertools import chain
 from threading import Event
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.api import AGENTS, Api
+from tests.support.event_streams import open_stream
 from tests.support.remote import RemoteApi, at_once, connected
 from tests.support.service import Service, running_service
 from tests.support.writing import Record, history, writing
@@ -21,6 +23,7 @@ pytestmark = pytest.mark.database
 WRITERS = 16
 CHANGES = 20
 READERS = 2
+STREAMS = 4
 SHARED = 4
 """So many writers change one and the same agent."""
 
@@ -82,16 +85,18 @@ def test_followers_see_every_change_once_and_in_order(service: Service) -> None:
             AGENTS.make(api, agent)
         start = read(api, after="now")["next"]
     is_over = Event()
-    with ThreadPoolExecutor(READERS) as threads:
+    with ThreadPoolExecutor(READERS) as threads, ExitStack() as stack:
+        streams = [stack.enter_context(open_stream(service, after=start)) for _ in range(STREAMS)]
         followers = [threads.submit(follow, service, start, is_over) for _ in range(READERS)]
         try:
             made = at_once(service, [partial(change, writer=writer) for writer in range(WRITERS)])
         finally:
             is_over.set()
         followed = [follower.result(60) for follower in followers]
-    with connected(service) as api:
-        whole = everything(api, start)
-    assert all(events == whole for events in followed)
+        with connected(service) as api:
+            whole = everything(api, start)
+        assert all(events == whole for events in followed)
+        assert all(stream.wait_for(len(whole)) == whole for stream in streams)
     positions = [event["position"] for event in whole]
     assert positions == list(range(start + 1, start + 1 + len(whole)))
     created = [event for event in whole if event["type"] == "agent.versionCreated"]

@@ -19,6 +19,8 @@ logger = logging.getLogger("editor_client")
 
 POLL_SECONDS = 1.0
 """Between two requests that ask for events."""
+POLL_HOLDS_SECONDS = 2.0
+"""For how long nothing is missed after one of them, whatever keeps the next from being sent."""
 ANSWER_SECONDS = 5.0
 """What such a request may take, and the opening of a stream."""
 FIRST_BYTE_SECONDS = 5.0
@@ -28,7 +30,7 @@ SILENCE_SECONDS = 20.0
 RETRY_STREAM_SECONDS = 60.0
 """After which a stream is tried again that could not be had."""
 PAGE = 1000
-FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.1, 1.0
+FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.1, 0.8
 """Between attempts to reach a server that is down."""
 MAX_WAIT_SECONDS = 60.0
 """The longest wait that a server can ask for."""
@@ -110,7 +112,7 @@ class Feed:
         if page.has_more:
             return Batch(events, begins)
         self._has_caught_up, self._poll_due = True, asked + POLL_SECONDS
-        return Batch(events, begins, asked + 2 * POLL_SECONDS)
+        return Batch(events, begins, asked + POLL_HOLDS_SECONDS)
 
     def _place(self) -> Query:
         return self._filters if self.position is None else (*self._filters, ("after", str(self.position)))
@@ -166,18 +168,17 @@ class Feed:
     # What has been returned
 
     def _new(self, events: Iterable[LogEvent]) -> Iterator[LogEvent]:
-        """Yield the events that have not been returned yet.
+        """Note the events of a stream, and yield them.
 
         A stream can break off between two events of one position. So a position counts as read when a later
-        one begins, and what is sent again of it is known by its id.
+        one begins, and what is read again of it is known by its id.
         """
         for event in events:
             if event.position > self._last:
                 self.position = self._last
                 self._reset(event.position)
-            if event.id not in self._seen:
-                self._seen.add(event.id)
-                yield event
+            self._seen.add(event.id)
+            yield event
 
     def _reset(self, position: int) -> None:
         self._last = position

@@ -14,7 +14,7 @@ from dataclasses import replace
 from threading import Lock
 from typing import Any
 
-from editor_client.cache import MAX_ENTRIES, Entry, Key
+from editor_client.cache import MAX_ENTRIES, Entry
 from editor_client.calls import Call, Local, Query
 from editor_client.effects import Flow, Follow, Sleep, WaitFor
 from editor_client.errors import (
@@ -83,7 +83,8 @@ class FollowedReads:
         """Evaluated agents by what was asked, with the parts they were made of."""
         self._without_parts_until = NEVER
         """Until when the server is not asked for parts, because it had none."""
-        self._may_hold_whole = True
+        self._events_tell = True
+        """Whether events tell of all changes then; not of those in what a server chooses by the context."""
         self.after_fork()
 
     def after_fork(self) -> None:
@@ -104,15 +105,15 @@ class FollowedReads:
         if call.local is None:
             return (yield from self._held(call))
         if self._clock() < self._without_parts_until:
-            return (yield from self._whole(call))
+            return (yield from self._held(call, events_tell=self._events_tell))
         try:
             parts = yield from self._held(call.local.parts)
         except (ValidationFailed, Conflict) as error:
             if not _says_that_there_are_no_parts(error):
                 raise
             self._without_parts_until = self._clock() + IMPOSSIBLE_SECONDS
-            self._may_hold_whole = isinstance(error, ValidationFailed)
-            return (yield from self._whole(call))
+            self._events_tell = isinstance(error, ValidationFailed)
+            return (yield from self._held(call, events_tell=self._events_tell))
         try:
             return self._evaluated(call, call.local, parts)
         except CannotEvaluate:
@@ -140,24 +141,33 @@ class FollowedReads:
                     self._results.popitem(last=False)
         return replace(known[1], stale=True) if parts.stale else known[1]
 
-    def _whole(self, call: Call[Any]) -> Flow[Any]:
-        """Read an agent as the server evaluates it, where there are no parts."""
-        if self._may_hold_whole:
-            return (yield from self._held(call))
-        # What the server chooses by the context may change without an event.
-        key = self._reads.key(call)
-        return (yield from self._reads.revalidate(call, key, (yield from self._reads.cached(call, key))))
-
-    def _held(self, call: Call[Any]) -> Flow[Any]:
+    def _held(self, call: Call[Any], *, events_tell: bool = True) -> Flow[Any]:
+        """Return what is held if it is fresh; nothing is if no event tells of its changes."""
         key = self._reads.key(call)
         cached = self._reads.cache.get(key)
-        if cached is not None and self._is_fresh(cached):
+        if cached is not None and events_tell and self._is_fresh(cached):
             return cached.value
+        deadline = self._clock() + self._policy.timeout
         cached = yield from self._reads.cached(call, key)
         yield from self._ensure_follower()
-        if cached is not None and self._is_of_no_use_to_ask():
-            return stale(cached)
-        return (yield from self._ask_in_turn(call, key, cached))
+        while (other := self._turns.take()) is not None:
+            if cached is not None and self._is_of_no_use_to_ask():
+                return stale(cached)
+            yield WaitFor(other, deadline)
+            if self._clock() >= deadline:
+                if cached is not None:
+                    return stale(cached)
+                raise Unreachable("The server did not answer: it took too long.", code="timeout")
+        try:
+            # Somebody else may have asked meanwhile.
+            cached = self._reads.cache.get(key) or cached
+            if cached is not None and events_tell and self._is_fresh(cached):
+                return cached.value
+            if cached is not None and self._is_of_no_use_to_ask():
+                return stale(cached)
+            return (yield from self._reads.revalidate(call, key, cached, deadline))
+        finally:
+            self._turns.end()
 
     def _is_fresh(self, cached: Entry) -> bool:
         return self._freshness.covers(cached) and not self._reads.cache.changed_since(cached)
@@ -169,22 +179,6 @@ class FollowedReads:
             self._attempt_due = self._clock() + ATTEMPT_SECONDS
             return False
         return knows
-
-    def _ask_in_turn(self, call: Call[Any], key: Key, cached: Entry | None) -> Flow[Any]:
-        deadline = self._clock() + self._policy.timeout
-        while (other := self._turns.take()) is not None:
-            yield WaitFor(other, deadline)
-            cached = self._reads.cache.get(key) or cached
-            if cached is not None and self._is_fresh(cached):
-                return cached.value
-            if cached is not None and (self._is_of_no_use_to_ask() or self._clock() >= deadline):
-                return stale(cached)
-            if self._clock() >= deadline:
-                raise Unreachable("The server did not answer: it took too long.", code="timeout")
-        try:
-            return (yield from self._reads.revalidate(call, key, cached))
-        finally:
-            self._turns.end()
 
     # The follower
 

@@ -108,12 +108,18 @@ class Reads:
         self.cache.put(key, entry)
         return entry
 
-    def revalidate(self, call: Call[Any], key: Key, cached: Entry | None) -> Flow[Any]:
-        """Ask the server; without an answer return the cached one as stale, or raise if there is none."""
+    def revalidate(
+        self, call: Call[Any], key: Key, cached: Entry | None, deadline: float | None = None
+    ) -> Flow[Any]:
+        """Ask the server; without an answer return the cached one as stale, or raise if there is none.
+
+        The deadline is a time of the clock; `timeout` seconds from now if there is none.
+        """
+        seconds = self._policy.timeout if deadline is None else max(0.0, deadline - self._clock())
         if cached is None or not self._exchange.down:
-            return (yield from self._ask(call, key, cached))
+            return (yield from self._ask(call, key, cached, seconds))
         with self._exchange.probe() as mine:
-            return (yield from self._ask(call, key, cached)) if mine else stale(cached)
+            return (yield from self._ask(call, key, cached, seconds)) if mine else stale(cached)
 
     def result(self, call: Call[T], answer: Answer) -> Flow[T]:
         """Return what an answer says; raises its error."""
@@ -157,12 +163,12 @@ class Reads:
         finally:
             self.cache.end_refresh(key)
 
-    def _ask(self, call: Call[Any], key: Key, cached: Entry | None) -> Flow[Any]:
+    def _ask(self, call: Call[Any], key: Key, cached: Entry | None, seconds: float) -> Flow[Any]:
         ticket = self.cache.ticket()
         try:
             answer = yield from self._exchange.ask(
                 call.request,
-                self._policy.timeout,
+                seconds,
                 etag=cached.answer.etag if cached else None,
                 wait=cached is None,
             )

@@ -15,6 +15,9 @@ from versioning.editor.event_log import EventFilter
 HEARTBEAT: Final = 10.0
 """Seconds of silence after which a comment is sent."""
 
+HEARTBEAT_OF_A_THREAD: Final = 2.0
+"""The same where a thread waits: only by sending does it notice that the client has left."""
+
 LIFETIME: Final = 600.0
 """Seconds after which a stream ends by itself."""
 
@@ -27,6 +30,8 @@ class Subscription:
 
     It is the content of one response; how that is iterated is up to the subclasses.
     """
+
+    heartbeat = HEARTBEAT
 
     def __init__(self, listener: Listener, only: EventFilter, position: int, *, has_role: bool) -> None:
         self.listener = listener
@@ -43,6 +48,11 @@ class Subscription:
         self._ended = False
         self._notify: Callable[[], object] = lambda: None
         self._ends_at = time.monotonic() + LIFETIME
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether there is something that the client has not been sent."""
+        return self._pending_bytes > 0
 
     @property
     def is_full(self) -> bool:
@@ -69,12 +79,12 @@ class Subscription:
     @property
     def _is_idle(self) -> bool:
         """Whether there is nothing to do; to be asked after clearing what `_notify` sets."""
-        return not self._pending_bytes and not self._ended
+        return not self.is_waiting and not self._ended
 
     def _pause(self) -> float:
         """Return the seconds after which something is to be sent in any case; 0 when the stream has ended."""
         left = 0 if self._ended else self._ends_at - time.monotonic()
-        return max(0, min(left, HEARTBEAT))
+        return max(0, min(left, self.heartbeat))
 
     def _take(self) -> bytes:
         """Return what waits for the client; a comment if nothing does."""
@@ -104,6 +114,8 @@ class AsyncSubscription(Subscription):
 
 class BlockingSubscription(Subscription):
     """A stream that a thread sends, where the server has nothing better."""
+
+    heartbeat = HEARTBEAT_OF_A_THREAD
 
     def __iter__(self) -> Iterator[bytes]:
         """Yield what is to be sent."""

@@ -1,8 +1,8 @@
 """What admins of a workspace do with its webhooks; the API and the studio call these functions.
 
-Every function takes the caller as `by` and raises `NotFound` for who may not read the workspace, and
-`Forbidden` for its members who do not administer it. Wrong values raise `Invalid`, which names the field as
-the API does.
+Every function takes the caller as `by`. It raises `NotFound` if the caller may not read the workspace,
+`Forbidden` if the caller may read but not administer it, and `Invalid` for wrong values, with the names of
+the fields in JSON.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from versioning.models import events
 
 MAX_KEEP_HOURS: Final = 168
 PREVIOUS_AT_MOST: Final = 4
-"""How many older secrets sign beside the newest one."""
+"""How many earlier secrets sign in addition to the newest."""
 
 
 def listed(*, by: Who, workspace_id: str | None = None) -> QuerySet[Webhook]:
     """Return the webhooks of all workspaces that the caller administers, or of one of them.
 
-    A workspace that the caller may not read has none. Raises `Forbidden` for one that the caller may read.
+    A workspace that the caller may not read has none.
     """
     caller = caller_of(by)
     scope = caller.scope(Right.ADMINISTER)
@@ -76,7 +76,7 @@ def create(
     Raises `RootKeyUnreadable` if no secret can be made.
     """
     caller = caller_of(by)
-    get_editor().workspace.find(workspace_id, by=caller)  # before the host of a stranger is looked up
+    get_editor().workspace.find(workspace_id, by=caller)  # no host is looked up for strangers
     given = {"url": url, "eventTypes": event_types, "idPrefix": id_prefix, "description": description}
     columns = checked(given)
     with get_editor().workspace.administering(workspace_id, caller):
@@ -94,15 +94,15 @@ def create(
 
 @retried
 def change(webhook_id: str, changes: Mapping[str, Any], *, by: Who) -> Webhook:
-    """Change members of a webhook, named as in JSON; what is absent stays.
+    """Change a webhook; `changes` has the names of JSON, and what is absent is unchanged.
 
-    Enabling it clears what is known of failures, and it gets the events that follow. Disabling it cancels
-    what is pending.
+    Enabling it clears the record of failures and begins with the events that follow. Disabling it cancels
+    the pending deliveries.
     """
     caller = caller_of(by)
     find(webhook_id, by=caller)
     columns = checked(changes)
-    outbox.fill()  # what happened until now is for the webhook as it was
+    outbox.fill()  # earlier events are matched against the previous settings
     with _administering(webhook_id, caller) as webhook:
         changed = [name for name, value in columns.items() if getattr(webhook, name) != value]
         if not changed:
@@ -128,9 +128,10 @@ def delete(webhook_id: str, *, by: Who) -> None:
 
 @retried
 def rotate(webhook_id: str, *, keep_previous_hours: int, by: Who) -> tuple[str, datetime.datetime | None]:
-    """Replace the secret; return the new one, and until when the one before signs too.
+    """Replace the secret; return the new one, and the time until which the previous one signs as well.
 
-    With 0 hours no earlier one signs any more. Otherwise those whose time is not over yet go on.
+    With 0 hours, all earlier secrets stop signing at once. Otherwise those that were promised a longer time
+    keep it.
     """
     caller = caller_of(by)
     if not 0 <= keep_previous_hours <= MAX_KEEP_HOURS:
@@ -149,7 +150,7 @@ def rotate(webhook_id: str, *, keep_previous_hours: int, by: Who) -> tuple[str, 
 
 
 def ping(webhook_id: str, *, by: Who) -> Delivery:
-    """Send an event that says nothing, to try the receiver; return its delivery, which is pending."""
+    """Send an event without meaning, to test the receiver; return its delivery, which is pending."""
     caller = caller_of(by)
     with _administering(webhook_id, caller) as webhook:
         _refuse_disabled(webhook)
@@ -161,14 +162,17 @@ def ping(webhook_id: str, *, by: Who) -> Delivery:
 
 
 def deliveries(webhook_id: str, *, by: Who) -> QuerySet[Delivery]:
-    """Return the deliveries of a webhook with their attempts, newest first, up to the present."""
+    """Return the deliveries of a webhook with their attempts, newest first.
+
+    The newest events are included even if no worker is running.
+    """
     webhook = find(webhook_id, by=by)
     outbox.fill()
     return webhook.deliveries.prefetch_related("made")
 
 
 def replay(webhook_id: str, delivery_id: str, *, by: Who) -> Delivery:
-    """Try a delivery once more, whatever has become of it; it keeps the id of its message."""
+    """Make one more attempt at a delivery, whatever its state; the message keeps its id."""
     caller = caller_of(by)
     with _administering(webhook_id, caller) as webhook:
         found = webhook.deliveries.filter(pk=_uuid(delivery_id))
@@ -176,12 +180,13 @@ def replay(webhook_id: str, delivery_id: str, *, by: Who) -> Delivery:
         if delivery is None:
             raise NotFound
         _refuse_disabled(webhook)
-        # What was done with is tried once; what is pending goes on afterwards as it would have.
+        # A finished delivery is tried once; a pending one continues its schedule afterwards.
         step = delivery.step if delivery.state == State.PENDING else len(WAITS)
         found.update(state=State.PENDING, due_at=Now(), finished_at=None, replay_wanted=True, step=step)
         return found.prefetch_related("made").get()
 
 
+@retried
 def take_over(webhook_id: str, *, by: Who) -> Webhook:
     """Make the caller the person who looks after a webhook, in the place of who made it.
 
@@ -210,7 +215,7 @@ def _administering(webhook_id: str, by: Caller) -> Iterator[Webhook]:
 
 
 def _enable(webhook: Webhook) -> None:
-    """Do what belongs to a webhook being enabled, or disabled by an admin."""
+    """Complete the change of `enabled` by an admin."""
     webhook.disabled_reason = ""
     if webhook.enabled:
         webhook.failing_since = None
@@ -225,7 +230,7 @@ def _refuse_disabled(webhook: Webhook) -> None:
 
 
 def _uuid(text: str) -> uuid.UUID:
-    """Return an id, which has one spelling; raises `NotFound` for anything else."""
+    """Return the UUID with this canonical spelling; raises `NotFound` for any other text."""
     try:
         found = uuid.UUID(text)
     except ValueError:

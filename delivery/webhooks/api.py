@@ -78,18 +78,18 @@ class WebhookViewSet(EditorViewSet):
         return Response(self.dump(page.of(found.order_by(*page.order), lambda rows: rows)))
 
     def create(self, request: Request) -> Response:
-        """Make a webhook for the events that follow; its secret is shown in this answer alone."""
+        """Make a webhook for the events that follow; only this answer shows its secret."""
         given = WebhookCreate.read(request)
         names = {"workspaceId": "workspace_id", "eventTypes": "event_types", "idPrefix": "id_prefix"}
         arguments = {names.get(name, name): value for name, value in given.items()}
         webhook, secret = administration.create(**arguments, by=self.caller)
         address = f"/{settings.EDITOR_API_PREFIX}/webhooks/{webhook.pk}"
         body = WebhookAnswer.dump(webhook)
-        tag = content_tag(body)  # that of the address, whose answer never holds the secret
+        tag = content_tag(body)  # of the webhook as GET returns it, without the secret
         return tagged(request, {**body, "secret": secret}, tag=tag, status=201, headers={"Location": address})
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
-        """Read a webhook, and how its receiver does."""
+        """Read a webhook and the state of its receiver."""
         return self._answer(request, administration.find(id, by=self.caller))
 
     def update(self, request: Request, id: str) -> Response:  # noqa: A002
@@ -104,13 +104,13 @@ class WebhookViewSet(EditorViewSet):
         return Response(self.dump(f"The webhook {id} is deleted."))
 
     def rotate(self, request: Request, id: str) -> Response:  # noqa: A002
-        """Replace the secret; the new one is shown in this answer alone."""
+        """Replace the secret; only this answer shows the new one."""
         hours = Rotation.read(request)["keepPreviousHours"]
         rotated = administration.rotate(id, keep_previous_hours=hours, by=self.caller)
         return Response(self.dump(rotated))
 
     def ping(self, request: Request, id: str) -> Response:  # noqa: A002
-        """Send an event that says nothing, to try the receiver."""
+        """Send a `webhook.ping`, to test the receiver."""
         Nothing.read(request)
         return Response(self.dump(administration.ping(id, by=self.caller)))
 
@@ -121,7 +121,7 @@ class WebhookViewSet(EditorViewSet):
         return Response(self.dump(page.of(found.order_by(*page.order), lambda rows: rows)))
 
     def replay(self, request: Request, id: str, delivery: str) -> Response:  # noqa: A002
-        """Try a delivery once more; the id of its message stays."""
+        """Make one more attempt at a delivery; the message keeps its id."""
         Nothing.read(request)
         return Response(self.dump(administration.replay(id, delivery, by=self.caller)))
 

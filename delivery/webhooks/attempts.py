@@ -62,7 +62,7 @@ def _headers(webhook: Webhook, delivery: Delivery, body: bytes) -> dict[str, str
 
 
 def _record(delivery: Delivery, outcome: Outcome) -> None:
-    """Store the attempt, what becomes of the delivery, and what it says about the receiver."""
+    """Store the attempt, the new state of the delivery, and what follows for the webhook."""
     webhook = Webhook.objects.locked().filter(pk=delivery.webhook_id).first()
     stored = Delivery.objects.select_for_update().filter(pk=delivery.pk).first()
     if webhook is None or stored is None:
@@ -82,7 +82,7 @@ def _record(delivery: Delivery, outcome: Outcome) -> None:
 
 
 def _note(webhook: Webhook, outcome: Outcome) -> DisabledReason | None:
-    """Note in the webhook how its receiver does; return why it has to be disabled, if it has to be."""
+    """Update what the webhook says of its receiver; return the reason if it has to be disabled."""
     if outcome.is_success:
         webhook.failing_since, webhook.last_success_at = None, outcome.at
         webhook.save(update_fields=["failing_since", "last_success_at"])
@@ -100,10 +100,10 @@ def _note(webhook: Webhook, outcome: Outcome) -> DisabledReason | None:
 
 
 def _end(delivery: Delivery, stored: Delivery, outcome: Outcome, *, is_disabled: bool) -> None:
-    """End the lease: the delivery is done with, or due again.
+    """End the lease: the delivery is finished or due again.
 
-    `delivery` is the row as it was leased, `stored` as it is now: somebody may have asked for a replay in
-    the meantime, which is then an attempt of its own.
+    `delivery` is the row as it was leased, `stored` is the row now. If somebody has asked for a replay in
+    between, that is a further attempt.
     """
     step = stored.step if delivery.replay_wanted else stored.step + 1
     wait = None

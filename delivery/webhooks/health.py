@@ -1,4 +1,4 @@
-"""How webhooks do, for the pages that show it: a few queries for any number of them."""
+"""The state of webhooks, for the pages that show it: a few queries for any number of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from versioning.models.accounts import accounts
 
 
 class Condition(StrEnum):
-    """How a webhook does."""
+    """The state of a webhook."""
 
     UNTRIED = "untried"
     """Nothing has been sent yet."""
@@ -31,21 +31,21 @@ class Condition(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Health:
-    """How one webhook does."""
+    """The state of one webhook in detail."""
 
     condition: Condition
     pending: int
     """How many deliveries are still to be made."""
     failed: int
-    """How many have been given up, of those that are still stored."""
+    """How many of the stored deliveries have been given up."""
     disabled_after: datetime.datetime | None
-    """From when on the next failure disables it; None unless it is failing."""
+    """The time from which on a failure disables it; None unless it is failing."""
     creator_left: bool
     """Whether the person who made it is no longer a member: somebody else should look after it."""
 
 
 def health_of(webhooks: Sequence[Webhook]) -> Mapping[Any, Health]:
-    """Return how the webhooks do, by primary key."""
+    """Return the state of each webhook by primary key."""
     pending, failed = (_numbers(webhooks, state) for state in (State.PENDING, State.FAILED))
     left = left_by_creator(webhooks)
     return {

@@ -25,8 +25,10 @@ from versioning.models.due_work import DueWorkQuerySet
 
 MAX_URL: Final = 2000
 AT_ONCE: Final = 2
-"""How many deliveries of one webhook are sent at the same time, by all workers together. One receiver that
-is slow to answer therefore occupies this many threads, and the others are for everybody else."""
+"""How many deliveries of one webhook all workers together send at the same time. A receiver that is slow to
+answer occupies no more threads than that."""
+LOOKS: Final = 8
+"""How often a thread looks for a webhook that is not busy before it waits for its next turn."""
 
 
 class State(models.TextChoices):
@@ -41,7 +43,7 @@ class State(models.TextChoices):
 
 
 class DisabledReason(models.TextChoices):
-    """Why the service has disabled a webhook; empty if it is enabled, or an admin has disabled it."""
+    """Why the service has disabled a webhook; empty if it is enabled or an admin has disabled it."""
 
     GONE = "gone"
     """The receiver has answered 410."""
@@ -53,9 +55,10 @@ class WebhookQuerySet(models.QuerySet["Webhook"]):
     """Queries for webhooks."""
 
     def locked(self) -> Self:
-        """Lock the rows until the end of the transaction, in an order in which nobody waits for each other.
+        """Lock the rows until the end of the transaction, always in the same order so that none deadlock.
 
-        Who enables, disables or fills holds this lock, so a disabled webhook has no pending deliveries.
+        Whatever enables or disables a webhook or makes its deliveries holds this lock. So a disabled webhook
+        has no pending deliveries.
         """
         return self.select_for_update(no_key=True).order_by("pk")
 
@@ -102,9 +105,9 @@ class Webhook(models.Model):
     def wants(self, event: Event) -> bool:
         """Say whether this webhook is for an event of the log.
 
-        It gets what admins of its workspace see about that workspace: if a block and an agent that shows
-        it are both the workspace's own, the event about the block and not the one about the agent. It does
-        not get the event that tells of itself being made.
+        A webhook gets what admins of its workspace see about that workspace. If a block changes and an agent
+        of the same workspace shows it, that is the event about the block and not the one about the agent.
+        It does not get the event about its own creation.
         """
         if event.workspace_id != self.workspace_id or event.hidden_from == self.workspace_id:
             return False
@@ -147,9 +150,9 @@ class DeliveryQuerySet(DueWorkQuerySet["Delivery"]):
     """Deliveries, and which of them may be sent now."""
 
     def due(self) -> Self:
-        """Return the rows that are due and not leased, but none of a webhook that is being sent enough to.
+        """Return the rows that are due and not leased, without those of webhooks that are busy.
 
-        A receiver that fails at the moment gets one at a time.
+        A webhook is busy while `AT_ONCE` of its deliveries are being sent, or one if its receiver is failing.
         """
         sent = self.model._default_manager.filter(leased_until__gt=Now()).order_by()
         counted = sent.values("webhook").annotate(number=Count("pk"))
@@ -159,12 +162,16 @@ class DeliveryQuerySet(DueWorkQuerySet["Delivery"]):
     def lease(self, limit: int, *, by: str) -> list[Delivery]:
         """Lease due deliveries of one webhook; see `DueWorkQuerySet.lease`.
 
-        They are counted while the webhook is locked, so that threads that look at the same moment do not
-        all send to the same receiver.
+        Those being sent are counted while the webhook is locked, so that threads that look at the same
+        moment do not all send to the same receiver. If the webhook has become busy meanwhile, another one
+        may be due.
         """
-        if not super().due().exists():  # as usual, and the question is a cheaper one
+        if not super().due().exists():  # nearly always, and this query is cheaper than the next
             return []
-        while (webhook := self.due().values_list("webhook", flat=True).first()) is not None:
+        for _ in range(LOOKS):
+            webhook = self.due().values_list("webhook", flat=True).first()
+            if webhook is None:
+                break
             with transaction.atomic(using=self.db):
                 Webhook.objects.locked().filter(pk=webhook).first()
                 leased = super(DeliveryQuerySet, self.filter(webhook=webhook)).lease(limit, by=by)
@@ -174,7 +181,8 @@ class DeliveryQuerySet(DueWorkQuerySet["Delivery"]):
 
     def cancel(self) -> None:
         """Cancel those that are pending; one that is being sent at this moment may still be delivered."""
-        self.filter(state=State.PENDING).update(state=State.CANCELLED, due_at=None)
+        pending = self.filter(state=State.PENDING)
+        pending.update(state=State.CANCELLED, due_at=None, finished_at=timezone.now())
 
 
 class Delivery(DueWork):
@@ -184,7 +192,7 @@ class Delivery(DueWork):
     webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
     event_id = models.UUIDField()
     body = models.TextField()
-    """What is sent, the same at every attempt, whatever the log has forgotten since."""
+    """What is sent. It is the same at every attempt, even if the event has been pruned from the log."""
     state = models.CharField(max_length=16, choices=State, default=State.PENDING)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     finished_at = models.DateTimeField(null=True, db_index=True)
@@ -192,7 +200,7 @@ class Delivery(DueWork):
     step = models.PositiveSmallIntegerField(default=0)
     """How many of the scheduled attempts have been made; replays do not count."""
     replay_wanted = models.BooleanField(default=False)
-    """Whether somebody has asked for one more attempt that has not been made yet."""
+    """Whether somebody has asked for another attempt, which has not been made yet."""
 
     objects = DeliveryQuerySet.as_manager()  # type: ignore[misc]  # narrower than the base class's
 

@@ -60,7 +60,7 @@ class WebhookCreate(RequestSchema):
 
 
 class WebhookUpdate(RequestSchema):
-    """A change of a webhook; what is absent stays."""
+    """A change of a webhook; an absent member is unchanged."""
 
     url: _URL = UNCHANGED
     event_types: _EVENT_TYPES = UNCHANGED
@@ -68,7 +68,7 @@ class WebhookUpdate(RequestSchema):
     description: _DESCRIPTION = None
     enabled: Annotated[
         bool,
-        Field(description="`true` begins anew with the events that come; `false` cancels what is pending."),
+        Field(description="`true` begins with the events that follow; `false` cancels pending deliveries."),
     ] = UNCHANGED
 
 
@@ -85,7 +85,7 @@ class Rotation(RequestSchema):
 
 
 class WebhookAnswer(ResponseSchema):
-    """A webhook. `failingSince` and `lastSuccessAt` tell how its receiver does."""
+    """A webhook. `failingSince` and `lastSuccessAt` are about its receiver."""
 
     id: Annotated[WebhookId, Source(lambda webhook: str(webhook.pk))]
     workspace_id: str
@@ -109,7 +109,7 @@ class WebhookAnswer(ResponseSchema):
 
 
 class WebhookCreated(WebhookAnswer):
-    """A new webhook with its secret, which is never shown again."""
+    """A new webhook with its secret, which is not shown again."""
 
     secret: Annotated[str, Field(description="`whsec_` and base64, for the libraries of Standard Webhooks.")]
 
@@ -121,7 +121,7 @@ class WebhookPage(PageOf):
 
 
 class RotationAnswer(ResponseSchema):
-    """The new secret, which is never shown again, and until when the previous one signs too."""
+    """The new secret, which is not shown again, and until when the previous one signs as well."""
 
     secret: Annotated[str, Source(itemgetter(0))]
     previous_until: Annotated[TimeOrNull, Source(itemgetter(1))]

@@ -32,6 +32,13 @@ def agent(client: Any, new_id: str) -> Any:
     return agent
 
 
+@pytest.fixture
+def fresh_client(fresh_service: Service) -> Iterator[Client]:
+    """A client of a server that may be killed."""
+    with Client(fresh_service.url, api_key=fresh_service.key) as client:
+        yield client
+
+
 def types(events: Any) -> list[str]:
     return [event.type for event in events]
 
@@ -96,8 +103,10 @@ class TestFollowing:
         listener.join(SECONDS_TO_WAIT)
         assert not listener.is_alive() and set(heard) == {SAVED}
 
-    def test_a_restart_of_the_server_costs_nothing(self, connect: Clients, fresh_service: Service) -> None:
-        client = connect(fresh_service.url, fresh_service.key)
+    def test_a_restart_costs_nothing_and_pruning_is_said(
+        self, fresh_service: Service, fresh_client: Client
+    ) -> None:
+        client = fresh_client
         client.create_stored_agent(id="writer", name="Writer", instructions="one")
         events = client.events(after=None, id="writer")
         assert types(islice(events, 2)) == [CREATED, PUBLISHED]
@@ -105,16 +114,10 @@ class TestFollowing:
         fresh_service.start()
         client.get_stored_agent("writer").update(instructions="two")
         assert types(islice(events, 1)) == [SAVED]
-        events.close()
-
-    def test_events_removed_unread_are_an_error(self, connect: Clients, fresh_service: Service) -> None:
-        client = connect(fresh_service.url, fresh_service.key)
-        client.create_stored_agent(id="writer", name="Writer", instructions="one")
         fresh_service.manage("prune_events", "--before", "2999-01-01")
         with pytest.raises(CursorExpired) as raised:
             next(client.events(after=1))
-        oldest = client.list_events(after="now").next
-        assert (raised.value.code, raised.value.oldest) == ("cursor_expired", oldest)
+        assert raised.value.oldest == client.list_events(after="now").next
 
     def test_a_revoked_key_ends_it(self, connect: Clients, agent: Any, live_service: Service) -> None:
         key = live_service.manage("create_api_key", "vera", "--workspace", "default", "--role", "viewer")

@@ -359,6 +359,15 @@ def test_a_schema_that_only_a_server_can_check_is_not_done(fake: Conversation) -
     assert fake.said[-1][2] == 501
 
 
+def test_what_it_stumbles_over_it_names(fake: Conversation) -> None:
+    for instructions in ([{"type": "text"}], [1], [{}]):
+        fake("POST", "/stored/agents", {"name": "A", "instructions": instructions, "autoPublish": False})
+        answer = fake("GET", "/agents/a")
+        assert fake.said[-1][2] == 501
+        assert "inside of a field" in answer["error"]
+        fake("DELETE", "/stored/agents/a")
+
+
 def test_it_takes_any_key_but_none() -> None:
     with httpx.Client(transport=FakeEditor(), base_url="http://editor") as http:
         assert http.get("/api/agents").status_code == 401

@@ -10,9 +10,16 @@ import pytest
 from editor_client.calls import Answer, Request
 from editor_client.effects import CloseStream, Flow, NoAnswer, OpenStream, ReadStream, Send, Sleep
 from editor_client.errors import CursorExpired, EditorError, Unreachable
-from editor_client.feed import RETRY_STREAM_SECONDS, Listener
+from editor_client.feed import (
+    NEVER,
+    POLL_HOLDS_SECONDS,
+    RETRY_STREAM_SECONDS,
+    SILENCE_SECONDS,
+    Feed,
+    Listener,
+)
 from editor_client.log import After
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support.configurations import unhurried
@@ -32,17 +39,28 @@ def event(position: int, number: int = 0) -> dict[str, Any]:
 
 
 @dataclass
+class Stream:
+    """An open stream: up to where it has sent, and whether it has broken off."""
+
+    position: int
+    has_begun: bool = False
+    is_broken: bool = False
+
+
+@dataclass
 class Log:
-    """A server with a log, which fails as often as it is told to."""
+    """A server with a log that grows while it is read, and that fails as often as it is told to."""
 
     events: list[dict[str, Any]]
+    coming: list[dict[str, Any]] = field(default_factory=list)
+    """The events of later commits, one of which happens whenever somebody reads a stream or a page."""
     faults: list[int] = field(default_factory=list)
-    """What goes wrong next: 0 for nothing, and else how much of it comes through."""
+    """What goes wrong next: 0 for nothing, and else how much gets lost."""
     streams: bool = True
     pruned_to: int = 0
     now: float = 1000.0
     asked: list[str] = field(default_factory=list)
-    open: list[bytes] | None = None
+    open: Stream | None = None
 
     def run(self, flow: Flow[Any]) -> Any:
         """Take a flow to its end."""
@@ -76,47 +94,59 @@ class Log:
     def _fault(self) -> int:
         return self.faults.pop(0) if self.faults else 0
 
-    def _after(self, request: Request) -> list[dict[str, Any]]:
-        self.asked.append(request.path)
-        after = int(dict(request.query)["after"])
-        return [one for one in self.events if one["position"] > after]
+    def _commit(self) -> None:
+        """Let the next commit happen, with all events of its position."""
+        position = self.coming[0]["position"] if self.coming else None
+        self.events += [one for one in self.coming if one["position"] == position]
+        self.coming = [one for one in self.coming if one["position"] != position]
+
+    def _after(self, position: int) -> list[dict[str, Any]]:
+        return [one for one in self.events if one["position"] > position]
 
     def _page(self, request: Request) -> Answer:
         if self._fault():
             raise NoAnswer("gone")
-        if dict(request.query)["after"] == "now":
-            return page([], self.events[-1]["position"] if self.events else 0)
-        found = self._after(request)
-        if int(dict(request.query)["after"]) < self.pruned_to:
+        self.asked.append(request.path)
+        newest = max([0, *(one["position"] for one in self.events)])
+        after = dict(request.query)["after"]
+        if after == "now":
+            return page([], newest)
+        if int(after) < self.pruned_to:
             body = {"error": "Gone.", "code": "cursor_expired", "oldest": self.pruned_to}
             return Answer(410, {}, json.dumps(body).encode())
-        last = found[min(PAGE, len(found)) - 1]["position"] if found else 10**6
+        found = self._after(int(after))
+        last = found[min(PAGE, len(found)) - 1]["position"] if found else newest
         shown = [one for one in found if one["position"] <= last]
-        end = max([0, *(one["position"] for one in self.events)])
-        return page(shown, last if len(shown) < len(found) else end, has_more=len(shown) < len(found))
+        has_more = len(shown) < len(found)
+        answer = page(shown, last if has_more else newest, has_more=has_more)
+        self._commit()
+        return answer
 
     def _open(self, request: Request) -> Any:
         fault = self._fault()
         if fault:
             raise NoAnswer("gone", sent=fault % 2 == 0)
-        found = self._after(request)
+        self.asked.append(request.path)
         if not self.streams:
             return Answer(503, {}, b'{"error": "full", "code": "too_many_streams"}')
-        sent = b"".join(
-            b"id: %d\ndata: %s\n\n" % (one["position"], json.dumps(one).encode()) for one in found
-        )
-        self.open = [b": hello\n\n", sent] if sent else [b": hello\n\n"]
+        self.open = Stream(int(dict(request.query)["after"]))
         return self.open
 
-    def _read(self, stream: list[bytes]) -> bytes:
+    def _read(self, stream: Stream) -> bytes:
         assert stream is self.open
-        if not stream:
-            raise NoAnswer("silence", in_time=False)
-        piece, fault = stream.pop(0), self._fault()
-        if fault:
-            stream[:] = [b""]  # breaks off after a part of it
-            return piece[:-fault] if fault < len(piece) else b""
-        return piece
+        if stream.is_broken:
+            return b""
+        if not stream.has_begun:
+            stream.has_begun, stream.is_broken = True, bool(self._fault())
+            return b"" if stream.is_broken else b": hello\n\n"
+        self._commit()
+        found = self._after(stream.position)
+        stream.position = found[-1]["position"] if found else stream.position
+        sent = b"".join(b"data: %s\n\n" % json.dumps(one).encode() for one in found) or b": nothing\n\n"
+        if fault := self._fault():
+            stream.is_broken = True
+            return sent[: -fault % len(sent)]
+        return sent
 
 
 def page(events: list[dict[str, Any]], following: int, *, has_more: bool = False) -> Answer:
@@ -140,22 +170,42 @@ def hear(log: Log, listening: Listener, number: int, steps: int = 1000) -> list[
 
 
 @given(
-    st.lists(st.integers(1, 4), max_size=8),
-    st.lists(st.one_of(st.just(0), st.integers(1, 400)), max_size=40),
+    st.lists(st.integers(1, 3), max_size=10),
+    st.integers(0, 3),
+    st.lists(st.one_of(st.just(0), st.just(0), st.integers(1, 400)), max_size=40),
     st.booleans(),
 )
+@example(sharing=[2], already=0, faults=[0, 0, 50], streams=True)  # breaks off within a position
 @unhurried
-def test_every_event_comes_once_and_in_order(sharing: list[int], faults: list[int], streams: bool) -> None:
+def test_every_event_comes_once_and_in_order(
+    sharing: list[int], already: int, faults: list[int], streams: bool
+) -> None:
     events = [event(place, n) for place, number in enumerate(sharing, 1) for n in range(number)]
-    log = Log(events, [0, *faults], streams)
-    listening = listener(log)
     expected = [one["id"] for one in events]
+    there = [one for one in events if one["position"] <= already]
+    log = Log(there, events[len(there) :], [0, *faults], streams)
+    listening = listener(log)
     assert hear(log, listening, len(expected)) == expected
     assert hear(log, listening, 1, steps=10) == []
     log.events.append(event(100))
-    log.faults = []
-    log.open = None if log.open is None else log.open
     assert hear(log, listening, 1) == ["100/0"]
+
+
+def test_a_batch_says_whether_anything_can_have_been_missed() -> None:
+    log = Log([event(1), event(2), event(3), event(4)], faults=[0, 0, 0, 0, len(b": nothing\n\n")])
+    feed = Feed(lambda: log.now, after=0, filters=(), streamed=True, timeout=10)
+    said = []
+    for _ in range(6):
+        batch = log.run(feed.next())
+        said.append((len(batch.events), batch.begins, None if batch.until is None else batch.until - log.now))
+    assert said == [
+        (PAGE, True, None),  # there are more
+        (1, False, POLL_HOLDS_SECONDS),
+        (0, False, None),  # the stream is open
+        (0, False, SILENCE_SECONDS),  # and says something
+        (0, False, NEVER),  # it breaks off
+        (0, True, POLL_HOLDS_SECONDS),
+    ]
 
 
 def test_only_what_comes_from_now_on() -> None:
@@ -183,7 +233,7 @@ def test_where_there_is_no_stream_the_log_is_asked_once_a_second(caplog: pytest.
 
 
 def test_a_stream_in_which_nothing_comes_through_is_not_tried_at_once_again() -> None:
-    log = Log([event(1)], faults=[0, 0, 1000, 0])
+    log = Log([event(1)], faults=[0, 0, 1])
     listening = listener(log)
     assert hear(log, listening, 2, steps=20) == ["1/0"]
     assert log.asked.count("/events/stream") == 1 and log.asked.count("/events") > 3

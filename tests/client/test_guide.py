@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from inspect import signature
 
 import pytest
 from editor_client import AsyncClient, Client
+from editor_client.base import BaseClient
 from editor_client.sync import Agent, StoredAgent, StoredPromptBlock
 
 from tests.support.service import ROOT
@@ -19,9 +21,11 @@ def test_the_guide_names_every_method(kind: type) -> None:
     assert methods - {"perform", "run_events", "log_events"} <= set(re.findall(r"`(\w+)`", GUIDE))
 
 
-@pytest.mark.parametrize(
-    "setting",
-    ["timeout", "run_timeout", "retries", "max_age", "stale_while_revalidate", "cache_dir", "api_prefix"],
-)
+SETTINGS = [
+    one.name for one in signature(BaseClient).parameters.values() if one.name not in {"url", "api_key"}
+]
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
 def test_the_guide_explains_every_setting(setting: str) -> None:
     assert f"| `{setting}` |" in GUIDE

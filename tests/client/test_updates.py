@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import subprocess
@@ -11,6 +12,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx
@@ -18,6 +20,7 @@ import pytest
 from editor_client import Client, EditorError, NotFound, Unauthorized
 
 from tests.support.clients import Clients
+from tests.support.misbehaving import Handler, Misbehaving, record
 from tests.support.relay import Relay, relay_to
 from tests.support.service import ROOT, Service
 
@@ -27,8 +30,13 @@ READS = 50
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the clients ask more often than once a second; tests/client/test_feed.py counts the seconds."""
+    """Let the clients ask more often than once a second, and wait on a machine that is busy.
+
+    tests/client/test_feed.py counts the seconds.
+    """
     monkeypatch.setattr("editor_client.feed.POLL_SECONDS", 0.1)
+    monkeypatch.setattr("editor_client.feed.POLL_HOLDS_SECONDS", SECONDS_TO_WAIT)
+    monkeypatch.setattr("editor_client.following.FIRST_WORD_SECONDS", SECONDS_TO_WAIT)
 
 
 @pytest.fixture(params=["poll", "stream"])
@@ -226,27 +234,27 @@ def stranger(follow: Callable[..., Any], strangers_key: str) -> Any:
 class TestAServerThatIsAway:
     """Reads go on with what is held, in any context; when it is back, all of it is asked for once."""
 
-    def test_reads_go_on(self, connect: Clients, fresh_service: Service, updates: str, new_id: str) -> None:
+    def test_reads_go_on(self, connect: Clients, fresh_service: Service, new_id: str) -> None:
         ids = [f"{new_id}-{number}" for number in range(10)]
         with relay_to(fresh_service.url) as relay:
             admin = connect(fresh_service.url, fresh_service.key)
             for one in ids:
                 admin.create_stored_agent(id=one, name="Writer", instructions=[text_block("Hi {{ name }}.")])
-            follower = connect(relay.url, fresh_service.key, updates=updates)
-            handles = [follower.get_agent(one) for one in ids]
-            assert not any(handle.details().stale for handle in handles)
+            followers = [connect(relay.url, fresh_service.key, updates=way) for way in ("poll", "stream")]
+            agents = [follower.get_agent(one) for follower in followers for one in ids]
+            assert not any(agent.details().stale for agent in agents)
             fresh_service.kill()
-            assert soon(lambda: handles[0].details().stale)
+            assert soon(lambda: all(agent.details().stale for agent in agents))
             asked = len(reads(relay))
-            for handle in handles:
-                found = handle.details(request_context={"name": "ada"})
+            for agent in agents:
+                found = agent.details(request_context={"name": "ada"})
                 assert (found.instructions, found.stale) == ("Hi ada.", True)
             assert len(reads(relay)) == asked
             fresh_service.start()
-            assert soon(lambda: not any(handle.details().stale for handle in handles))
-            assert not any(handle.details(request_context={"name": "bob"}).stale for handle in handles)
+            assert soon(lambda: not any(agent.details().stale for agent in agents))
+            assert not any(agent.details(request_context={"name": "bob"}).stale for agent in agents)
             # Once more for those that were read before the log was followed again.
-            assert len(ids) <= len(reads(relay)) - asked <= 2 * len(ids)
+            assert len(agents) <= len(reads(relay)) - asked <= 2 * len(agents)
 
     def test_what_changed_while_nobody_could_hear_it_is_seen(
         self, client: Any, follower: Any, relay: Relay, new_id: str
@@ -305,15 +313,16 @@ class TestARefusedKey:
         key = live_service.manage("create_api_key", "vera", "--workspace", "default", "--role", "viewer")
         return Viewer(key, new_id)
 
-    def test_what_it_has_read_is_forgotten(
-        self, follow: Callable[..., Any], relay: Relay, live_service: Service, viewer: Viewer
+    def test_what_it_has_read_is_forgotten_without_a_read(
+        self, follow: Callable[..., Any], relay: Relay, live_service: Service, viewer: Viewer, tmp_path: Path
     ) -> None:
-        agent = follow(viewer.key).get_agent(viewer.agent_id)
-        assert agent.details().instructions == "one"
+        agent = follow(viewer.key, cache_dir=tmp_path).get_agent(viewer.agent_id)
+        assert agent.details().instructions == "one" and list(tmp_path.rglob("*.json"))
         live_service.manage("revoke_api_key", viewer.key)
-        assert soon(lambda: outcome(agent.details) == "unauthorized")
+        assert soon(lambda: not list(tmp_path.rglob("*.json")))
+        assert outcome(agent.details) == "unauthorized"
         relay.cut()
-        assert outcome(agent.details) in {"unauthorized", "unreachable"}
+        assert outcome(agent.details) == "unreachable"
 
     def test_it_is_kept_if_that_is_wanted(
         self,
@@ -389,6 +398,43 @@ class TestAnOlderServer:
             for _ in range(3):
                 assert client.get_agent("writer").details().instructions == "one"
         assert len(server.asked) == asked
+
+
+def test_a_stream_that_is_kept_back_is_done_without(
+    connect: Clients, server: Misbehaving, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("editor_client.feed.FIRST_BYTE_SECONDS", 0.2)
+    event = {
+        "position": 2,
+        "id": "2",
+        "type": "agent.published",
+        "createdAt": "2026-01-01T00:00:00Z",
+        "resource": {"kind": "agent", "id": "writer"},
+        "actor": {"via": "api"},
+    }
+    published: list[dict[str, Any]] = []
+
+    def behave(handler: Handler) -> None:
+        if "/events/stream" in handler.path:
+            handler.send_response(200)
+            handler.send_header("Content-Type", "text/event-stream")
+            handler.end_headers()
+            handler.owner.closing.wait(SECONDS_TO_WAIT)
+        elif "/events" in handler.path:
+            news = published if "after=1" in handler.path else []
+            page = {"events": news, "next": 1 + len(published), "hasMore": False}
+            handler.send(200, json.dumps(page).encode())
+        elif "form=parts" in handler.path:
+            handler.send(400, UNKNOWN.content)
+        else:
+            record(None, instructions="two" if published else "one")(handler)
+
+    server.does(behave)
+    agent = connect(server.url, updates="stream").get_agent("writer")
+    assert agent.details().instructions == "one"
+    assert soon(lambda: any("nothing comes through" in line for line in caplog.messages))
+    published.append(event)
+    assert soon(lambda: agent.details().instructions == "two")
 
 
 FORKING = """

@@ -19,6 +19,8 @@ from tests.support.event_streams import open_stream, until
 from tests.support.ports import free_port, wait_for
 from tests.support.remote import connected
 from tests.support.service import Service, running_service
+from tests.support.streams import served_asynchronously
+from versioning.api.open_streams import IN_THREADS
 
 pytestmark = pytest.mark.database
 
@@ -28,22 +30,27 @@ SECONDS_TO_END = 5
 
 
 @contextmanager
-def serving_events(service: Service, *options: str) -> Iterator[Service]:
-    """Run `serve_events` beside a service, on its database."""
-    address = f"127.0.0.1:{free_port()}"
-    with (service.folder / "events.log").open("ab") as log:
+def started(service: Service, address: str, *command: str) -> Iterator[Service]:
+    """Run a command that serves at an address beside a service, on its database."""
+    log = service.folder / f"{command[0]}.log"
+    with log.open("ab") as output:
         process = fork_server.start(
-            *("manage.py", "serve_events", "--bind", address, *options),
-            env=service.environment,
-            stdout=log,
-            stderr=log,
+            "manage.py", *command, env=service.environment, stdout=output, stderr=output
         )
-    wait_for(int(address.rpartition(":")[2]), process, service.folder / "events.log")
+    wait_for(int(address.rpartition(":")[2]), process, log)
     try:
         yield replace(service, url=f"http://{address}", process=process)
     finally:
         process.terminate()
         process.wait(20)
+
+
+@contextmanager
+def serving_events(service: Service, *options: str) -> Iterator[Service]:
+    """Run `serve_events` beside a service, on its database."""
+    address = f"127.0.0.1:{free_port()}"
+    with started(service, address, "serve_events", "--bind", address, *options) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +124,28 @@ def status_of_a_stream(service: Service) -> int:
             return 200
     except AssertionError:
         return 503
+
+
+def test_an_asgi_server_sends_them_too(live_service: Service) -> None:
+    with served_asynchronously(live_service) as address:
+        all_hear_of_a_publish(live_service, replace(live_service, url=f"http://{address}"), 1)
+
+
+def test_a_wsgi_server_has_a_thread_for_each_of_few(live_service: Service) -> None:
+    address = f"127.0.0.1:{free_port()}"
+    with started(live_service, address, "runserver", address, "--noreload") as service:
+        all_hear_of_a_publish(live_service, service, IN_THREADS)
+        # A thread notices that its client has left when it sends the next comment.
+        until(lambda: status_of_a_stream(service) == 200)
+
+
+def all_hear_of_a_publish(publishing: Service, listening: Service, number: int) -> None:
+    with connected(publishing) as api, ExitStack() as stack:
+        streams = [stack.enter_context(open_stream(listening)) for _ in range(number)]
+        assert number < IN_THREADS or answer(listening)[0] == 503
+        AGENTS.make(api, "heard", autoPublish=True)
+        assert [stream.wait_for(2)[1]["type"] for stream in streams] == ["agent.published"] * number
+        api.delete(AGENTS.url("heard"))
 
 
 @pytest.mark.parametrize("command", ["serve", "serve_events"])

@@ -12,9 +12,10 @@ import pytest
 from delivery.models import Webhook
 from delivery.webhooks.addresses import Allowed, Refused, checked_addresses, is_globally_reachable, target_of
 from delivery.webhooks.resolving import check_allowed
+from tests.conftest import Cast
 from tests.support.api import AGENTS, Api
 from tests.support.receiver import Receiver
-from tests.support.webhooks import WEBHOOKS, WebhookFactory, deliveries, make_webhook, work
+from tests.support.webhooks import WEBHOOKS, WebhookFactory, deliveries, make_webhook, path, work
 
 PUBLIC = "93.184.215.14"
 
@@ -280,6 +281,18 @@ def test_a_host_with_an_internal_address_is_refused_when_made_and_when_changed(
         assert (refused.status, refused.fields) == (400, ["url"])
         assert "10.0.0.1" not in refused.body["error"]  # what only the service can look up
     assert Webhook.objects.get().url == "http://receiver.example/"
+
+
+@pytest.mark.django_db
+def test_nothing_is_looked_up_for_who_may_not_make_webhooks(cast: Cast, resolver: Resolver) -> None:
+    made = make_webhook(cast.alice, "http://receiver.example/")
+    resolver.asked = 0
+    body = {"workspaceId": "acme", "url": "http://receiver.example/", "eventTypes": ["agent.*"]}
+    for api in (cast.paula, cast.charlie, cast.nobody):
+        assert api.post(WEBHOOKS, body).status in {401, 403, 404}
+        assert api.patch(path(made), {"url": "http://receiver.example/"}).status in {401, 403, 404}
+    assert cast.alice.post(WEBHOOKS, {**body, "eventTypes": []}).fields == ["eventTypes"]
+    assert resolver.asked == 0
 
 
 @pytest.mark.django_db

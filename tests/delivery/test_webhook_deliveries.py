@@ -146,7 +146,14 @@ def test_old_deliveries_go_and_pending_ones_stay(alice: Api, receiver: Receiver)
         work()
     AGENTS.make(alice, "pending")
     assert len(deliveries(alice, webhook)) == 3
+    cancelled = make_webhook(alice, receiver.url)
+    alice.post(path(cancelled, "ping"))
+    alice.patch(path(cancelled), {"enabled": False})
     old = Delivery.objects.order_by("created_at")[0].pk
-    Delivery.objects.filter(pk=old).update(finished_at=timezone.now() - own_jobs.KEPT_FOR)
+    for done in (Delivery.objects.filter(pk=old), Delivery.objects.filter(state="cancelled")):
+        moment = done.get().finished_at
+        assert moment is not None
+        done.update(finished_at=moment - own_jobs.KEPT_FOR)
     assert Worker([registered()["webhook upkeep"]]).once()
     assert [about(one)[1] for one in deliveries(alice, webhook)] == ["new", "pending"]
+    assert deliveries(alice, cancelled) == []

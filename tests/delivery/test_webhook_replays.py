@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from delivery.models import Delivery, DeliveryAttempt
 from delivery.webhooks import attempts
@@ -17,6 +19,7 @@ from tests.support.webhooks import (
     log_of,
     make_webhook,
     path,
+    read,
     seconds_until,
     states,
     verify,
@@ -134,6 +137,28 @@ def test_what_is_being_sent_while_the_webhook_is_disabled_is_not_tried_again(
     work()
     assert states(alice, webhook) == [state]
     assert len(deliveries(alice, webhook)[0]["attempts"]) == 1
+
+
+@pytest.mark.django_db
+def test_a_worker_whose_lease_is_another_ones_by_now_records_nothing(
+    alice: Api, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    receiver.answer = lambda _message: (410, {}, b"")
+    webhook = make_webhook(alice, receiver.url, "agent.created")
+    AGENTS.make(alice)
+    real = attempts.send
+
+    def send(*message: Any) -> Outcome:
+        later = timezone.now() + datetime.timedelta(minutes=1)
+        Delivery.objects.update(leased_by="another", leased_until=later)
+        return real(*message)
+
+    monkeypatch.setattr(attempts, "send", send)
+    work()
+    [delivery] = deliveries(alice, webhook)
+    assert (delivery["state"], delivery["attempts"]) == ("pending", [])
+    found = read(alice, webhook)
+    assert found["enabled"] is True and found["failingSince"] is None
 
 
 @pytest.mark.django_db

@@ -26,6 +26,7 @@ pytestmark = pytest.mark.database
 
 ALLOWED = {"EDITOR_WEBHOOK_ALLOW": "127.0.0.1"}
 LEASE = 2
+"""How long the worker that is killed has leased a delivery, in seconds."""
 
 # A worker that never notes what a receiver has answered, or does so like any other.
 WORKER = f"""
@@ -36,9 +37,8 @@ from delivery.webhooks import attempts
 from versioning.models import due_work
 from versioning.worker import jobs, running
 
-due_work.LEASE_SECONDS = {LEASE}
-running.RENEW_SECONDS = 0.5
 if sys.argv[1] == "forgetful":
+    due_work.LEASE_SECONDS = {LEASE}
     def record(*_):
         print("answered", flush=True)
         time.sleep(600)

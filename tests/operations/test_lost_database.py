@@ -16,6 +16,7 @@ import pytest
 
 from tests.support import fork_server
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer
+from tests.support.event_streams import open_stream, until
 from tests.support.installation import SQLITE, Installation, installation
 from tests.support.relay import Relay, relay_to
 from tests.support.remote import RemoteApi, connected
@@ -94,6 +95,20 @@ def timed(service: Served, ask: Ask) -> tuple[Answer, float]:
     with connected(service.installation.service) as api:
         begun = time.monotonic()
         return ask(api), time.monotonic() - begun
+
+
+def test_streams_end_because_nobody_can_say_what_they_miss(service: Served, lose: Lose) -> None:
+    with open_stream(service.installation.service) as stream:
+        lose(service.relay)
+        assert stream.ended.wait(SECONDS_UNTIL_A_SIGN)
+        with connected(service.installation.service) as api:
+            answer = api.request("GET", "/events/stream")
+            assert (answer.status, answer.code) == (503, "database_unavailable")
+    service.relay.recover()
+    until(lambda: timed(service, lambda api: api.get("/events"))[0].status == 200)
+    with connected(service.installation.service) as api, open_stream(service.installation.service) as stream:
+        AGENTS.save(api, autoPublish=True)
+        assert stream.wait_for(1)
 
 
 def test_everybody_is_told_soon_and_served_soon_after_its_return(service: Served, lose: Lose) -> None:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -19,6 +19,7 @@ import pytest
 from tests.runtime.model_server import FallsSilent, ModelServer, Request, Says, running_model_server
 from tests.support import nginx as front
 from tests.support.api import AGENTS, PROMPT_BLOCKS
+from tests.support.event_streams import open_stream
 from tests.support.nginx import EXAMPLE, HOST, Nginx, running_nginx
 from tests.support.pages import DEPLOYMENT, commands
 from tests.support.ports import free_ports
@@ -47,6 +48,7 @@ class Deployment:
 
     nginx: Nginx
     processes: tuple[Service, Service]
+    streams: Service
     model: ModelServer
 
     @contextmanager
@@ -65,6 +67,7 @@ def service_behind_nginx(tmp_path_factory: pytest.TempPathFactory) -> Iterator[D
     folder = tmp_path_factory.mktemp("deployment")
     (folder / "second").mkdir()
     (folder / "nginx").mkdir()
+    (folder / "streams").mkdir()
     with running_model_server() as model:
         environment = {
             **example_environment(),
@@ -74,11 +77,15 @@ def service_behind_nginx(tmp_path_factory: pytest.TempPathFactory) -> Iterator[D
         with running_service(folder, **environment) as first:
             second = beside(first, folder / "second")
             second.start()
+            streams = replace(beside(first, folder / "streams"), command="serve_events")
+            streams.start()
             ports = [int(process.url.rpartition(":")[2]) for process in (first, second)]
+            streams_port = int(streams.url.rpartition(":")[2])
             try:
-                with running_nginx(folder / "nginx", ports) as nginx:
-                    yield Deployment(nginx, (first, second), model)
+                with running_nginx(folder / "nginx", ports, streams_port) as nginx:
+                    yield Deployment(nginx, (first, second), streams, model)
             finally:
+                streams.stop()
                 second.stop()
 
 
@@ -107,6 +114,18 @@ def test_what_one_process_publishes_the_next_read_of_any_serves(
                 AGENTS.save(writer, "shared", text, autoPublish=True)
                 readers = (here, there, api, api)
                 assert {reader.get("/agents/shared").body["instructions"] for reader in readers} == {text}
+
+
+def test_events_come_as_they_happen_from_a_process_of_their_own(
+    deployment: Deployment, api: RemoteApi
+) -> None:
+    front_door = replace(deployment.processes[0], url=f"http://{deployment.nginx.address}")
+    with open_stream(front_door) as stream:
+        AGENTS.make(api, "told", autoPublish=True)
+        assert stream.wait_for(2)[1]["type"] == "agent.published"
+        assert "/api/events/stream" in deployment.streams.log
+        for process in deployment.processes:
+            assert "/api/events/stream" not in process.log
 
 
 def test_an_id_arrives_as_it_was_sent(api: RemoteApi) -> None:

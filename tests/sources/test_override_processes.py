@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ import pytest
 
 from tests.support import fork_server
 from tests.support.override_files import Folder
+from tests.support.service import environment_of, new_database, template_database
 
 # Publishes a text; with a second argument COMMIT fails, and the program waits when the database has
 # forgotten all of it, and has let go of the row.
@@ -55,12 +56,12 @@ print(Event.objects.filter(via="file").count(), flush=True)
 class Publisher:
     """A process that publishes a text."""
 
-    def __init__(self, environment: dict[str, str], program: Path, *arguments: str) -> None:
+    def __init__(self, environment: dict[str, str], program: str, *arguments: str) -> None:
         its_input, self.input = (os.fdopen(end, mode) for end, mode in zip(os.pipe(), "rw", strict=True))
         self.output, its_output = (os.fdopen(end, mode) for end, mode in zip(os.pipe(), "rw", strict=True))
         with its_input, its_output:
             self.process = fork_server.start(
-                str(program), *arguments, env=environment, stdin=its_input, stdout=its_output
+                "-c", program, *arguments, env=environment, stdin=its_input, stdout=its_output
             )
 
     def end(self) -> int:
@@ -77,28 +78,23 @@ def folder(tmp_path: Path) -> Folder:
 
 
 @pytest.fixture
-def environment(tmp_path: Path, folder: Folder) -> dict[str, str]:
+def environment(tmp_path: Path, folder: Folder) -> Iterator[dict[str, str]]:
     """What the processes have in common: a database, the folder, and an override that says `one`."""
-    environment = {
-        **os.environ,
-        "SECRET_KEY": "test",
-        "DJANGO_SETTINGS_MODULE": "editor_project.settings",
-        "DATABASE_URL": f"sqlite:///{tmp_path}/db.sqlite3",
-        "EDITOR_SOURCE": "code",
-        "EDITOR_CODE_PATH": str(folder.root),
-        "EDITOR_FRAMEWORK": "tests.support.code.framework",
-    }
-    assert fork_server.run("manage.py", "migrate", "--verbosity", "0", env=environment).returncode == 0
-    return environment
+    with new_database(tmp_path / "db.sqlite3", template_database().url) as database_url:
+        yield environment_of(
+            database_url,
+            DJANGO_SETTINGS_MODULE="editor_project.settings",
+            EDITOR_SOURCE="code",
+            EDITOR_CODE_PATH=str(folder.root),
+            EDITOR_FRAMEWORK="tests.support.code.framework",
+        )
 
 
 @pytest.fixture
-def start(tmp_path: Path, environment: dict[str, str]) -> Callable[..., Publisher]:
+def start(environment: dict[str, str]) -> Callable[..., Publisher]:
     """Start such a process; one has published `one`."""
-    program = tmp_path / "publish.py"
-    program.write_text(PROGRAM)
-    assert Publisher(environment, program, "one").end() == 0
-    return partial(Publisher, environment, program)
+    assert Publisher(environment, PROGRAM, "one").end() == 0
+    return partial(Publisher, environment, PROGRAM)
 
 
 def failing(start: Callable[..., Publisher]) -> Publisher:
@@ -140,13 +136,11 @@ def test_a_commit_that_fails_leaves_the_file_as_it_was(
 
 
 def test_a_publication_that_is_taken_back_is_not_noticed_while_its_file_is_there(
-    start: Callable[..., Publisher], environment: dict[str, str], folder: Folder, tmp_path: Path
+    start: Callable[..., Publisher], environment: dict[str, str], folder: Folder
 ) -> None:
     publisher = failing(start)
     assert folder.config() == {"instructions": "two"}
-    program = tmp_path / "watch.py"
-    program.write_text(WATCH)
-    watch = Publisher(environment, program)
+    watch = Publisher(environment, WATCH)
     with pytest.raises(subprocess.TimeoutExpired):
         watch.process.wait(3)
     assert publisher.end() != 0

@@ -36,6 +36,7 @@ class Service:
     folder: Path
     options: tuple[str, ...] = ()
     key: str = ""
+    command: str = "serve"
     process: fork_server.Program | None = field(default=None, repr=False)
 
     @property
@@ -54,7 +55,7 @@ class Service:
         bind = self.url.removeprefix("http://")
         with (self.folder / "server.log").open("ab") as log:
             self.process = fork_server.start(
-                *("manage.py", "serve", "--bind", bind, *self.options),
+                *("manage.py", self.command, "--bind", bind, *self.options),
                 env=self.environment,
                 stdout=log,
                 stderr=log,

@@ -14,8 +14,8 @@ from versioning.domain.errors import NotFound
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.domain.selectors import DRAFT, PUBLISHED, Selector, Status
+from versioning.editor.backends.rows import with_versions
 from versioning.editor.overriding import selected_override
-from versioning.editor.reading import list_readable
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Agent
 from versioning.serving import choice
@@ -92,7 +92,9 @@ def serve_all(
     """
     by, evaluation = caller_of(by), Evaluation(context or {})
     code = resources.code
-    rows = [*list_readable(resources, by=by), *resources.backend.unstored(by)]
+    # One statement, since a version can be deleted before a second one; sorted by id in the end.
+    stored = with_versions(resources.backend.readable(by).select_related(None)).order_by()
+    rows = [*stored, *resources.backend.unstored(by)]
     chosen = choice.chosen(rows, evaluation.context)
     resolved = {row.pk: select(row, PUBLISHED, by, chosen=chosen.get(row.pk)) for row in rows}
     candidates = [Candidate.stored(found) for agent_id, found in resolved.items() if not code.get(agent_id)]

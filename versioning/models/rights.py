@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from versioning.domain.access import Caller, RightsChanged
-from versioning.models.event_entries import Entry
+from versioning.models.event_entries import Entry, changes_rights
 
 
 def check(actors: Iterable[Caller], rights_position: int, entries: Sequence[Entry]) -> None:
@@ -33,6 +33,8 @@ def check(actors: Iterable[Caller], rights_position: int, entries: Sequence[Entr
 
 def _is_about(actor: Caller, entry: Entry) -> bool:
     """Say whether an entry is about what the actor may do."""
+    if not changes_rights(entry):
+        return False
     detail = entry["detail"]
     own_key = actor.key_prefix is not None and detail.get("prefix") == actor.key_prefix
     return own_key or (actor.username is not None and detail.get("username") == actor.username)

@@ -67,6 +67,10 @@ class FakeEditor(httpx.BaseTransport, httpx.AsyncBaseTransport):
         try:
             with self._lock:
                 answer = self._answer(request, content)
+        except (AttributeError, KeyError, TypeError) as problem:
+            # What a real editor refuses before it is used.
+            refused = not_done(f"the checking of what is inside of a field, where it met {problem!r}")
+            return httpx.Response(refused.status, json=refused.body)
         except Refused as refused:
             return httpx.Response(refused.status, json=refused.body)
         except VersioningError as error:

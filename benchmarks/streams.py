@@ -1,0 +1,117 @@
+"""Streams of events: how soon they have an event, and what they cost reads."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from http.client import HTTPConnection
+from statistics import median, quantiles
+from threading import Event, Thread
+
+from benchmarks.listeners import listening
+from benchmarks.measures import Row
+from benchmarks.serving import Bench
+from editor_project.server import connections
+from tests.support.service import Service
+
+STREAMS = (1, 100, 1000)
+PUBLISHES = 40
+PAUSES = (0.05, 0.35)
+"""Seconds between two publishes, so that they come at any moment between two looks at the log."""
+
+READS = 2000
+BESIDE = 200
+"""The streams that `serve` itself has by default."""
+
+
+def streams(bench: Bench) -> Iterator[Row]:
+    """From a commit to an open stream, and reads beside a thousand of them."""
+    bench.fill("e", 20, 1)
+    connections.possible(STREAMS[-1])  # this process, too, needs a file for each stream
+    with bench.serving() as service, bench.serving("--streams", "2000", command="serve_events") as hub:
+        for number in STREAMS:
+            bench.note(f"{bench.name}: {number} streams")
+            with listening(hub.url, bench.key, number) as listeners:
+                publish(service, bench.key, PUBLISHES)
+                listeners.wait_for(PUBLISHES * number)
+            middle, late = figures(listeners.milliseconds)
+            name = f"from commit to an open stream, {number:,} on `serve_events`"
+            yield Row(bench.name, name, f"{middle:.0f} ms, p99 {late:.0f} ms", "≤ 500 ms", late <= 500)
+        crowds = {"`serve_events`": (hub, STREAMS[-1]), "the same `serve`": (service, BESIDE)}
+        yield from reads_beside(bench, service, crowds)
+
+
+def reads_beside(bench: Bench, service: Service, crowds: dict[str, tuple[Service, int]]) -> Iterator[Row]:
+    """Measure reads without streams and then with them, while somebody publishes."""
+    with publishing(service, bench.key):
+        alone = figures(reads(service, bench.key))
+    yield Row(bench.name, "a read beside publishes", shown(alone))
+    for name, (hub, number) in crowds.items():
+        with listening(hub.url, bench.key, number), publishing(service, bench.key):
+            beside = figures(reads(service, bench.key))
+        yield Row(bench.name, f"the same with {number:,} open streams on {name}", shown(beside))
+
+
+def reads(service: Service, key: str) -> list[float]:
+    """Read a published agent over and over; return the milliseconds of each read."""
+    connection = connect(service)
+    took = []
+    for _ in range(READS):
+        begun = time.perf_counter()
+        connection.request("GET", "/api/agents/e0", headers={"Authorization": f"Bearer {key}"})
+        connection.getresponse().read()
+        took.append((time.perf_counter() - begun) * 1000)
+        time.sleep(0.001)
+    connection.close()
+    return took
+
+
+@contextmanager
+def publishing(service: Service, key: str) -> Iterator[None]:
+    """Publish all the while."""
+    over = Event()
+
+    def run() -> None:
+        while not over.is_set():
+            publish(service, key, 1)
+
+    thread = Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def publish(service: Service, key: str, times: int) -> None:
+    """Publish another version of some agent, with pauses; raises `RuntimeError` if that fails."""
+    with ExitStack() as stack:
+        connection = connect(service)
+        stack.callback(connection.close)
+        headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+        for _ in range(times):
+            time.sleep(random.uniform(*PAUSES))
+            body = json.dumps({"instructions": f"Be brief. {time.monotonic()}", "autoPublish": True})
+            connection.request("PATCH", f"/api/stored/agents/e{random.randrange(1, 20)}", body, headers)
+            answer = connection.getresponse()
+            if answer.read() and answer.status != 200:
+                raise RuntimeError(f"a publish was answered with {answer.status}")
+
+
+def connect(service: Service) -> HTTPConnection:
+    """Return a connection, not opened yet."""
+    return HTTPConnection(service.url.removeprefix("http://"))
+
+
+def figures(milliseconds: list[float]) -> tuple[float, float]:
+    """Return the median and the 99th percentile."""
+    return median(milliseconds), quantiles(milliseconds, n=100)[-1]
+
+
+def shown(found: tuple[float, float]) -> str:
+    """Return both as the table has them."""
+    return f"{found[0]:.2f} ms, p99 {found[1]:.2f} ms"

@@ -1,0 +1,207 @@
+"""One look at the log for all streams: what it costs, and what becomes of those that are behind."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from delivery.streams.fan_out import PAGE, DatabaseSilent, FanOut
+from delivery.streams.listeners import KeyListener
+from delivery.streams.subscription import MAX_PENDING, BlockingSubscription, Subscription
+from tests.conftest import Cast, cast_with
+from tests.support.api import AGENTS, Api
+from tests.support.people import give_role, key_of, make_cast
+from versioning.domain.access import APPLICATION
+from versioning.editor.event_log import EventFilter
+from versioning.models import LogPosition, events
+from versioning.models.keys import digest_of
+from versioning.serving.followed_log import log
+
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def cast(transactional_db: None) -> Cast:
+    """Everybody, with transactions that are committed."""
+    return cast_with(make_cast())
+
+
+class Listener:
+    """A stream, without a server: what has been handed over to it, as its client would read it."""
+
+    def __init__(self, api: Api, after: int | None = None, **only: Any) -> None:
+        start = events.position() if after is None else after
+        key = KeyListener(digest_of(api.key))
+        self.stream = BlockingSubscription(key, EventFilter(**only), start, has_role=True)
+        self._parts = iter(self.stream)
+        next(self._parts)
+        self.text = ""
+
+    def read(self) -> list[dict[str, Any]]:
+        """Read what waits, and return all events so far."""
+        if not self.is_drained:
+            self.text += next(self._parts).decode()
+        datas = [line for line in self.text.split("\n") if line.startswith("data: ")]
+        return [json.loads(data.removeprefix("data: ")) for data in datas]
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether nothing waits."""
+        return not self.stream.is_waiting
+
+    @property
+    def types(self) -> list[str]:
+        """The types of the events so far."""
+        return [event["type"] for event in self.read()]
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the server has ended it."""
+        return next(self._parts, None) is None
+
+
+def streams(*listeners: Listener) -> list[Subscription]:
+    return [listener.stream for listener in listeners]
+
+
+def cost(fan_out: FanOut, listeners: list[Listener]) -> int:
+    log.follow()  # which the process does for its cached answers, too
+    with CaptureQueriesContext(connection) as statements:
+        fan_out.turn(streams(*listeners))
+    return len(statements)
+
+
+def record(count: int = 1) -> None:
+    with events.transaction():
+        for _ in range(count):
+            events.record(
+                "workspace.updated", by=APPLICATION, workspace_id="acme", fields=["name"], to="x" * 100
+            )
+
+
+def test_a_look_costs_the_same_however_many_listen(cast: Cast) -> None:
+    AGENTS.make(cast.alice, autoPublish=True)
+    filters: list[dict[str, str]] = [
+        {},
+        {"resource_kind": "agent"},
+        {"resource_id": "writer"},
+        {"actor": "bob"},
+    ]
+    few = [Listener(cast.vera), Listener(cast.edgar)]
+    more = [Listener(api, **only) for api in (cast.vera, cast.edgar) for only in filters for _ in range(5)]
+    one, other = FanOut(), FanOut()
+    one.turn(streams(*few))
+    other.turn(streams(*few, *more))
+    assert cost(one, few) == cost(other, [*few, *more]) == 0
+    AGENTS.save(cast.alice, autoPublish=True)
+    assert cost(one, few) == cost(other, [*few, *more]) > 0
+    assert {tuple(listener.types) for listener in more[::5]} == {
+        ("agent.published",),
+        ("agent.versionCreated", "agent.published"),
+        (),
+    }
+
+
+def test_rights_are_those_of_the_moment_at_which_an_event_is_read(cast: Cast) -> None:
+    listeners = Listener(cast.edgar), Listener(cast.vera)
+    fan_out = FanOut()
+    fan_out.turn(streams(*listeners))
+    give_role("edgar", "acme", "viewer")
+    give_role("vera", "acme", "editor")
+    AGENTS.make(cast.alice)
+    fan_out.turn(streams(*listeners))
+    assert [listener.types for listener in listeners] == [[], ["agent.created"]]
+
+
+def test_who_has_no_role_may_listen_to_what_is_public_but_not_outlive_the_last_one(cast: Cast) -> None:
+    User.objects.create(username="nobody")
+    homeless, leaving = Listener(key_of("nobody")), Listener(cast.vera)
+    homeless.stream.has_role = False
+    fan_out = FanOut()
+    fan_out.turn(streams(homeless, leaving))
+    User.objects.get(username="vera").delete()
+    AGENTS.make(cast.alice, visibility="public", autoPublish=True)
+    fan_out.turn(streams(homeless, leaving))
+    assert homeless.types == ["agent.published"]
+    assert leaving.has_ended
+
+
+def test_a_slow_client_is_given_no_more_than_it_reads_and_misses_nothing(cast: Cast) -> None:
+    slow, quick = Listener(cast.alice), Listener(cast.alice)
+    fan_out = FanOut()
+    fan_out.turn(streams(slow, quick))
+    written = 0
+    while not slow.stream.is_full:
+        record(100)
+        written += 100
+        fan_out.turn(streams(slow, quick))
+        quick.read()
+    for _ in range(5):
+        record(100)
+        fan_out.turn(streams(slow, quick))
+        quick.read()
+    assert len(quick.read()) == written + 500
+    while len(slow.read()) < written + 500:
+        assert slow.is_drained
+        fan_out.turn(streams(slow, quick))
+    assert slow.read() == quick.read()
+    assert len(slow.text) > MAX_PENDING
+
+
+def test_whoever_is_behind_keeps_nobody_waiting(cast: Cast) -> None:
+    record(3 * PAGE)
+    behind, current = Listener(cast.alice, after=0), Listener(cast.alice)
+    fan_out = FanOut()
+    assert fan_out.turn(streams(behind, current))
+    record()
+    assert fan_out.turn(streams(behind, current))
+    assert len(current.read()) == 1
+    while behind.read()[-1:] != current.read():
+        assert len(behind.read()) <= 3 * PAGE
+        fan_out.turn(streams(behind, current))
+    assert len(behind.read()) == 3 * PAGE + 1
+
+
+def test_a_stream_ends_when_what_it_needs_next_was_pruned(cast: Cast) -> None:
+    record(3 * PAGE)
+    behind, current = Listener(cast.alice, after=0), Listener(cast.alice)
+    fan_out = FanOut()
+    fan_out.turn(streams(behind, current))
+    events.prune(timezone.now())
+    fan_out.turn(streams(behind, current))
+    record()
+    fan_out.turn(streams(behind, current))
+    assert len(current.read()) == 1
+    assert behind.has_ended
+
+
+def test_streams_end_when_an_earlier_state_of_the_database_is_restored(cast: Cast) -> None:
+    record(2)
+    listener = Listener(cast.alice)
+    fan_out = FanOut()
+    fan_out.turn(streams(listener))
+    LogPosition.objects.update(position=1)
+    fan_out.turn(streams(listener))
+    assert listener.has_ended
+
+
+def test_nothing_is_handed_over_of_what_is_not_committed(cast: Cast) -> None:
+    listener = Listener(cast.alice)
+    fan_out = FanOut()
+    fan_out.turn(streams(listener))
+    with transaction.atomic():
+        record()
+        with pytest.raises(DatabaseSilent):
+            fan_out.turn(streams(listener))
+        transaction.set_rollback(True)
+    fan_out.turn(streams(listener))
+    assert listener.read() == []
+    record()
+    fan_out.turn(streams(listener))
+    assert len(listener.read()) == 1
