@@ -345,6 +345,7 @@ def test_an_open_page_asks_whether_something_has_changed(alice: Visitor, receive
 
 def told(name: str, address: str = HOME) -> str:
     answer = Visitor(name).get(address)
+    assert answer.status_code == 200
     found = re.search(r'(?s)<div id="notices"[^>]*>(.*?)</div>', answer.content.decode())
     return " ".join(re.sub("<[^>]*>", " ", html.unescape(found[1])).split()) if found else ""
 
