@@ -15,7 +15,7 @@ import pytest
 
 from tests.support import fork_server
 from tests.support.api import AGENTS
-from tests.support.event_streams import open_stream, until
+from tests.support.event_streams import GENEROUS, open_stream, until
 from tests.support.ports import free_port, wait_for
 from tests.support.remote import connected
 from tests.support.service import Service, running_service
@@ -26,7 +26,6 @@ pytestmark = pytest.mark.database
 
 MANY = 300
 FEW = 3
-SECONDS_TO_END = 5
 
 
 @contextmanager
@@ -160,9 +159,9 @@ def test_streams_end_when_their_process_is_stopped(
         streams = [stack.enter_context(open_stream(service)) for _ in range(FEW)]
         assert service.process is not None
         service.process.terminate()
-        service.process.wait(SECONDS_TO_END)
+        service.process.wait(GENEROUS)
         for stream in streams:
-            assert stream.ended.wait(SECONDS_TO_END)
+            assert stream.ended.wait(GENEROUS)
 
 
 def test_a_worker_ends_when_its_parent_is_killed(live_service: Service) -> None:
