@@ -154,8 +154,9 @@ def test_the_worker_reads_and_writes_the_log_and_without_the_application_all_wor
         AGENTS.publish(api, "plain", unfinished)
         assert api.get("/events", type="pilot.ended").fields == ["type"]
         assert ended in api.get("/events").body["events"]
+    service.manage("shell", "--no-imports", "-c", PERSON.format(name="another", role="editor"))
     with visiting(service.url) as visitor:
-        assert sign_in(visitor, "editor", PASSWORD)
+        assert sign_in(visitor, "another", PASSWORD)
         assert visitor.get(PILOTS).status_code == 404
         assert PILOTS not in visitor.get("/studio/versioning/workspace/default/activity/").text
     service.manage("work", "--once")

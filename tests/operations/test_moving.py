@@ -69,12 +69,12 @@ def answers(api: RemoteApi) -> dict[str, Any]:
     return {path: (answer.status, answer.body, answer.headers["ETag"]) for path, answer in found.items()}
 
 
-def lines(file: Path) -> tuple[list[Any], int]:
-    """Return the rows of a dump, and where its log is."""
+def lines(file: Path) -> tuple[list[Any], tuple[int, int]]:
+    """Return the rows of a dump; and where its log is, and where the newest change of rights."""
     with file.open() as rows:
         found = [json.loads(row) for row in rows]
     [log] = [row for row in found if row["model"] == "versioning.logposition"]
-    return found, log["fields"].pop("position")
+    return found, (log["fields"].pop("position"), log["fields"].pop("rights_position"))
 
 
 def test_everything_moves_and_work_goes_on(
@@ -87,9 +87,10 @@ def test_everything_moves_and_work_goes_on(
 
     (new_service.folder / moved.name).unlink()
     new_service.run(DUMP)
-    (rows, position), (old_rows, old_position) = lines(new_service.folder / moved.name), lines(moved)
+    (rows, positions), (old_rows, old_positions) = lines(new_service.folder / moved.name), lines(moved)
     assert rows == old_rows
-    assert position >= old_position  # the log moves for whoever follows it while rows are loaded
+    # The log moves for whoever follows it while rows are loaded.
+    assert all(new >= old for new, old in zip(positions, old_positions, strict=True))
 
     new_service.service.key = old_service.service.key
     new_service.service.start()
