@@ -1,4 +1,4 @@
-"""Fill the database: `python -m benchmarks.fill PREFIX AGENTS VERSIONS [VERSIONS_OF_THE_FIRST]`.
+"""Fill the database: `python -m benchmarks.fill PREFIX AGENTS VERSIONS [VERSIONS_OF_THE_FIRST [WORKSPACE]]`.
 
 The agents `PREFIX0`, `PREFIX1` … are published in their last version; the 19 after the first have
 it as a sub-agent.
@@ -18,7 +18,7 @@ DEPENDENTS = 19
 CHUNK = 2_000
 
 
-def main(prefix: str, agents: int, versions: int, of_the_first: int) -> None:
+def main(prefix: str, agents: int, versions: int, of_the_first: int, workspace: str) -> None:
     """Insert the agents, a chunk of versions at a time."""
     from django.db import connection, transaction  # noqa: PLC0415  after the settings
 
@@ -32,7 +32,7 @@ def main(prefix: str, agents: int, versions: int, of_the_first: int) -> None:
             Agent.objects.bulk_create(
                 Agent(
                     id=version.resource_id,
-                    workspace_id="default",
+                    workspace_id=workspace,
                     active_version_id=version.pk,
                     latest_version_id=version.pk,
                     last_number=version.number,
@@ -87,4 +87,5 @@ if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "editor_project.settings")
     django.setup()
     first, how_many, each, *most = sys.argv[1:]
-    main(first, int(how_many), int(each), int(most[0]) if most else int(each))
+    workspace = most[1] if len(most) > 1 else "default"
+    main(first, int(how_many), int(each), int(most[0]) if most else int(each), workspace)

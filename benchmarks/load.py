@@ -18,6 +18,8 @@ class Load:
     path: str = "/"
     script: str = ""
     connections: int = READERS
+    key: str = ""
+    """The API key, if it is to be another one."""
 
     def rate(self, url: str, key: str, seconds: int) -> float:
         """Return the requests a second that were answered; raises `RuntimeError` for any failure."""
@@ -32,7 +34,7 @@ class Load:
                 f"-d{seconds}s",
                 *options,
                 "-H",
-                f"Authorization: Bearer {key}",
+                f"Authorization: Bearer {self.key or key}",
                 url + self.path,
             ]
             done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -50,6 +52,15 @@ def any_of(path: str, count: int) -> Load:
     return Load(
         script=f'request = function() return wrk.format("GET", "{before}" .. '
         f'math.random(0, {count - 1}) .. "{after}") end'
+    )
+
+
+def in_turn(path: str, count: int) -> Load:
+    """Return a load of reads of one agent after the other; `{}` in the path is the number."""
+    before, after = path.split("{}")
+    return Load(
+        script=f'local n = 0\nrequest = function() n = n + 1; return wrk.format("GET", "{before}" .. '
+        f'(n % {count}) .. "{after}") end'
     )
 
 

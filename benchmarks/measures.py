@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import median
 
-from benchmarks.load import Load, any_of, writes
+from benchmarks.load import Load, any_of, in_turn, writes
 from benchmarks.serving import Bench
 from tests.support.service import Service
 
 SERVED, RECORD = "/api/agents/{}0", "/api/stored/agents/{}0"
 MANY = 20_000
+AUTHOR = "-c user.name=bench -c user.email=bench@example.com"
 TURNS = 3
 
 CALL = """
@@ -96,6 +98,10 @@ def growth(bench: Bench) -> Iterator[Row]:
         yield Row(bench.name, "dependents with 2 000 agents", f"{rate:,.0f}/s", "≥ 1 000/s", rate >= 1000)
         bench.fill("m", MANY, 5)
         bench.fill("v", 1, MANY)
+        for count, prefix, most in ((2_000, "d", 1.5), (MANY, "m", 2)):
+            times = slower(bench, service, Load(served("s")), any_of(f"/api/agents/{prefix}{{}}", count))
+            name = f"published reads of one of {count} agents at random against always the same one"
+            yield Row(bench.name, name, f"{times:.2f} × the time", f"≤ {most} ×", times <= most)
         rows = [
             ("dependents among 20 000 agents against 100", dependents("s"), dependents("m"), 1.3),
             ("published read among 20 000 × 5 versions against 100 × 5", served("s"), served("m"), 1.2),
@@ -105,9 +111,42 @@ def growth(bench: Bench) -> Iterator[Row]:
         for name, small, large, most in rows:
             times = slower(bench, service, Load(small), Load(large))
             yield Row(bench.name, name, f"{times:.2f} × the time", f"≤ {most} ×", times <= most)
-        times = slower(bench, service, any_of("/api/agents/s{}", 100), any_of("/api/agents/m{}", MANY))
-        name = "published reads of 20 000 agents at random against 100"
-        yield Row(bench.name, name, f"{times:.2f} × the time", "≤ 2 ×", times <= 2)
+
+
+def lists(bench: Bench) -> Iterator[Row]:
+    """What a list costs where there is much to list."""
+    loads = []
+    for workspace, agents in (("few", 100), ("many", MANY)):
+        key = bench.manage("create_api_key", "bench", "--workspace", workspace, "--role", "admin")
+        bench.fill(workspace, agents, 1, 1, workspace)
+        loads.append(Load("/api/stored/agents?perPage=20", key=key))
+    name = "a list of 20 among 20 000 agents against 100"
+    with bench.serving() as service:
+        times = slower(bench, service, *loads)
+        yield Row(bench.name, name, f"{times:.2f} × the time", "≤ 1.3 ×", times <= 1.3)
+    with bench.serving(EDITOR_CACHE_BYTES="0") as service:
+        yield Row(bench.name, f"{name}, not cached", f"{slower(bench, service, *loads):.2f} × the time")
+
+
+def first_reads(bench: Bench) -> Iterator[Row]:
+    """Reads of agents in turn, of which the cache holds few: so every one of them is made."""
+    with bench.serving(EDITOR_CACHE_BYTES="100000") as service:
+        rate = bench.rate(service, in_turn("/api/agents/d{}", 2_000))
+        yield Row(bench.name, "first (uncached) published read", f"{rate:,.0f}/s", "≥ 2 500/s", rate >= 2500)
+
+
+def override_files(bench: Bench) -> Iterator[Row]:
+    """A published agent whose override is a file, against one in a row."""
+    file = bench.folder / "overrides/agents/support.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text('{"instructions": "Be brief."}')
+    for command in ("init --quiet", "add .", f"{AUTHOR} commit --quiet --message override"):
+        subprocess.run(["git", *command.split()], cwd=file.parent, check=True)
+    source = {"EDITOR_SOURCE": "code", "EDITOR_CODE_PATH": str(file.parents[1])}
+    with bench.serving(**source) as service:
+        times = slower(bench, service, Load(SERVED.format("s")), Load(f"/api/agents/{file.stem}"))
+        name = "published read of an override file against a row"
+        yield Row(bench.name, name, f"{times:.2f} × the time", "≤ 1.2 ×", times <= 1.2)
 
 
 def slower(bench: Bench, service: Service, one: Load, other: Load) -> float:
@@ -141,4 +180,14 @@ def workers(bench: Bench) -> Iterator[Row]:
         yield Row(bench.name, name, f"{times:.2f} ×", "≥ 1.7 ×", times >= 1.7)
 
 
-ALL: tuple[Callable[[Bench], Iterator[Row]], ...] = (reads, writing, python_call, workers, growth, memory)
+ALL: tuple[Callable[[Bench], Iterator[Row]], ...] = (
+    reads,
+    override_files,
+    writing,
+    python_call,
+    workers,
+    growth,
+    first_reads,
+    memory,
+    lists,
+)

@@ -75,6 +75,7 @@ ABOUT_HTTP = {
     "test_proxy",
     "test_serving",
     "test_slow_bodies",
+    "test_stream_example",
 }
 """Modules that have a server, but what they know is HTTP: it is the same before every database."""
 

@@ -26,7 +26,9 @@ WELCOME = "/studio/versioning/workspace/welcome/"
 def test_the_log_of_a_server_holds_no_secret_of_an_address(live_service: Service) -> None:
     token = live_service.manage("shell", "--no-imports", "-c", INVITE)
     key, written = live_service.key, len(live_service.log)
-    with httpx.Client(base_url=live_service.url, trust_env=False, follow_redirects=True) as visitor:
+    with httpx.Client(
+        base_url=live_service.url, trust_env=False, follow_redirects=True, timeout=60
+    ) as visitor:
         for place in (f"{WELCOME}{token}", f"{WELCOME}{token}/", f"/studio/{token}", f"/{token}?key={key}"):
             visitor.get(place)
             visitor.post(place)  # without the token of a form, which another logger complains about

@@ -52,13 +52,14 @@ class EventStreamViewSet(EditorViewSet):
     def stream(self, request: Request) -> Response | StreamingHttpResponse:
         """Send events that the caller may see as they happen."""
         given = request.query_params
+        only = filter_of(given)
         after = position(given.get("after", "now"), "after")
         # An empty header is what a client sends that has received nothing yet.
         last = number(request.headers.get(LAST_EVENT_ID) or None, LAST_EVENT_ID)
         start = get_editor().event.start(after if last is None else last)
         server = capacity(request._request)  # noqa: SLF001  what the server has handed over
         made = AsyncSubscription if server.in_event_loop else BlockingSubscription
-        stream = made(listener_of(request), filter_of(given), start, has_role=self.caller.has_role)
+        stream = made(listener_of(request), only, start, has_role=self.caller.has_role)
         if request.method != "HEAD":
             try:
                 follower.add(stream, server.streams)

@@ -13,6 +13,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from threading import Lock
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote_to_bytes
@@ -129,7 +130,11 @@ class CachedReads:
         """Answer the requests whose cached answers are right; return the others."""
         try:
             now = _now()
-            responses = [found.response(self._cache, now) if now else None for _, found in waiting]
+            # What is taken of a file after all of these have arrived is good for each of them.
+            fingerprint = cache(self._cache.fingerprint)
+            responses = [
+                found.response(self._cache, now, fingerprint) if now else None for _, found in waiting
+            ]
             answers = [
                 (read, response)
                 for (read, _), response in zip(waiting, responses, strict=True)

@@ -13,6 +13,7 @@ from editor_client.errors import CursorExpired, EditorError, Unreachable
 from editor_client.feed import (
     NEVER,
     POLL_HOLDS_SECONDS,
+    POLL_SECONDS,
     RETRY_STREAM_SECONDS,
     SILENCE_SECONDS,
     Feed,
@@ -222,7 +223,7 @@ def test_where_there_is_no_stream_the_log_is_asked_once_a_second(caplog: pytest.
     began = log.now
     hear(log, listening, 2, steps=30)
     pages = log.asked.count("/events")
-    assert log.now - began == pytest.approx(pages - 1)
+    assert log.now - began == pytest.approx((pages - 1) * POLL_SECONDS)
     assert log.asked.count("/events/stream") == 1
     log.now += RETRY_STREAM_SECONDS * 1.5
     log.streams = True

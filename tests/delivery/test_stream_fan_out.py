@@ -11,7 +11,9 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from delivery.streams import subscription
 from delivery.streams.fan_out import PAGE, DatabaseSilent, FanOut
+from delivery.streams.frames import COMMENT
 from delivery.streams.listeners import KeyListener
 from delivery.streams.subscription import MAX_PENDING, BlockingSubscription, Subscription
 from tests.conftest import Cast, cast_with
@@ -179,6 +181,16 @@ def test_a_stream_ends_when_what_it_needs_next_was_pruned(cast: Cast) -> None:
     fan_out.turn(streams(behind, current))
     assert len(current.read()) == 1
     assert behind.has_ended
+
+
+def test_a_stream_in_which_nothing_happens_has_comments_and_an_end(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subscription, "LIFETIME", 0.3)
+    monkeypatch.setattr(BlockingSubscription, "heartbeat", 0.01)
+    key = KeyListener(digest_of(cast.vera.key))
+    parts = list(BlockingSubscription(key, EventFilter(), 0, has_role=True))
+    assert len(parts) > 2 and set(parts) == {COMMENT}
 
 
 def test_streams_end_when_an_earlier_state_of_the_database_is_restored(cast: Cast) -> None:

@@ -200,7 +200,9 @@ def test_people_sign_in_over_https_and_stay_signed_in_whichever_process_answers(
         "Origin": origin,
         "Referer": f"{origin}/studio/login/",
     }
-    with httpx.Client(base_url=address, headers=headers, verify=trusted, trust_env=False) as browser:
+    with httpx.Client(
+        base_url=address, headers=headers, verify=trusted, trust_env=False, timeout=60
+    ) as browser:
         known_as = {"sni_hostname": HOST}
         browser.get("/studio/login/", extensions=known_as)
         form = {"username": "ada", "password": PASSWORD, "csrfmiddlewaretoken": browser.cookies["csrftoken"]}
@@ -220,7 +222,7 @@ def test_people_sign_in_over_https_and_stay_signed_in_whichever_process_answers(
 
 def test_without_a_proxy_nobody_is_believed_to_come_by_https(live_service: Service) -> None:
     origin = live_service.url.replace("http:", "https:")
-    with httpx.Client(base_url=live_service.url, trust_env=False) as browser:
+    with httpx.Client(base_url=live_service.url, trust_env=False, timeout=60) as browser:
         browser.get("/studio/login/")
         form = {"username": "ada", "password": "no", "csrfmiddlewaretoken": browser.cookies["csrftoken"]}
         forged = {"X-Forwarded-Proto": "https", "Origin": origin}

@@ -13,7 +13,7 @@ SIGN_IN = "/studio/login/"
 @contextmanager
 def visiting(url: str) -> Iterator[httpx.Client]:
     """Open the studio of a server."""
-    with httpx.Client(base_url=url, trust_env=False) as visitor:
+    with httpx.Client(base_url=url, trust_env=False, timeout=60) as visitor:  # a busy machine may need it
         yield visitor
 
 

@@ -9,7 +9,7 @@ header is made in one place only.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cache
 from hashlib import blake2b
 from http import HTTPStatus
@@ -97,9 +97,17 @@ class Candidate(NamedTuple):
     key: MetKey
     answer: CachedAnswer
 
-    def response(self, cache: AnswerCache, now: Moment) -> CachedResponse | None:
-        """Return the response, if it is right at this moment, which is later than the request."""
-        if not keys.is_right(self.key, now) or not cache.is_right(self.answer, now):
+    def response(
+        self,
+        cache: AnswerCache,
+        now: Moment,
+        fingerprint: Callable[[Dependency], Hashable] | None = None,
+    ) -> CachedResponse | None:
+        """Return the response, if it is right at this moment, which is later than the request.
+
+        `fingerprint` is as in `AnswerCache.is_right`.
+        """
+        if not keys.is_right(self.key, now) or not cache.is_right(self.answer, now, fingerprint):
             return None
         return CachedResponse._make(self.answer.content)
 
