@@ -2,57 +2,26 @@
 
 from __future__ import annotations
 
-import datetime
-import html
-import re
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
-from django.utils import timezone
 
 from delivery.models import Delivery, Webhook
-from delivery.webhooks.models import DisabledReason
 from tests.conftest import Cast
 from tests.support.api import AGENTS
 from tests.support.people import give_role
 from tests.support.receiver import Receiver
 from tests.support.studio import Visitor, words_of, workspace_page
-from tests.support.webhooks import NO_SUCH, DeliveryFactory, WebhookFactory, verify, work
-from versioning.models import Event, Membership, Workspace
+from tests.support.webhook_pages import LIST, NEW, TYPED, make, page, secret_on
+from tests.support.webhooks import NO_SUCH, DeliveryFactory, verify, work
+from versioning.models import Event
 
 pytestmark = pytest.mark.usefixtures("cast")
-
-LIST = workspace_page("webhooks")
-NEW = workspace_page("webhooks/add")
-HOME = "/studio/"
 
 
 @pytest.fixture
 def alice() -> Visitor:
     return Visitor("alice")
-
-
-def page(webhook: Webhook, name: str = "", workspace_id: str = "acme") -> str:
-    return workspace_page(f"webhooks/{webhook.pk}/{name}".rstrip("/"), workspace_id)
-
-
-def make(workspace_id: str = "acme", **columns: Any) -> Webhook:
-    made: Webhook = WebhookFactory(workspace=Workspace.objects.get(pk=workspace_id), **columns)
-    return made
-
-
-def made_by(name: str, **columns: Any) -> Webhook:
-    user = User.objects.get(username=name)
-    return make(created_by=name, created_by_id=str(user.pk), **columns)
-
-
-def secret_on(answer: Any) -> str | None:
-    found = re.search(r'id="once" value="([^"]+)"', answer.content.decode())
-    return html.unescape(found[1]) if found else None
-
-
-TYPED = {"description": "Chat", "id_prefix": "support/", "event_types": ["agent.published", "promptBlock.*"]}
 
 
 # Who may come in
@@ -274,123 +243,3 @@ def test_without_the_key_nothing_is_made_and_the_page_says_why(
     answer = alice.post(NEW, url=receiver.url, **TYPED)
     assert (answer.status_code, Webhook.objects.count()) == (503, 1)
     assert "SECRET_KEY_FALLBACKS" in words_of(answer)
-
-
-# Deliveries
-
-
-def test_a_test_message_shows_what_came_of_it(alice: Visitor, receiver: Receiver) -> None:
-    webhook = make(url=receiver.url)
-    assert "is on its way" in words_of(alice.post(page(webhook, "ping")))
-    assert "Test message Pending" in words_of(alice.get(page(webhook)))
-    receiver.answer = lambda _message: (418, {}, b"<b>a teapot</b>")
-    work()
-    shown = words_of(alice.get(page(webhook)))
-    assert "1 attempt" in shown and "418" in shown and "<b>a teapot</b>" in shown
-    assert "<b>a teapot" not in alice.get(page(webhook)).content.decode()
-    assert "Failing" in words_of(alice.get(LIST))
-
-
-def test_a_delivery_is_sent_again_under_the_same_id(alice: Visitor, cast: Cast, receiver: Receiver) -> None:
-    webhook = make(url=receiver.url)
-    AGENTS.make(cast.alice)
-    work()
-    delivery = Delivery.objects.get()
-    assert "Agent: created, writer" in words_of(alice.get(page(webhook)))
-    assert "once more" in words_of(alice.post(page(webhook, f"deliveries/{delivery.pk}/replay")))
-    work()
-    assert len({message.id for message in receiver.messages}) == 1 < len(receiver.messages)
-    assert "2 attempts" in words_of(alice.get(page(webhook)))
-
-
-def test_a_disabled_webhook_says_why_and_is_enabled_again(alice: Visitor) -> None:
-    webhook = make()
-    delivery = DeliveryFactory(webhook=webhook)
-    Webhook.objects.filter(pk=webhook.pk).update(enabled=False, disabled_reason=DisabledReason.FAILING)
-    assert "Three days went by without one success" in words_of(alice.get(page(webhook)))
-    for action in ("ping", f"deliveries/{delivery.pk}/replay"):
-        assert "is disabled. Enable it first" in words_of(alice.post(page(webhook, action)))
-    alice.post(page(webhook, "enable"), enabled="true")
-    webhook.refresh_from_db()
-    assert webhook.enabled and not webhook.disabled_reason
-    assert "An admin has disabled it" in words_of(alice.post(page(webhook, "enable"), enabled="false"))
-
-
-def test_deliveries_come_in_pages_and_the_newest_page_is_live(alice: Visitor) -> None:
-    webhook = make()
-    for _ in range(25):
-        DeliveryFactory(webhook=webhook)
-    first, second = (alice.get(page(webhook), page=number).content.decode() for number in ("1", "2"))
-    assert (first.count('class="delivery"'), second.count('class="delivery"')) == (20, 5)
-    assert 'id="live"' in first and 'id="live"' not in second
-
-
-def test_an_open_page_asks_whether_something_has_changed(alice: Visitor, receiver: Receiver) -> None:
-    webhook = make(url=receiver.url)
-    for address, change in (
-        (page(webhook), lambda: alice.post(page(webhook, "ping"))),
-        (page(webhook), work),
-        (LIST, lambda: Webhook.objects.filter(pk=webhook.pk).update(failing_since=timezone.now())),
-    ):
-        ask = html.unescape(re.findall(r'data-ask="([^"]+)"', alice.get(address).content.decode())[0])
-        assert alice.get(ask).json()["changed"] is False
-        change()
-        found = alice.get(ask).json()
-        assert found["changed"] is True
-        assert alice.get(re.sub("after=.*", f"after={found['next']}", ask)).json()["changed"] is False
-
-
-# Notices
-
-
-def told(name: str, address: str = HOME) -> str:
-    answer = Visitor(name).get(address)
-    assert answer.status_code == 200
-    found = re.search(r'(?s)<div id="notices"[^>]*>(.*?)</div>', answer.content.decode())
-    return " ".join(re.sub("<[^>]*>", " ", html.unescape(found[1])).split()) if found else ""
-
-
-def test_admins_are_told_of_what_the_service_has_disabled(cast: Cast) -> None:
-    webhook = made_by("alice", description="Chat")
-    Webhook.objects.filter(pk=webhook.pk).update(enabled=False, disabled_reason=DisabledReason.GONE)
-    words = "The webhook “Chat” of Acme is disabled. The receiver answered 410"
-    for address in (HOME, workspace_page("members"), workspace_page("activity")):
-        assert words in told("alice", address)
-    assert words in told("root")
-    assert told("paula") == told("vera", workspace_page("activity")) == told("charlie") == ""
-    Webhook.objects.filter(pk=webhook.pk).update(disabled_reason="")
-    assert told("alice") == ""  # an admin has disabled it, and knows
-
-
-@pytest.mark.parametrize("left", ["removed", "switched off", "deleted"])
-def test_admins_are_told_that_whoever_made_a_webhook_has_left(alice: Visitor, left: str) -> None:
-    give_role("paula", "acme", "admin")
-    webhook = made_by("paula", description="Chat")
-    assert told("alice") == ""
-    if left == "removed":
-        Membership.objects.filter(user__username="paula").delete()
-    elif left == "switched off":
-        User.objects.filter(username="paula").update(is_active=False)
-    else:
-        User.objects.get(username="paula").delete()
-    assert "“Chat” of Acme was made by paula, who is no member any more." in told("alice")
-    assert "paula is no member" in words_of(alice.get(page(webhook)))
-    alice.post(page(webhook, "take-over"))
-    assert told("alice") == ""
-    webhook.refresh_from_db()
-    assert (webhook.created_by, webhook.enabled) == ("alice", True)
-
-
-def test_the_log_tells_of_webhooks_to_admins(alice: Visitor, receiver: Receiver) -> None:
-    alice.post(NEW, url=receiver.url, **TYPED)
-    webhook = Webhook.objects.get()
-    alice.post(page(webhook, "rotate"), hours="0")
-    alice.post(page(webhook, "delete"))
-    shown = {name: words_of(Visitor(name).get(workspace_page("activity"))) for name in ("alice", "paula")}
-    for sentence in ("alice made a webhook", "alice changed a webhook: secret", "alice deleted a webhook"):
-        assert sentence in shown["alice"] and sentence not in shown["paula"]
-
-
-def test_a_disabled_webhook_is_not_an_old_one(alice: Visitor) -> None:
-    make(failing_since=timezone.now() - datetime.timedelta(hours=5))
-    assert "Failing" in words_of(alice.get(LIST)) and "5 hours ago" in words_of(alice.get(LIST))

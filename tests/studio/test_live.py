@@ -1,0 +1,127 @@
+"""What open pages ask the studio, and what they are told: as much as their readers may see."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from tests.conftest import Cast
+from tests.studio.test_activity import ACME, prefix_of, sentences
+from tests.support.api import AGENTS, Kind
+from tests.support.calls import make_history
+from tests.support.studio import Visitor, page_of, words_of, workspace_page
+from tests.support.window import KINDS
+from versioning.models import events
+
+pytestmark = pytest.mark.usefixtures("cast")
+
+
+@pytest.fixture
+def alice() -> Visitor:
+    return Visitor("alice")
+
+
+def live(visitor: Visitor, after: int, **scope: str) -> dict[str, Any]:
+    answer = visitor.get("/studio/activity/live/", after=str(after), **scope)
+    assert answer.status_code == 200, answer.content
+    return dict(answer.json())
+
+
+def test_an_open_page_hears_of_what_its_reader_may_see(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice, autoPublish=True)
+    before = events.position()
+    kind.save(cast.edgar, "writer", "draft words")
+    saved = events.position()
+    scope = {"resource_kind": KINDS[kind].word, "resource_id": "writer"}
+    changed = {
+        name: live(Visitor(name), before, **scope)["changed"]
+        for name in ("alice", "edgar", "vera", "charlie")
+    }
+    assert changed == {"alice": True, "edgar": True, "vera": False, "charlie": False}
+    assert live(Visitor("vera"), before) == {"changed": False, "next": saved}
+    assert live(Visitor("edgar"), saved) == {"changed": False, "next": saved}
+    assert live(Visitor("edgar"), before, workspace_id="acme")["changed"] is True
+    assert live(Visitor("edgar"), before, workspace_id="elsewhere")["changed"] is False
+    assert (
+        live(Visitor("edgar"), before, resource_kind=KINDS[kind].word, resource_id="other")["changed"]
+        is False
+    )
+    assert live(Visitor("edgar"), saved + 7) == {"changed": True, "next": saved}  # another database
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"after": "-1"},
+        {"after": "now"},
+        {"after": "0", "resource_kind": "x"},
+        {"after": "0", "resource_id": "\0"},
+    ],
+)
+def test_an_open_page_that_asks_nonsense_is_told_so(alice: Visitor, query: dict[str, str]) -> None:
+    assert alice.get("/studio/activity/live/", **query).status_code == 400
+
+
+def since(name: str, kind: Kind, after: int, **query: str) -> Any:
+    return Visitor(name).get(page_of(kind, "activity/since"), after=str(after), **query)
+
+
+def test_an_edit_page_is_told_who_did_what(cast: Cast, kind: Kind) -> None:
+    history = make_history(kind, cast.alice)
+    before = events.position()
+    kind.save(cast.edgar, "writer", "words of edgar")
+    edgar = Visitor("edgar")
+    edgar.post(page_of(kind, f"versions/{history.labelled}/restore"), tag="*")
+    cast.paula.post(kind.url("writer", "versions", history.draft, "activate"))
+    told = {
+        name: list(sentences(since(name, kind, before).content.decode()))
+        for name in ("edgar", "paula", "vera")
+    }
+    saved = f"saved draft 5: {'Instructions' if kind is AGENTS else 'Text'}"
+    published, restored = "published version 4 in place of version 3", "restored version 1 as draft 6"
+    assert told == {
+        "edgar": [f"paula {published}", f"You, in another window, {restored}", f"You {saved}"],
+        "paula": [f"You {published}", f"edgar {restored}", f"edgar {saved}"],
+        "vera": [f"paula {published}"],
+    }
+    assert f"by key {prefix_of('edgar')}" in words_of(since("edgar", kind, before))
+
+
+def test_an_edit_page_links_to_what_was_saved_meanwhile(cast: Cast, kind: Kind) -> None:
+    history = make_history(kind, cast.alice)
+    before = events.position()
+    latest = kind.save(cast.edgar, "writer", "words of edgar")["resolvedVersionId"]
+    compare = f"{page_of(kind, 'compare')}?from={history.draft}&amp;to={latest}"
+    assert compare in since("paula", kind, before, base=history.draft).content.decode()
+    for name, base in (("vera", history.draft), ("paula", latest), ("paula", "gone"), ("paula", "")):
+        shown = since(name, kind, before, base=base)
+        assert shown.status_code == 200 and "See the difference" not in shown.content.decode()
+
+
+def test_an_edit_page_is_told_that_there_is_nothing_left_to_save(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice)
+    before = events.position()
+    cast.alice.delete(kind.url("writer"))
+    shown = since("edgar", kind, before)
+    assert "alice deleted this" in words_of(shown) and "cannot be saved" in words_of(shown)
+    assert words_of(since("charlie", kind, before)) == ""
+
+
+def test_nothing_is_said_where_nothing_happened(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice)
+    assert "has changed" not in words_of(since("edgar", kind, events.position()))
+    assert Visitor("edgar").get(page_of(kind, "activity/since", "a\0b"), after="0").status_code == 404
+
+
+def test_a_page_in_the_background_leaves_messages_to_the_one_they_are_for(alice: Visitor) -> None:
+    alice.client.post(workspace_page("rename"), {"name": "Renamed"})
+    assert "called Renamed" not in words_of(alice.client.get(ACME, headers={"X-Live": "1"}))
+    assert "called Renamed" in words_of(alice.get(workspace_page("members")))
+
+
+def test_whoever_is_out_hears_of_nothing(cast: Cast) -> None:
+    vera = Visitor("vera")
+    User.objects.filter(username="vera").update(is_active=False)
+    assert vera.get("/studio/activity/live/", after="0").status_code == 302
