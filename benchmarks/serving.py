@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import IO
 
 from benchmarks.load import Load
 from tests.support.ports import free_port
@@ -18,6 +19,21 @@ from tests.support.service import Service
 ROOT = Path(__file__).resolve().parents[1]
 WARM_UP = 2  # seconds
 SETTINGS = "editor_project.settings"
+
+
+class MeasuredService(Service):
+    """A server in a process of its own: what tests start is a fork, with memory of all that tests use."""
+
+    def started(self, command: list[str], log: IO[bytes]) -> subprocess.Popen[bytes]:
+        """Start a program as people do."""
+        return subprocess.Popen(
+            [sys.executable, *command],
+            cwd=ROOT,
+            env=self.environment,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
 
 
 @dataclass
@@ -101,7 +117,7 @@ class Bench:
         }
 
     def _service(self, settings: str, *options: str, **environment: str) -> Service:
-        return Service(
+        return MeasuredService(
             url=f"http://127.0.0.1:{free_port()}",
             environment={**self.environment(settings), **environment},
             folder=self.folder,

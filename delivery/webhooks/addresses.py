@@ -12,9 +12,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import httpx
+if TYPE_CHECKING:
+    import httpx
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -90,6 +91,8 @@ def target_of(url: str) -> Target:
         raise Refused("must not hold a user name or a password")
     if "#" in url:
         raise Refused("must not have a fragment (#…)")
+    import httpx  # noqa: PLC0415  6 MiB, and few processes have to do with webhooks
+
     try:
         parsed = httpx.URL(url)
     except (httpx.InvalidURL, ValueError):

@@ -17,7 +17,6 @@ from django.utils import timezone
 
 from delivery.webhooks import retries
 from delivery.webhooks.models import Delivery, DeliveryAttempt, DisabledReason, Outcome, State, Webhook
-from delivery.webhooks.sending import send
 from delivery.webhooks.signatures import signed_headers
 from delivery.webhooks.signing_secrets import RootKeyUnreadable, root_key, secret_of
 from versioning.models import events
@@ -45,7 +44,10 @@ def attempt(delivery: Delivery) -> None:
         return
     if not connection.in_atomic_block:  # a program may do this within a transaction of its own
         close_old_connections()  # so that others can have the connection while the receiver thinks
-    outcome = send(webhook.url, headers, body)
+    # Not at the top: of all processes only a worker sends, and httpx takes 6 MiB.
+    from delivery.webhooks import sending  # noqa: PLC0415
+
+    outcome = sending.send(webhook.url, headers, body)
     with events.transaction():
         _record(delivery, outcome)
 

@@ -13,9 +13,6 @@ import hmac
 import secrets
 from typing import Final
 
-from cryptography.fernet import Fernet, InvalidToken, MultiFernet
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 
 from delivery.webhooks.models import RootKey, Webhook
@@ -23,7 +20,6 @@ from delivery.webhooks.signatures import SECRET_PREFIX
 from versioning.domain.errors import VersioningError
 
 KEY_BYTES: Final = 32
-_PURPOSE: Final = b"the root key of the editor's webhooks"
 
 
 class RootKeyUnreadable(VersioningError):
@@ -52,23 +48,22 @@ def root_key() -> bytes:
     If an older key of the settings opens it, it is encrypted anew under the newest. Raises
     `RootKeyUnreadable` if no key does.
     """
-    newest, *older = (Fernet(_key_from(text)) for text in _texts())
+    # Not at the top: cryptography takes 7 MiB, and few processes have to do with webhooks.
+    from delivery.webhooks import sealing  # noqa: PLC0415
+
+    keys = sealing.Keys(_texts())
     stored = RootKey.objects.values_list("sealed", flat=True).first()
     if stored is None:
-        made = newest.encrypt(secrets.token_bytes(KEY_BYTES)).decode()
+        made = keys.seal(secrets.token_bytes(KEY_BYTES))
         RootKey.objects.bulk_create([RootKey(sealed=made)], ignore_conflicts=True)
         stored = RootKey.objects.values_list("sealed", flat=True).get()
     try:
-        return newest.decrypt(stored)
-    except InvalidToken:
-        pass
-    known = MultiFernet([newest, *older])
-    try:
-        renewed = known.rotate(stored)
-    except InvalidToken:
+        root, renewed = keys.open(stored)
+    except sealing.Unreadable:
         raise RootKeyUnreadable from None
-    RootKey.objects.filter(sealed=stored).update(sealed=renewed.decode())
-    return newest.decrypt(renewed)
+    if renewed is not None:
+        RootKey.objects.filter(sealed=stored).update(sealed=renewed)
+    return root
 
 
 def _texts() -> list[str]:
@@ -76,8 +71,3 @@ def _texts() -> list[str]:
     own = [text for part in settings.EDITOR_WEBHOOK_KEY.split(",") if (text := part.strip())]
     fallbacks = [text for text in settings.SECRET_KEY_FALLBACKS if text]
     return [*own, settings.SECRET_KEY, *fallbacks]
-
-
-def _key_from(text: str) -> bytes:
-    derived = HKDF(algorithm=SHA256(), length=32, salt=None, info=_PURPOSE).derive(text.encode())
-    return base64.urlsafe_b64encode(derived)

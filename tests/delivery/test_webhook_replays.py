@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from delivery.models import Delivery, DeliveryAttempt
-from delivery.webhooks import attempts
+from delivery.webhooks import sending
 from delivery.webhooks.models import Outcome
 from delivery.webhooks.retries import WAITS
 from tests.support.api import AGENTS, Api
@@ -86,7 +86,7 @@ def test_a_replay_asked_for_during_an_attempt_is_an_attempt_of_its_own(
     webhook = make_webhook(alice, receiver.url, "agent.created")
     AGENTS.make(alice)
     asked: list[int] = []
-    real = attempts.send
+    real = sending.send
 
     def send(*message: Any) -> Outcome:
         if not asked:
@@ -94,7 +94,7 @@ def test_a_replay_asked_for_during_an_attempt_is_an_attempt_of_its_own(
             asked.append(alice.post(path(webhook, "deliveries", str(delivery.pk), "replay")).status)
         return real(*message)
 
-    monkeypatch.setattr(attempts, "send", send)
+    monkeypatch.setattr(sending, "send", send)
     work()
     assert asked == [200] and len(receiver.messages) == 2
     [delivery] = deliveries(alice, webhook)
@@ -126,13 +126,13 @@ def test_what_is_being_sent_while_the_webhook_is_disabled_is_not_tried_again(
 ) -> None:
     webhook = make_webhook(alice, receiver.url, "agent.created")
     AGENTS.make(alice)
-    real = attempts.send
+    real = sending.send
 
     def send(*message: Any) -> Outcome:
         assert alice.patch(path(webhook), {"enabled": False}).status == 200
         return real(*message)
 
-    monkeypatch.setattr(attempts, "send", send)
+    monkeypatch.setattr(sending, "send", send)
     receiver.answer = lambda _message: (status, {}, b"")
     work()
     assert states(alice, webhook) == [state]
@@ -146,14 +146,14 @@ def test_a_worker_whose_lease_is_another_ones_by_now_records_nothing(
     receiver.answer = lambda _message: (410, {}, b"")
     webhook = make_webhook(alice, receiver.url, "agent.created")
     AGENTS.make(alice)
-    real = attempts.send
+    real = sending.send
 
     def send(*message: Any) -> Outcome:
         later = timezone.now() + datetime.timedelta(minutes=1)
         Delivery.objects.update(leased_by="another", leased_until=later)
         return real(*message)
 
-    monkeypatch.setattr(attempts, "send", send)
+    monkeypatch.setattr(sending, "send", send)
     work()
     [delivery] = deliveries(alice, webhook)
     assert (delivery["state"], delivery["attempts"]) == ("pending", [])
@@ -167,12 +167,12 @@ def test_what_is_deleted_while_it_is_sent_is_gone(
 ) -> None:
     webhook = make_webhook(alice, receiver.url, "agent.created")
     AGENTS.make(alice)
-    real = attempts.send
+    real = sending.send
 
     def send(*message: Any) -> Outcome:
         assert alice.delete(path(webhook)).status == 200
         return real(*message)
 
-    monkeypatch.setattr(attempts, "send", send)
+    monkeypatch.setattr(sending, "send", send)
     work()
     assert not Delivery.objects.exists() and not DeliveryAttempt.objects.exists()

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from pydantic_ai import RunContext, Tool
 
 from tests.runtime.memory import ECHO, STRANGER, VIEWER, MemoryStore
 from tests.support.factories import CodeAgentFactory
@@ -102,6 +104,42 @@ def test_an_editor_learns_of_all_agents_and_tools(store: MemoryStore) -> None:
     assert (list(store.code), store.tools) == (["a", "inner"], ["add"])
     assert framework.get_agent_by_id("inner") is inner
     assert framework.editor is store
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        None,
+        "",
+        " One line. ",
+        "Two\n    lines.",
+        "Adds.\n\n    Args:\n        n: A number.\n",
+        ":returns: one",
+        "Returns: 1",
+    ],
+)
+def test_tools_are_described_as_the_agent_library_describes_them(text: str | None) -> None:
+    def tool(n: int) -> int:
+        return n
+
+    tool.__doc__ = text
+    assert agent(tools=[tool]).tool_descriptions == {"tool": Tool(tool).description or ""}
+
+
+def asks(ask: Callable[[], str]) -> str:
+    """Take what pydantic can check, and no model can send."""
+    return ask()
+
+
+def in_context(context: RunContext[None], n: int) -> int:
+    """Take the context of the agent library."""
+    return n + context.run_step
+
+
+def test_what_a_tool_may_take_is_decided_by_the_agent_library() -> None:
+    with pytest.raises(ValueError, match="'asks' cannot be described"):
+        agent(tools=[asks])
+    assert agent(tools=[in_context]).toolbox["in_context"].takes_ctx
 
 
 def test_ids_and_tool_names_are_unique() -> None:

@@ -14,8 +14,8 @@ from tests.runtime.model_server import FallsSilent, ModelServer
 from tests.support.factories import CodeAgentFactory
 from versioning.domain.errors import Invalid, NotFound
 from versioning.runtime import Agent, Framework, NoModel, ProviderUnavailable
-from versioning.runtime.events import Event
 from versioning.runtime.loop import background_loop
+from versioning.runtime.streaming import Event
 
 OPENAI = {"provider": "openai", "name": "small"}
 SOON = 5  # seconds; what has to happen within one is given more, because machines are busy

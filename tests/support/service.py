@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from urllib.error import URLError
 from urllib.request import urlopen
 
@@ -37,7 +37,7 @@ class Service:
     options: tuple[str, ...] = ()
     key: str = ""
     command: str = "serve"
-    process: fork_server.Program | None = field(default=None, repr=False)
+    process: fork_server.Program | subprocess.Popen[bytes] | None = field(default=None, repr=False)
 
     @property
     def log(self) -> str:
@@ -54,12 +54,7 @@ class Service:
         """Start the server and wait until it answers."""
         bind = self.url.removeprefix("http://")
         with (self.folder / "server.log").open("ab") as log:
-            self.process = fork_server.start(
-                *("manage.py", self.command, "--bind", bind, *self.options),
-                env=self.environment,
-                stdout=log,
-                stderr=log,
-            )
+            self.process = self.started(["manage.py", self.command, "--bind", bind, *self.options], log)
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             assert self.process.poll() is None, self.log
@@ -69,6 +64,10 @@ class Service:
             except (URLError, ConnectionError, TimeoutError):
                 time.sleep(0.02)
         raise AssertionError(f"the server does not answer:\n{self.log}")
+
+    def started(self, command: list[str], log: IO[bytes]) -> fork_server.Program | subprocess.Popen[bytes]:
+        """Start a program that writes into a log."""
+        return fork_server.start(*command, env=self.environment, stdout=log, stderr=log)
 
     def kill(self) -> None:
         """End the server and its workers at once, as a power failure would."""

@@ -15,10 +15,9 @@ from versioning.domain.overrides import Ownership
 from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.domain.selectors import PUBLISHED, Selector
 from versioning.runtime.calls import Options
-from versioning.runtime.events import Event
 from versioning.runtime.results import Result
-from versioning.runtime.streaming import EventStream
-from versioning.runtime.tools import Toolbox, toolbox
+from versioning.runtime.streaming import Event, EventStream
+from versioning.runtime.tools import Toolbox
 
 
 class Host(Protocol):
@@ -162,7 +161,7 @@ class Agent(Runnable):
         self._set("tools", tuple(self.tools))
         self._set("agents", tuple(self.agents))
         self._set("ownership", Ownership.of(self.editor))
-        self._set("toolbox", toolbox(self.tools))
+        self._set("toolbox", Toolbox(self.tools))
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -170,7 +169,7 @@ class Agent(Runnable):
     @property
     def tool_descriptions(self) -> Mapping[str, str]:
         """The descriptions of its tools, by name."""
-        return {name: tool.description or "" for name, tool in self.toolbox.items()}
+        return self.toolbox.descriptions
 
     @property
     def sub_agent_ids(self) -> tuple[str, ...]:

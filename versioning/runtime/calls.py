@@ -12,6 +12,9 @@ from versioning.runtime.context import RequestContext
 from versioning.runtime.messages import Conversation
 from versioning.runtime.options import RunOptions
 
+REQUEST_LIMIT = 50
+"""The model requests of one call, with all its delegations, unless the framework says otherwise."""
+
 
 class Options(TypedDict, total=False):
     """The options of a call as keyword arguments; see `versioning.runtime.agent.Runnable`."""

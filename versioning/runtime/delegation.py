@@ -10,10 +10,10 @@ from typing import Any
 
 from pydantic_ai import Tool
 
+from versioning.runtime.calls import REQUEST_LIMIT
 from versioning.runtime.errors import DelegationStopped
 
 MAX_DEPTH = 8
-REQUEST_LIMIT = 50
 DELEGATES_TO = "delegates_to"
 """The key in a tool's metadata that marks it as a delegation; its value is the sub-agent's id."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
@@ -18,17 +17,9 @@ from pydantic_ai.messages import (
 )
 
 from versioning.domain.errors import VersioningError
-from versioning.runtime.results import (
-    Result,
-    finish_reason_of,
-    notice_dict,
-    tool_call_dict,
-    tool_result_dict,
-    usage_dict,
-)
-
-Event = dict[str, Any]
-Emit = Callable[[Event], None]
+from versioning.runtime.results import Result, notice_dict
+from versioning.runtime.streaming import Emit
+from versioning.runtime.transcripts import finish_reason_of, tool_call_dict, tool_result_dict, usage_dict
 
 
 class Reporter:

@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Generator, Iterable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from types import MappingProxyType
-from typing import Any, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from versioning.domain.access import APPLICATION, Caller
-from versioning.domain.errors import Invalid, Issue
-from versioning.domain.resolved_agent import CONTEXT_INVALID
 from versioning.domain.selectors import PUBLISHED, Selector, VersionsMap
 from versioning.runtime.agent import Agent, SelectedAgent
-from versioning.runtime.calls import Call, Options
-from versioning.runtime.delegation import REQUEST_LIMIT
-from versioning.runtime.events import Emit, Event
-from versioning.runtime.loop import background_loop
-from versioning.runtime.planning import Catalogue, Plan, plan
-from versioning.runtime.preparation import Prepared, Preparer
-from versioning.runtime.providers import Providers
+from versioning.runtime.calls import REQUEST_LIMIT, Call, Options
+from versioning.runtime.planning import Catalogue
 from versioning.runtime.results import Result
-from versioning.runtime.running import answer, report
-from versioning.runtime.store import AgentStore, CodeOnly
-from versioning.runtime.streaming import EventStream, Producer, consume
-from versioning.runtime.tools import toolbox
+from versioning.runtime.store import AgentStore, CodeOnly, in_thread
+from versioning.runtime.streaming import Event, EventStream, Producer
+from versioning.runtime.tools import Toolbox
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from versioning.runtime.runner import Runner
 
 
 class Framework:
@@ -49,17 +42,13 @@ class Framework:
         request_limit: int = REQUEST_LIMIT,
     ) -> None:
         defaults = versions if isinstance(versions, VersionsMap) else VersionsMap.parse(versions)
-        shared = toolbox(tools)
         self._agents: Mapping[str, Agent] = MappingProxyType(_by_id(agents))
         self._catalogue = Catalogue(
             code=self._agents, store=CodeOnly() if editor is None else editor, versions=defaults
         )
-        self._preparer = Preparer(
-            own_tools={agent.id: agent.toolbox for agent in self._agents.values()},
-            shared_tools=shared,
-            request_limit=request_limit,
-        )
-        self._catalogue.store.register(list(self._agents.values()), list(shared))
+        self._tools = Toolbox(tools)
+        self._request_limit = request_limit
+        self._catalogue.store.register(list(self._agents.values()), list(self._tools))
         for agent in self._agents.values():
             agent.join(self)
 
@@ -103,7 +92,7 @@ class Framework:
 
     async def aget_agent_by_id(self, agent_id: str, **selector: Any) -> Agent | SelectedAgent:
         """Do the same as `get_agent_by_id` without blocking the event loop."""
-        return await self._in_thread(partial(self.get_agent_by_id, agent_id, **selector))
+        return await in_thread(self._catalogue.store, partial(self.get_agent_by_id, agent_id, **selector))
 
     def generate(
         self,
@@ -117,15 +106,8 @@ class Framework:
 
         `default` runs if nothing is selected; None means the agent as defined in code.
         """
-        background = background_loop()
-        background.refuse_itself()
-        return background.run(
-            answer(
-                self._prepare(
-                    Call.parse(agent_id, messages, default=default, **options), background.providers
-                )
-            )
-        )
+        call = Call.parse(agent_id, messages, default=default, **options)
+        return self._runner.generate(call)
 
     async def agenerate(
         self,
@@ -137,12 +119,7 @@ class Framework:
     ) -> Result:
         """Run an agent by id and return its answer; see `Runnable.agenerate`."""
         call = Call.parse(agent_id, messages, default=default, **options)
-        providers = Providers()
-        prepared = await self._in_thread(partial(self._prepare, call, providers))
-        try:
-            return await answer(prepared)
-        finally:
-            await providers.aclose()
+        return await (await self._loaded_runner()).agenerate(call)
 
     def stream(
         self,
@@ -154,11 +131,8 @@ class Framework:
         **options: Unpack[Options],
     ) -> Generator[Event | None]:
         """Return the events of a run by id; see `Runnable.stream`."""
-        background = background_loop()
-        background.refuse_itself()
         call = Call.parse(agent_id, messages, default=default, **options)
-        prepared = self._prepare(call, background.providers)
-        return consume(background, partial(report, prepared), heartbeat)
+        return self._runner.stream(call, heartbeat)
 
     def astream(
         self,
@@ -173,57 +147,25 @@ class Framework:
 
         async def prepare() -> Producer:
             call = Call.parse(agent_id, messages, default=default, **options)
-            providers = Providers()
-            prepared = await self._in_thread(partial(self._prepare, call, providers))
-
-            async def produce(emit: Emit) -> None:
-                try:
-                    await report(prepared, emit)
-                finally:
-                    await providers.aclose()
-
-            return produce
+            return await (await self._loaded_runner()).producer(call)
 
         return EventStream(prepare, heartbeat)
 
-    async def _in_thread(self, ask: Callable[[], T]) -> T:
-        """Ask the store in a thread, without blocking the event loop, and leave nothing open there."""
+    async def _loaded_runner(self) -> Runner:
+        """Return the runner; loading the agent library takes half a second, so that is done in a thread."""
+        return await asyncio.to_thread(lambda: self._runner)
 
-        def asked() -> T:
-            try:
-                return ask()
-            finally:
-                self._catalogue.store.close_thread()
+    @cached_property
+    def _runner(self) -> Runner:
+        # Not at the top: they load the agent library, 20 MiB that a worker without runs does not need.
+        from versioning.runtime import preparation, runner  # noqa: PLC0415
 
-        return await asyncio.to_thread(asked)
-
-    def _prepare(self, call: Call, providers: Providers) -> Prepared:
-        found = plan(
-            self._catalogue,
-            call.agent_id,
-            call.context,
-            selector=call.selector,
-            default=call.default,
-            published_sub_agents=call.published_sub_agents,
+        preparer = preparation.Preparer(
+            own_tools={agent.id: agent.toolbox for agent in self._agents.values()},
+            shared_tools=self._tools,
+            request_limit=self._request_limit,
         )
-        refuse_context(found)
-        return self._preparer.prepare(call, found, providers)
-
-
-def refuse_context(found: Plan) -> None:
-    """Raise `Invalid` if the `requestContextSchema` of an agent involved refuses the context."""
-    issues = [
-        Issue(notice.field or "requestContext", _of_agent(agent.id, notice.message, found))
-        for agent in found.agents.values()
-        for notice in agent.warnings
-        if notice.code == CONTEXT_INVALID
-    ]
-    if issues:
-        raise Invalid(issues, code=CONTEXT_INVALID)
-
-
-def _of_agent(agent_id: str, message: str, found: Plan) -> str:
-    return message if agent_id == found.root.id else f"{message} (for the sub-agent {agent_id!r})"
+        return runner.Runner(self._catalogue, preparer)
 
 
 def _by_id(agents: Iterable[Agent]) -> dict[str, Agent]:

@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
-
-from pydantic_ai.messages import (
-    ModelMessage,
-    ModelRequest,
-    ModelResponse,
-    SystemPromptPart,
-    TextPart,
-    UserPromptPart,
-)
 
 from versioning.domain.errors import Invalid, Issue
 
@@ -69,15 +59,6 @@ class Conversation:
         """All messages, in order."""
         return (*self.history, Turn(role="user", text=self.prompt))
 
-    def model_history(self) -> list[ModelMessage]:
-        """Return the previous messages in the form of the agent library.
-
-        Consecutive messages of one side become one message with many parts. The library would merge them
-        itself, copying the list each time, which takes minutes for ten thousand messages.
-        """
-        by_assistant = groupby(self.history, lambda turn: turn.role == "assistant")
-        return [_model_message(turns, by_assistant=is_so) for is_so, turns in by_assistant]
-
 
 def _turn(message: Any, place: str, issues: list[Issue]) -> Turn:
     if not isinstance(message, Mapping):
@@ -115,15 +96,4 @@ def _is_text_part(part: Any) -> bool:
         and part.keys() == {"type", "text"}
         and part["type"] == "text"
         and isinstance(part["text"], str)
-    )
-
-
-def _model_message(turns: Iterable[Turn], *, by_assistant: bool) -> ModelMessage:
-    if by_assistant:
-        return ModelResponse(parts=[TextPart(turn.text) for turn in turns])
-    return ModelRequest(
-        parts=[
-            SystemPromptPart(turn.text) if turn.role == "system" else UserPromptPart(turn.text)
-            for turn in turns
-        ]
     )

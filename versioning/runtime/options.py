@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
-
-from pydantic_ai.settings import ModelSettings
+from typing import TYPE_CHECKING, Any, cast
 
 from versioning.domain.errors import Invalid, Issue
+
+if TYPE_CHECKING:
+    from pydantic_ai.settings import ModelSettings
 
 _NUMBER = (int, float)
 _SETTINGS: dict[str, tuple[str, tuple[type, ...]]] = {

@@ -10,13 +10,12 @@ from pydantic_ai import Tool
 from pydantic_ai.models import Model
 
 from versioning.domain.resolved_agent import Notice, ResolvedAgent
-from versioning.runtime.calls import Call
-from versioning.runtime.delegation import REQUEST_LIMIT
+from versioning.runtime.calls import REQUEST_LIMIT, Call
 from versioning.runtime.errors import NoModel, ProviderUnavailable
 from versioning.runtime.options import RunOptions
 from versioning.runtime.planning import Plan
 from versioning.runtime.providers import Providers
-from versioning.runtime.tools import Toolbox, chosen_tools
+from versioning.runtime.tools import Toolbox
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,5 +82,29 @@ class Preparer:
         self, served: ResolvedAgent, options: RunOptions, providers: Providers
     ) -> tuple[ReadyAgent, tuple[Notice, ...]]:
         model = providers.model(served.id, served.model)
-        tools, notices = chosen_tools(served, self.own_tools.get(served.id, {}), self.shared_tools)
+        tools, notices = _chosen_tools(served, self.own_tools.get(served.id, Toolbox(())), self.shared_tools)
         return ReadyAgent(served=served, model=model, tools=tools, options=options), notices
+
+
+def _chosen_tools(
+    served: ResolvedAgent, own: Toolbox, shared: Toolbox
+) -> tuple[tuple[Tool[Any], ...], tuple[Notice, ...]]:
+    """Return the tools that the agent lists, with its descriptions, and a notice for each unknown one."""
+    tools: list[Tool[Any]] = []
+    notices: list[Notice] = []
+    for name, usage in served.tools.items():
+        tool = own.get(name) or shared.get(name)
+        if tool is None:
+            notices.append(
+                Notice("unknown_tool", f"There is no tool {name!r}; it is left out.", f"tools.{name}")
+            )
+            continue
+        tools.append(_described(tool, usage.get("description")))
+    return tuple(tools), tuple(notices)
+
+
+def _described(tool: Tool[Any], description: str | None) -> Tool[Any]:
+    """Return the tool with another description; the tool itself if there is none or it is the same."""
+    if not description or description == tool.description:
+        return tool
+    return Tool(tool.function, name=tool.name, description=description, function_schema=tool.function_schema)

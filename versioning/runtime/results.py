@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart
-from pydantic_ai.usage import UsageBase
-from pydantic_core import to_jsonable_python
-
 from versioning.domain.resolved_agent import Notice
-
-_FINISH_REASONS = {"content_filter": "content-filter", "tool_call": "tool-calls"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,52 +78,3 @@ class Result:
 def notice_dict(notice: Notice) -> dict[str, Any]:
     """Return the JSON form of a warning."""
     return {"code": notice.code, "field": notice.field, "message": notice.message}
-
-
-def usage_dict(usage: UsageBase) -> dict[str, int]:
-    """Return the JSON form of the usage."""
-    return {
-        "inputTokens": usage.input_tokens,
-        "outputTokens": usage.output_tokens,
-        "totalTokens": usage.total_tokens,
-    }
-
-
-def tool_call_dict(part: ToolCallPart) -> dict[str, Any]:
-    """Return the JSON form of a tool call."""
-    args = to_jsonable_python(part.args_as_dict(), fallback=str)
-    return {"toolCallId": part.tool_call_id, "toolName": part.tool_name, "args": args}
-
-
-def tool_result_dict(part: ToolReturnPart) -> dict[str, Any]:
-    """Return the JSON form of a tool's result, whatever the function returned."""
-    result = to_jsonable_python(part.content, fallback=str, inf_nan_mode="null")
-    return {"toolCallId": part.tool_call_id, "toolName": part.tool_name, "result": result}
-
-
-def finish_reason_of(response: ModelResponse) -> str:
-    """Return why the model stopped: `stop`, `length`, `content-filter`, `tool-calls` or `error`."""
-    if response.tool_calls:
-        return "tool-calls"
-    reason = response.finish_reason or "stop"
-    return _FINISH_REASONS.get(reason, reason)
-
-
-def steps_of(messages: Sequence[ModelMessage]) -> tuple[Step, ...]:
-    """Return the steps in the messages of one run."""
-    return tuple(
-        _step(message, messages[position + 1] if position + 1 < len(messages) else None)
-        for position, message in enumerate(messages)
-        if isinstance(message, ModelResponse)
-    )
-
-
-def _step(response: ModelResponse, following: ModelMessage | None) -> Step:
-    answered = following.parts if isinstance(following, ModelRequest) else ()
-    return Step(
-        text=response.text or "",
-        finish_reason=finish_reason_of(response),
-        tool_calls=tuple(tool_call_dict(part) for part in response.tool_calls),
-        tool_results=tuple(tool_result_dict(part) for part in answered if isinstance(part, ToolReturnPart)),
-        usage=usage_dict(response.usage),
-    )

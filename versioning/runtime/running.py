@@ -16,10 +16,12 @@ from pydantic_graph import End
 from versioning.domain.errors import VersioningError
 from versioning.domain.resolved_agent import Notice
 from versioning.runtime.delegation import Budget, Chain, delegation_tool, refusal
-from versioning.runtime.events import Emit, Reporter
+from versioning.runtime.events import Reporter
 from versioning.runtime.failures import failure_of
 from versioning.runtime.preparation import Prepared, ReadyAgent
-from versioning.runtime.results import Result, finish_reason_of, steps_of, usage_dict
+from versioning.runtime.results import Result
+from versioning.runtime.streaming import Emit
+from versioning.runtime.transcripts import finish_reason_of, model_history, steps_of, usage_dict
 
 logger = logging.getLogger("versioning.runtime")
 
@@ -62,7 +64,8 @@ class _Run:
         """Run the called agent and return the result."""
         conversation = self._prepared.call.conversation
         root = self._prepared.plan.root.id
-        messages = await self._ask(root, conversation.prompt, conversation.model_history(), (root,), reporter)
+        history = model_history(conversation.history)
+        messages = await self._ask(root, conversation.prompt, history, (root,), reporter)
         last = _last_response(messages)
         turns = (
             *(turn.as_dict() for turn in conversation.turns),

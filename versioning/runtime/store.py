@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Protocol
+import asyncio
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
 from editor_client.shared.conditions import choose
@@ -15,6 +16,8 @@ from versioning.domain.errors import NoInstructions, NotFound
 from versioning.domain.overrides import IN_CODE, CodeAgent, code_config
 from versioning.domain.resolved_agent import Notice, ResolvedAgent
 from versioning.domain.selectors import PUBLISHED, Selector, Status
+
+T = TypeVar("T")
 
 
 class AgentStore(Protocol):
@@ -85,6 +88,18 @@ class CodeOnly:
 
     def close_thread(self) -> None:
         """Do nothing: nothing is open."""
+
+
+async def in_thread(store: AgentStore, ask: Callable[[], T]) -> T:
+    """Ask the store in a thread, without blocking the event loop, and leave nothing open there."""
+
+    def asked() -> T:
+        try:
+            return ask()
+        finally:
+            store.close_thread()
+
+    return await asyncio.to_thread(asked)
 
 
 def as_code(

@@ -8,8 +8,10 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, Self, TypeVar, cast
 
-from versioning.runtime.events import Emit, Event
-from versioning.runtime.loop import BackgroundLoop
+Event = dict[str, Any]
+"""`{"type", "runId", "from", "payload"}`."""
+
+Emit = Callable[[Event], None]
 
 Producer = Callable[[Emit], Coroutine[Any, Any, None]]
 """Emits events until it is done; cancelling it stops the model call."""
@@ -20,15 +22,15 @@ Yielded = TypeVar("Yielded", bound=Event | None)
 
 
 def consume(
-    background: BackgroundLoop, produce: Producer, heartbeat: float | None
+    loop: asyncio.AbstractEventLoop, produce: Producer, heartbeat: float | None
 ) -> Generator[Event | None]:
-    """Yield what the producer emits on the background loop; it starts with the first `next()`.
+    """Yield what the producer emits on a loop of another thread; it starts with the first `next()`.
 
     Yields None after `heartbeat` seconds without an event. Closing the generator cancels the producer at
     once.
     """
     inbox: SimpleQueue[Event | None] = SimpleQueue()
-    future = asyncio.run_coroutine_threadsafe(produce(inbox.put), background.loop)
+    future = asyncio.run_coroutine_threadsafe(produce(inbox.put), loop)
     future.add_done_callback(lambda _: inbox.put(None))
     try:
         while True:

@@ -1,58 +1,82 @@
-"""Tools: plain typed functions, described once, passed to the agent library."""
+"""Tools: Python functions that agents can call, by name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
 
-from pydantic_ai import Tool
+from pydantic import TypeAdapter
 
-from versioning.domain.resolved_agent import Notice, ResolvedAgent
+if TYPE_CHECKING:
+    from pydantic_ai import Tool
 
-Toolbox = Mapping[str, Tool[Any]]
 
+class Toolbox(Mapping[str, "Tool[Any]"]):
+    """The tools for some functions, by name.
 
-def toolbox(functions: Iterable[Callable[..., Any]]) -> Toolbox:
-    """Return the tools for the functions, by name.
-
-    Name, docstring and type hints describe a tool. They are read here, only once, because that costs more
-    than a run. Raises `ValueError` if two functions have the same name and if a function cannot be
-    described.
+    Name, docstring and type hints describe a tool. They are read only once, because that costs more than a
+    run, and when a tool is first asked for: names do not need the agent library, which takes 20 MiB. Raises
+    `ValueError` at once if two functions have the same name and if a function cannot be described.
     """
-    tools: dict[str, Tool[Any]] = {}
-    for function in functions:
-        name = getattr(function, "__name__", "")
-        if not name.isidentifier():
-            raise ValueError(f"a tool must be a named function, not {function!r}")
-        if name in tools:
-            raise ValueError(f"there are two tools with the name {name!r}")
-        try:
-            tools[name] = Tool(function)
-        except Exception as error:
-            raise ValueError(f"the tool {name!r} cannot be described: {error}") from error
-    return MappingProxyType(tools)
+
+    def __init__(self, functions: Iterable[Callable[..., Any]]) -> None:
+        self._functions: dict[str, Callable[..., Any]] = {}
+        for function in functions:
+            name = getattr(function, "__name__", "")
+            if not name.isidentifier():
+                raise ValueError(f"a tool must be a named function, not {function!r}")
+            if name in self._functions:
+                raise ValueError(f"there are two tools with the name {name!r}")
+            _check(name, function)
+            self._functions[name] = function
+
+    def __getitem__(self, name: str) -> Tool[Any]:
+        return self._tools[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._functions
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._functions)
+
+    def __len__(self) -> int:
+        return len(self._functions)
+
+    @property
+    def descriptions(self) -> Mapping[str, str]:
+        """The descriptions by name; the agent library is asked for those that are not a single line."""
+        return {
+            name: _one_line(function) or self[name].description or ""
+            for name, function in self._functions.items()
+        }
+
+    @cached_property
+    def _tools(self) -> Mapping[str, Tool[Any]]:
+        return {name: _described(name, function) for name, function in self._functions.items()}
 
 
-def chosen_tools(
-    served: ResolvedAgent, own: Toolbox, shared: Toolbox
-) -> tuple[tuple[Tool[Any], ...], tuple[Notice, ...]]:
-    """Return the tools that the agent lists, with its descriptions, and a notice for each unknown one."""
-    tools: list[Tool[Any]] = []
-    notices: list[Notice] = []
-    for name, usage in served.tools.items():
-        tool = own.get(name) or shared.get(name)
-        if tool is None:
-            notices.append(
-                Notice("unknown_tool", f"There is no tool {name!r}; it is left out.", f"tools.{name}")
-            )
-            continue
-        tools.append(described(tool, usage.get("description")))
-    return tuple(tools), tuple(notices)
+def _one_line(function: Callable[..., Any]) -> str:
+    """Return the docstring of a function if that is a line of text, and so the description of the tool."""
+    text = (function.__doc__ or "").strip()
+    return "" if "\n" in text or text.startswith(":") else text
 
 
-def described(tool: Tool[Any], description: str | None) -> Tool[Any]:
-    """Return the tool with another description; the tool itself if there is none or it is the same."""
-    if not description or description == tool.description:
-        return tool
-    return Tool(tool.function, name=tool.name, description=description, function_schema=tool.function_schema)
+def _check(name: str, function: Callable[..., Any]) -> None:
+    """Raise `ValueError` unless the function can be described.
+
+    pydantic knows of most functions that they can be; of any other, the agent library decides.
+    """
+    try:
+        TypeAdapter[Any](cast("Any", function)).json_schema()
+    except Exception:  # noqa: BLE001  whatever the reason, it is the library that says so
+        _described(name, function)
+
+
+def _described(name: str, function: Callable[..., Any]) -> Tool[Any]:
+    from pydantic_ai import Tool  # noqa: PLC0415  a worker that runs nothing does not need its memory
+
+    try:
+        return Tool(function)
+    except Exception as error:
+        raise ValueError(f"the tool {name!r} cannot be described: {error}") from error

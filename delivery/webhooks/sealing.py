@@ -1,0 +1,48 @@
+"""Encryption of the root key under keys that follow from texts of the settings."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from typing import Final
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+_PURPOSE: Final = b"the root key of the editor's webhooks"
+
+
+class Unreadable(Exception):
+    """None of the keys opens it."""
+
+
+class Keys:
+    """Keys made of texts, the newest first: that one encrypts, all of them decrypt."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._newest, *self._older = (Fernet(_key_from(text)) for text in texts)
+
+    def seal(self, secret: bytes) -> str:
+        """Return a secret encrypted under the newest key."""
+        return self._newest.encrypt(secret).decode()
+
+    def open(self, sealed: str) -> tuple[bytes, str | None]:
+        """Return a secret, and the same encrypted anew unless the newest key opened it.
+
+        Raises `Unreadable` if no key does.
+        """
+        try:
+            return self._newest.decrypt(sealed), None
+        except InvalidToken:
+            pass
+        try:
+            renewed = MultiFernet([self._newest, *self._older]).rotate(sealed)
+        except InvalidToken:
+            raise Unreadable from None
+        return self._newest.decrypt(renewed), renewed.decode()
+
+
+def _key_from(text: str) -> bytes:
+    derived = HKDF(algorithm=SHA256(), length=32, salt=None, info=_PURPOSE).derive(text.encode())
+    return base64.urlsafe_b64encode(derived)

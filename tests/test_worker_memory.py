@@ -1,0 +1,63 @@
+"""What a worker process loads: what reads and saves do not need takes memory in every one of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# All that `serve` loads, then a read and a save, then a run and a webhook.
+PROGRAM = """
+import json, sys
+import django
+from io import StringIO
+from django.core.management import call_command, load_command_class
+from django.core.servers.basehttp import get_internal_wsgi_application
+from django.test import Client
+
+def loaded():
+    return sorted({"cryptography", "httpcore", "httpx", "pydantic_ai"} & sys.modules.keys())
+
+def ask(method, path, **body):
+    answer = client.generic(method, "/api" + path, json.dumps(body), "application/json")
+    assert answer.status_code < 300, (path, answer.content)
+
+django.setup()
+call_command("migrate", verbosity=0)
+key = StringIO()
+call_command("create_api_key", "alice", workspace="default", role="admin", stdout=key)
+client = Client(headers={"authorization": "Bearer " + key.getvalue().strip(), "host": "localhost"})
+load_command_class("editor_project", "serve")
+get_internal_wsgi_application()
+
+model = {"provider": "echo", "name": "echo"}
+ask("POST", "/stored/agents", id="a", name="A", instructions="text", model=model)
+ask("PATCH", "/stored/agents/a", instructions="another text", autoPublish=True)
+ask("GET", "/agents/a")
+ask("GET", "/agents")
+ask("GET", "/stored/agents")
+steps = [loaded()]
+ask("POST", "/agents/a/generate", messages="hello")
+steps.append(loaded())
+ask("POST", "/webhooks", workspaceId="default", url="https://93.184.215.14/", eventTypes=["agent.published"])
+print(json.dumps([*steps, loaded()]))
+"""
+
+
+def test_what_only_runs_and_webhooks_need_is_loaded_for_them(tmp_path: Path) -> None:
+    environment = {
+        **os.environ,
+        "DATABASE_URL": f"sqlite:///{tmp_path / 'db.sqlite3'}",
+        "DJANGO_SETTINGS_MODULE": "editor_project.settings",
+    }
+    command = [sys.executable, "-c", PROGRAM]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    after_saves, after_run, after_webhook = json.loads(done.stdout.splitlines()[-1])
+    assert after_saves == []
+    assert "pydantic_ai" in after_run and "cryptography" not in after_run
+    assert "cryptography" in after_webhook
