@@ -18,9 +18,11 @@ class DeliveryConfig(AppConfig):
     """The routes that it adds to the API."""
 
     def ready(self) -> None:
-        """Register the jobs, what depends on the log, and the pages of the studio."""
+        """Register the jobs, what depends on the log, and the pages of the studio; watch for sign-outs."""
         # Not at the top: they need the models.
         import_module("delivery.webhooks.own_jobs").register()
+        if apps.is_installed("django.contrib.sessions"):
+            import_module("delivery.streams.sign_outs").watch()
         if apps.is_installed("studio"):
             import_module("delivery.studio.extension").register()
         checks.register(import_module("delivery.webhooks.resolving").check_allowed)

@@ -28,7 +28,7 @@ def notices(caller: Caller, workspace_id: str | None) -> Iterator[Notice]:
             text = f"{name} is disabled. {REASONS[webhook.disabled_reason]}"
             yield _notice(webhook, text, "Look at it")
         elif webhook.pk in left:
-            text = f"{name} was made by {webhook.created_by}, who is no member any more."
+            text = f"{name} was created by {webhook.created_by}, who is no member any more."
             yield _notice(webhook, text, "See who looks after it")
 
 

@@ -86,7 +86,11 @@ class WebhookViewSet(EditorViewSet):
         address = f"/{settings.EDITOR_API_PREFIX}/webhooks/{webhook.pk}"
         body = WebhookAnswer.dump(webhook)
         tag = content_tag(body)  # of the webhook as GET returns it, without the secret
-        return tagged(request, {**body, "secret": secret}, tag=tag, status=201, headers={"Location": address})
+        headers = {
+            "Location": address,
+            "Cache-Control": "private, no-store",
+        }  # a client may not keep the secret
+        return tagged(request, {**body, "secret": secret}, tag=tag, status=201, headers=headers)
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
         """Read a webhook and the state of its receiver."""

@@ -96,7 +96,7 @@ def joined(words: Words) -> list[Part]:
 
 
 def _created(event: Event, names: Names) -> Words:
-    yield "made"
+    yield "created"
     yield names.resource(event)
 
 
@@ -207,7 +207,7 @@ def _member(event: Event) -> str:
 def _workspace(event: Event) -> str:
     detail = event.detail
     if event.type != "workspace.updated":
-        verb = {"workspace.created": "made", "workspace.deleted": "deleted"}[event.type]
+        verb = {"workspace.created": "created", "workspace.deleted": "deleted"}[event.type]
         return f"{verb} the workspace {detail.get('name') or event.workspace_id}"
     if "from" in detail:
         return f"renamed the workspace from {detail['from']} to {detail.get('to')}"
@@ -216,7 +216,7 @@ def _workspace(event: Event) -> str:
 
 def _key(event: Event) -> str:
     detail = event.detail
-    verb = "made" if event.type == "key.created" else "revoked"
+    verb = "created" if event.type == "key.created" else "revoked"
     about = ", ".join(filter(None, (f"{detail.get('prefix')}…", detail.get("role"))))
     name = f" “{detail['name']}”" if detail.get("name") else ""
     return f"{verb} the API key{name} of {detail.get('owner')} ({about})"
@@ -231,7 +231,7 @@ def _invitation(event: Event) -> str:
 
 def _webhook(event: Event) -> str:
     what = event.type.rpartition(".")[2]
-    verb = {"created": "made a webhook", "deleted": "deleted a webhook", "disabled": "disabled a webhook"}
+    verb = {"created": "created a webhook", "deleted": "deleted a webhook", "disabled": "disabled a webhook"}
     if what in verb:
         return verb[what]
     return f"changed a webhook: {', '.join(map(spaced, event.detail.get('fields') or ()))}"

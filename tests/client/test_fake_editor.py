@@ -65,8 +65,10 @@ class Conversation:
         return _VOLATILE.sub(self._name, text)
 
     def _name(self, match: re.Match[str]) -> str:
-        if match[0].endswith("Z") or match[0].startswith("ek_"):
-            return "<time>" if match[0].endswith("Z") else "<key>"
+        if match[0].startswith("ek_"):  # before the times: a key may end in a Z as well
+            return "<key>"
+        if match[0].endswith("Z"):
+            return "<time>"
         return self._names.setdefault(match[0], f"<{len(self._names)}>")
 
 

@@ -125,7 +125,7 @@ def test_admins_are_told_that_whoever_made_a_webhook_has_left(alice: Visitor, le
         User.objects.filter(username="paula").update(is_active=False)
     else:
         User.objects.get(username="paula").delete()
-    assert "“Chat” of Acme was made by paula, who is no member any more." in told("alice")
+    assert "“Chat” of Acme was created by paula, who is no member any more." in told("alice")
     assert "paula is no member" in words_of(alice.get(page(webhook)))
     alice.post(page(webhook, "take-over"))
     assert told("alice") == ""
@@ -139,7 +139,7 @@ def test_the_log_tells_of_webhooks_to_admins(alice: Visitor, receiver: Receiver)
     alice.post(page(webhook, "rotate"), hours="0")
     alice.post(page(webhook, "delete"))
     shown = {name: words_of(Visitor(name).get(workspace_page("activity"))) for name in ("alice", "paula")}
-    for sentence in ("alice made a webhook", "alice changed a webhook: secret", "alice deleted a webhook"):
+    for sentence in ("alice created a webhook", "alice changed a webhook: secret", "alice deleted a webhook"):
         assert sentence in shown["alice"] and sentence not in shown["paula"]
 
 

@@ -27,6 +27,7 @@ def test_a_webhook_is_what_it_was_given(alice: Api) -> None:
     assert answer.status == 201
     made = dict(answer.body)
     assert made.pop("secret").startswith("whsec_")
+    assert answer.headers["Cache-Control"] == "private, no-store"
     assert answer.headers["Location"] == f"/api{WEBHOOKS}/{made['id']}"
     found = alice.get(f"{WEBHOOKS}/{made['id']}")
     assert found.body == made and found.tag == answer.tag

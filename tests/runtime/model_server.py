@@ -71,6 +71,7 @@ class ModelServer:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
+    request_queue_size = 128  # connections that arrive at once
     state: ModelServer
 
 

@@ -78,7 +78,7 @@ def test_a_resource_tells_its_story(cast: Cast, alice: Visitor, kind: Kind) -> N
         "alice published version 3",
         f"alice saved draft 3: {text}",
         f"alice saved draft 2: {text}",
-        f"alice made this {noun}",
+        f"alice created this {noun}",
     ]
     assert lines(alice, page_of(kind, "activity")) == told
     assert lines(alice)[0] == f"paula unpublished version 4 of {noun} writer"
@@ -119,7 +119,7 @@ def test_members_keys_and_workspaces_are_told_to_admins(alice: Visitor) -> None:
     assert lines(alice) == [
         "alice renamed the workspace from Acme to Acme & Sons",
         f"alice revoked the API key “CI” of alice ({prefix}…, viewer)",
-        f"alice made the API key “CI” of alice ({prefix}…, viewer)",
+        f"alice created the API key “CI” of alice ({prefix}…, viewer)",
         "alice invited lena as editor",
         "The application removed charlie, who was editor",
         "The application changed the role of charlie from viewer to editor",
@@ -127,7 +127,7 @@ def test_members_keys_and_workspaces_are_told_to_admins(alice: Visitor) -> None:
     ]
     root = Visitor("root")
     root.post(NEW_WORKSPACE, id="new", name="New")
-    assert lines(root, workspace_page("activity", "new"))[-1] == "root made the workspace New"
+    assert lines(root, workspace_page("activity", "new"))[-1] == "root created the workspace New"
 
 
 def test_what_other_applications_record_is_told_as_it_is_called(cast: Cast, alice: Visitor) -> None:
@@ -225,7 +225,7 @@ def test_all_members_open_the_page_of_their_workspace_and_admins_see_more(cast: 
     assert answer.status_code == ROLES[name]
     told = " ".join(sentences(answer.content.decode()))
     assert ("API key" in told) == (name in {"alice", "root"})
-    assert ("made agent writer" in told) == (name in {"alice", "paula", "edgar", "root"})
+    assert ("created agent writer" in told) == (name in {"alice", "paula", "edgar", "root"})
     tabs = {
         page for page in ("members", "keys", "activity") if workspace_page(page) in answer.content.decode()
     }
@@ -259,7 +259,7 @@ def test_an_id_that_was_somebody_elses_tells_its_new_owner_nothing(cast: Cast, k
     cast.alice.delete(kind.url("desk"))
     kind.make(cast.charlie, "desk", workspaceId="elsewhere")
     noun = {AGENTS: "agent", PROMPT_BLOCKS: "prompt block"}[kind]
-    assert lines(Visitor("charlie"), page_of(kind, "activity", "desk")) == [f"charlie made this {noun}"]
+    assert lines(Visitor("charlie"), page_of(kind, "activity", "desk")) == [f"charlie created this {noun}"]
 
 
 # Filters and pages
@@ -271,7 +271,7 @@ def test_it_is_narrowed(cast: Cast, alice: Visitor) -> None:
     today = timezone.now().date().isoformat()
     assert len(lines(alice, type="agent.published")) == 1
     assert len(lines(alice, type="agent.*")) == 7 and len(lines(alice, type="promptBlock.*")) == 1
-    assert lines(alice, actor="edgar") == ["edgar made prompt block tone"]
+    assert lines(alice, actor="edgar") == ["edgar created prompt block tone"]
     assert len(lines(alice, actor="alice", target="WRITER")) == 7
     assert lines(alice, actor="nobody") == lines(alice, since="2999-01-01") == []
     assert lines(alice, until="2001-01-01") == []

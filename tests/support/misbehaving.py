@@ -147,12 +147,17 @@ def _drip(handler: Handler, beginning: bytes, more: bytes) -> None:
         handler.wfile.write(more)
 
 
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 128
+    """Of connections that arrive at once; beyond it one waits for seconds until it is tried again."""
+
+
 @contextmanager
 def misbehaving_server() -> Iterator[Misbehaving]:
     """Serve on a free loopback port."""
     owner = Misbehaving()
     handler = type("OwnHandler", (Handler,), {"owner": owner})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+    with _Server(("127.0.0.1", 0), handler) as server:
         owner.url = f"http://127.0.0.1:{server.server_address[1]}"
         thread = threading.Thread(target=server.serve_forever, args=[POLL_SECONDS])
         thread.start()
