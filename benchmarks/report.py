@@ -81,8 +81,6 @@ second apart. All clients run in one thread, on the same cores as the services.
 
 On PostgreSQL the statement about the log is a round trip on its own connection. PostgreSQL and wrk run on the
 same cores as the service.
-
-If random reads cover more agents than `EDITOR_CACHE_BYTES` holds, most of them are not answered from the cache.
 {parts}"""
 
 PART = """
