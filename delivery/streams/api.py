@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from django.db import close_old_connections
 from django.http import StreamingHttpResponse
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
@@ -20,6 +19,7 @@ from versioning.api.open_streams import capacity
 from versioning.api.parameters import query
 from versioning.api.runs import AnyAccept
 from versioning.conf import get_editor
+from versioning.models import connections
 
 EVENT_STREAM: Final = "text/event-stream"
 LAST_EVENT_ID: Final = "Last-Event-ID"
@@ -66,6 +66,6 @@ class EventStreamViewSet(EditorViewSet):
             except TooManyStreams as error:
                 return Response(error_body(error), status=503, headers={"Retry-After": str(RETRY_AFTER)})
         # A stream must not hold a connection of the pool.
-        close_old_connections()
+        connections.give_back()
         content = () if request.method == "HEAD" else stream
         return StreamingHttpResponse(content, content_type=EVENT_STREAM, headers={"X-Accel-Buffering": "no"})

@@ -12,14 +12,13 @@ import time
 from http import HTTPStatus
 from typing import Any, Final
 
-from django.db import close_old_connections, connection
 from django.utils import timezone
 
 from delivery.webhooks import retries
 from delivery.webhooks.models import Delivery, DeliveryAttempt, DisabledReason, Outcome, State, Webhook
 from delivery.webhooks.signatures import signed_headers
 from delivery.webhooks.signing_secrets import RootKeyUnreadable, root_key, secret_of
-from versioning.models import events
+from versioning.models import connections, events
 
 WITHOUT_KEY_AGAIN: Final = 60.0
 """The seconds before the next look whether the messages can be signed."""
@@ -42,8 +41,7 @@ def attempt(delivery: Delivery) -> None:
         logger.error("nothing is sent to webhooks: %s", error)  # noqa: TRY400  the sentence says all
         delivery.postpone(WITHOUT_KEY_AGAIN)
         return
-    if not connection.in_atomic_block:  # a program may do this within a transaction of its own
-        close_old_connections()  # so that others can have the connection while the receiver thinks
+    connections.give_back()  # so that others can have it while the receiver thinks
     # Not at the top: of all processes only a worker sends, and httpx takes 6 MiB.
     from delivery.webhooks import sending  # noqa: PLC0415
 

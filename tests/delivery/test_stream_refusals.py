@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Answer, Api
+from tests.support.door import one_connection
 from tests.support.unchanged import is_refusal
 from versioning.models import events
 
@@ -32,7 +33,8 @@ def opened(api: Api, *, last_event_id: str | None = None, **query: Any) -> Any:
 def ask(api: Api, **query: Any) -> Answer:
     """Ask for a stream, and leave it at once if there is one."""
     response = opened(api, **query)
-    response.close()
+    with one_connection():
+        response.close()
     return Answer(response.status_code, None if response.streaming else response.json(), response.headers)
 
 
@@ -106,10 +108,12 @@ def test_the_head_of_a_stream_takes_none_of_them(cast: Cast, settings: Any) -> N
 def test_where_a_stream_takes_a_thread_there_are_few(cast: Cast) -> None:
     streams = [opened(cast.vera) for _ in range(5)]
     assert [stream.status_code for stream in streams] == [200] * 4 + [503]
-    streams[0].close()
+    with one_connection():
+        streams[0].close()
     assert ask(cast.vera).status == 200
     for stream in streams:
-        stream.close()
+        with one_connection():
+            stream.close()
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def test_streams_end_because_nobody_can_say_what_they_miss(service: Served, lose
     service.relay.recover()
     until(lambda: timed(service, lambda api: api.get("/events"))[0].status == 200)
     with connected(service.installation.service) as api, open_stream(service.installation.service) as stream:
-        AGENTS.save(api, autoPublish=True)
+        AGENTS.save(api, text=str(time.monotonic()), autoPublish=True)
         assert stream.wait_for(1)
 
 

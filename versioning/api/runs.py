@@ -8,7 +8,6 @@ from typing import Any
 
 from asgiref.sync import async_to_sync
 from django.core.handlers.asgi import ASGIRequest
-from django.db import close_old_connections
 from django.http import StreamingHttpResponse
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.renderers import BaseRenderer
@@ -20,6 +19,7 @@ from versioning.api.base import EditorViewSet
 from versioning.api.schemas.runs import Run, RunAnswer
 from versioning.conf import get_framework
 from versioning.domain.selectors import PUBLISHED
+from versioning.models import connections
 from versioning.runtime import EventStream, RequestContext
 
 HEARTBEAT = 0.5
@@ -64,7 +64,7 @@ class RunViewSet(EditorViewSet):
             content = _frames(framework.stream(id, heartbeat=HEARTBEAT, **call))
         # Everything needed from the database has been read; a stream must not hold a connection of the
         # pool.
-        close_old_connections()
+        connections.give_back()
         headers = {"X-Accel-Buffering": "no"}
         return StreamingHttpResponse(content, content_type="text/event-stream", headers=headers)
 
