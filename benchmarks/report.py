@@ -69,10 +69,10 @@ takes half a second and 36 MiB, which it shares with nobody.
 
 A write takes authentication, validation, one locked transaction with its entries in the log, and on SQLite
 one `fsync` before the answer. Writers wait for each other from taking the lock until the end of the `fsync`,
-whether they are in one worker or in several. 500 writes a second would need that to take less than 2 ms; [the
+whether they are in one worker or in several. 450 writes a second would need that to take at most 2.2 ms; [the
 next section](#what-a-write-takes) shows how long it takes, and for what.
 
-Two workers share the two cores with wrk, whereas one worker does not: on a machine with only as many cores as
+Two workers share the cores with wrk, more than one worker does: on a machine with only as many cores as
 workers, that row cannot say more.
 
 How soon a stream has an event is measured from the time that the event itself names, just before its commit,
