@@ -109,12 +109,12 @@ def _end(delivery: Delivery, stored: Delivery, outcome: Outcome, *, is_disabled:
     wait = None
     if not outcome.is_success:
         wait = retries.wait_before(step, retry_after=outcome.retry_after)
-    kept: dict[str, Any] = {"step": step, "replay_wanted": False}
+    progress: dict[str, Any] = {"step": step, "replay_wanted": False}
     if stored.replay_wanted and not delivery.replay_wanted and not is_disabled:
-        delivery.postpone(0, **{**kept, "replay_wanted": True})
+        delivery.postpone(0, **{**progress, "replay_wanted": True})
     elif wait is not None and not is_disabled:
-        delivery.postpone(wait, **kept)
+        delivery.postpone(wait, **progress)
     else:
         given_up = State.FAILED if wait is None or outcome.status_code == HTTPStatus.GONE else State.CANCELLED
         state = State.DELIVERED if outcome.is_success else given_up
-        delivery.finish(state=state, finished_at=timezone.now(), **kept)
+        delivery.finish(state=state, finished_at=timezone.now(), **progress)

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from studio.activity.sentences import Names, Part, told
+from studio.activity.sentences import Names, Part, sentence_of
 from studio.activity.words import noun_of
 from studio.kinds import KINDS, StudioKind
 from versioning.domain.access import Caller, Right, Via
@@ -52,7 +52,7 @@ def lines_of(
     return [
         Line(
             event=event,
-            sentence=told(event, names, _you(event, caller) if as_you else ""),
+            sentence=sentence_of(event, names, _you(event, caller) if as_you else ""),
             comparison=found.comparison(event),
         )
         for event in events

@@ -68,7 +68,7 @@ def who_of(event: Event) -> str:
     return event.actor or "The application"
 
 
-def told(event: Event, names: Names, who: str = "") -> list[Part]:
+def sentence_of(event: Event, names: Names, who: str = "") -> list[Part]:
     """Return the sentence about an event; `who` is how to call who did it, if not by name."""
     if event.ordinal:
         # Of the prompt block itself, and of who changed it, readers of the agent learn nothing.

@@ -169,7 +169,7 @@ def test_events_that_share_a_position_come_again_unless_all_have_arrived(live_se
         api.delete(PROMPT_BLOCKS.url("shown"))
 
 
-@pytest.mark.skipif(is_sqlite(), reason="SQLite has one writer at a time")
+@pytest.mark.skipif(is_sqlite(), reason="SQLite has one writer at a time, so no two transactions can meet.")
 def test_whoever_inserts_first_and_commits_last_is_missed_by_nobody(live_service: Service) -> None:
     with connected(live_service) as api, open_stream(live_service, type="workspace.*") as stream:
         start = now(api)

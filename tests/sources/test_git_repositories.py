@@ -21,25 +21,10 @@ from tests.support.git_histories import (
     versions,
 )
 from tests.support.override_files import Folder, Repository, define, repository
-from tests.support.people import key_of, person
 from tests.support.served import served
-from versioning.domain.access import Role
 from versioning.sources.overrides import OverrideSource
 
 NOBODY = 65534
-
-
-@pytest.fixture
-def repo(tmp_path: Path) -> Repository:
-    """An empty repository with the folder of the overrides."""
-    return repository(tmp_path / "top")
-
-
-@pytest.fixture
-def admin(db: None) -> Api:
-    """An admin of the workspace of the code."""
-    person("ada", default=Role.ADMIN)
-    return key_of("ada")
 
 
 # Repositories of every shape

@@ -17,8 +17,6 @@ import pytest
 from tests.support.api import AGENTS, Answer, Api
 from tests.support.git_histories import LONG, merge, moment, put_first_on_path, raw_commit, save
 from tests.support.override_files import Folder, Repository, define, repository
-from tests.support.people import key_of, person
-from versioning.domain.access import Role
 from versioning.sources import git, histories
 
 SECONDS_FOR_A_TEST = 60
@@ -83,13 +81,6 @@ def folder(repo: Repository, settings: Any) -> Repository:
     """The same repository, with overrides of `answers` in it."""
     define(settings, repo.root)
     return repo
-
-
-@pytest.fixture
-def admin(db: None) -> Api:
-    """An admin of the workspace of the code."""
-    person("ada", default=Role.ADMIN)
-    return key_of("ada")
 
 
 def use_everything(api: Api) -> list[Answer]:

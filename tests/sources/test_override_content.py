@@ -17,9 +17,7 @@ from hypothesis import strategies as st
 from tests.support.api import AGENTS, Api
 from tests.support.configurations import FULL_AGENT, agent_configs, reordered, unhurried
 from tests.support.override_files import Folder, define
-from tests.support.people import key_of, person
 from tests.test_ids import ALLOWED, REFUSED
-from versioning.domain.access import Role
 from versioning.domain.errors import Invalid
 from versioning.domain.overrides import APPLIED_FIELDS
 from versioning.runtime import Agent
@@ -89,13 +87,6 @@ def folder(tmp_path: Path, settings: Any) -> Folder:
     """The folder of the overrides."""
     define(settings, tmp_path)
     return Folder(tmp_path)
-
-
-@pytest.fixture
-def admin(db: None) -> Api:
-    """An admin of the workspace of the code."""
-    person("ada", default=Role.ADMIN)
-    return key_of("ada")
 
 
 @given(overrides.filter(lambda config: not list(referenced_blocks(config))), orders)

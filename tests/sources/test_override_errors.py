@@ -17,10 +17,8 @@ from django.db import connection
 
 from tests.support.api import AGENTS, Answer, Api
 from tests.support.override_files import Folder, define
-from tests.support.people import key_of, person
 from tests.support.served import served
 from tests.support.unchanged import everything_stored, is_refusal
-from versioning.domain.access import Role
 from versioning.models import AgentLabel
 from versioning.sources import files
 from versioning.sources.files import OverrideFiles
@@ -45,13 +43,6 @@ def folder(tmp_path: Path, settings: Any) -> Iterator[Folder]:
     define(settings, disk / "overrides")
     yield Folder(disk / "overrides")
     subprocess.run(["umount", "--lazy", str(disk)], check=True)
-
-
-@pytest.fixture
-def admin(db: None) -> Api:
-    """An admin of the workspace of the code."""
-    person("ada", default=Role.ADMIN)
-    return key_of("ada")
 
 
 def publish(api: Api) -> Answer:

@@ -134,7 +134,7 @@ class Question:
         self.draft.finish(self.asked.digest + self.asker, answer)
         about = self.asked.about if self.template else None
         if self.template and about and about[1] == self.template.resource_id:
-            similar_answers.keep(about[0] + self.asker, self.draft.begun, usual, self.template)
+            similar_answers.store(about[0] + self.asker, self.draft.begun, usual, self.template)
 
 
 def cached_answers(get_response: GetResponse) -> GetResponse:

@@ -36,24 +36,26 @@ class Template(NamedTuple):
     """Returns the content of the answer, and its entity tag."""
 
 
-class _Kept(NamedTuple):
+class _Stored(NamedTuple):
     since: Moment
     headers: int
     template: Template
 
 
-_templates: Final[BoundedCache[bytes, _Kept]] = BoundedCache(MAX_TEMPLATES)
+_templates: Final[BoundedCache[bytes, _Stored]] = BoundedCache(MAX_TEMPLATES)
 
 
-def keep(question: bytes, since: Moment, headers: int, template: Template) -> None:
-    """Keep a template, with the number of the headers that its answers have.
+def store(question: bytes, since: Moment, headers: int, template: Template) -> None:
+    """Store a template, with the number of the headers that its answers have.
 
     `question` are digests of what is asked, but for the id, and of the rights of the asker.
     """
-    _templates.put(question, _Kept(since, headers, template), 1)
+    _templates.put(question, _Stored(since, headers, template), 1)
 
 
 def find(question: bytes, now: Moment) -> tuple[int, Template] | None:
-    """Return what is kept for a question, for as long as anything is held."""
-    kept = _templates.get(question)
-    return kept[1:] if kept is not None and log.is_right(kept.since, (), now) else None
+    """Return the number of the headers and the template for a question; None if there is none that holds."""
+    found = _templates.get(question)
+    if found is None or not log.is_right(found.since, (), now):
+        return None
+    return found.headers, found.template

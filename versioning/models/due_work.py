@@ -86,7 +86,9 @@ class DueWork(models.Model):
 
     def postpone(self, seconds: float, **changes: Any) -> None:
         """Make it due again in so many seconds, and set other fields; raises `LeaseLost`."""
-        self._let_go(due_at=Now() + timedelta(seconds=seconds), **changes)
+        # On SQLite a sum has three digits more than `Now()`: it would be due only a millisecond later.
+        due_at = Now() + timedelta(seconds=seconds) if seconds else Now()
+        self._let_go(due_at=due_at, **changes)
 
     def release(self) -> None:
         """Give up the lease and leave the row due as it was; raises `LeaseLost`."""

@@ -76,11 +76,15 @@ class Catalog:
         code = self.in_code
         by_id = {resource.pk: resource for resource in resources}
         labels: dict[str, list[str]] = defaultdict(list)
-        for label in self.collection.model.label_model.objects.filter(resource_id__in=by_id):
-            resource = by_id[label.resource_id]
-            is_live = label.released or str(label.version_id) == resource.active_id
+        rows = self.collection.model.label_model.objects.filter(resource_id__in=by_id)
+        # A resource may have thousands of labels, so no objects are made of them.
+        for resource_id, name, version_id, is_released in rows.values_list(
+            "resource_id", "name", "version_id", "released"
+        ):
+            resource = by_id[resource_id]
+            is_live = is_released or str(version_id) == resource.active_id
             if is_live or reads_drafts(self.caller, resource):
-                labels[resource.pk].append(label.name)
+                labels[resource_id].append(name)
         return [
             entry_of(
                 resource,
