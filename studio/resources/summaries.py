@@ -57,6 +57,8 @@ class Summary:
     state: StateWords
     origin: Promise | None
     """Where what is live comes from, if that is not what was saved here."""
+    is_as_code_says: bool
+    """Whether an agent of the code is live without any override."""
     workspace_id: str
     visibility: str | None
     """`private` or `public`; None where the kind has none. `visibility_word` is for people."""
@@ -69,6 +71,7 @@ class Summary:
             name=shortened(entry.name),
             state=STATES[entry.state],
             origin=ORIGINS.get(entry.origin),
+            is_as_code_says=entry.origin is Origin.CODE,
             workspace_id=entry.workspace_id,
             visibility=entry.visibility,
         )
