@@ -13,11 +13,12 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
+from studio.domain_messages.translated import translated
 from studio.kinds import KINDS, StudioKind
 from studio.publishing.drafts import Draft, drafts_by_id
 from studio.resources.chosen import chosen
 from studio.views import StudioPage
-from versioning.domain.errors import EditConflict, Invalid
+from versioning.domain.errors import EditConflict, Invalid, NotFound
 from versioning.editor.bulk import Choice, Outcome, Result
 
 
@@ -46,8 +47,9 @@ class Reported:
         """Why it was refused, a sentence each."""
         error = self.outcome.error
         if isinstance(error, Invalid):
-            return [f"{issue.message[:1].upper()}{issue.message[1:]}." for issue in error.issues]
-        return [] if error is None else [error.message]
+            sentences = [translated(issue.message) for issue in error.issues]
+            return [f"{message[:1].upper()}{message[1:]}." for message in sentences]
+        return [] if error is None else [translated(error.message)]
 
     @property
     def has_changed(self) -> bool:
@@ -117,7 +119,7 @@ class BulkPage(StudioPage, ABC):
 
     def _asked(self, choice: Choice, draft: Draft | None) -> Asked:
         if draft is None:
-            return Asked(choice=choice, draft=None, obstacle=_("There is nothing here that you can read."))
+            return Asked(choice=choice, draft=None, obstacle=translated(NotFound().message))
         return Asked(choice=choice, draft=draft, obstacle=self.obstacle(choice, draft))
 
     def _report(self, outcomes: Sequence[Outcome]) -> HttpResponse:
