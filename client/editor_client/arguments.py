@@ -74,13 +74,13 @@ class PromptBlockFilters(TypedDict, total=False):
     metadata: Object
     search: str
     has_draft: bool
+    favorited_only: bool
 
 
 class AgentFilters(PromptBlockFilters, total=False):
     """The filters of a list of agents."""
 
     visibility: Visibility
-    favorited_only: bool
 
 
 class Run(TypedDict, total=False):

@@ -11,9 +11,10 @@ from studio.kinds import KINDS, StudioKind
 from studio.resources.chosen import tag_field, value_of
 from studio.resources.rows import Row
 from versioning.domain.access import Caller, Right
-from versioning.domain.snapshots import Snapshot
+from versioning.domain.snapshots import Snapshot, subject_of
 from versioning.editor.catalog import Entry, changed_since_live
 from versioning.models import VersionedResource
+from versioning.models.versioned import EDIT_MESSAGE, INITIAL_MESSAGE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +32,12 @@ class Draft:
     def newest(self) -> Snapshot:
         """The version that waits."""
         return self.resource.latest
+
+    @property
+    def message(self) -> str:
+        """Why it was saved, in a line; empty if nobody said."""
+        message = self.newest.change_message
+        return "" if message in {INITIAL_MESSAGE, EDIT_MESSAGE} else subject_of(message)
 
     @property
     def live(self) -> Snapshot | None:
