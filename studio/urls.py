@@ -14,6 +14,7 @@ from studio import extensions
 from studio.accounts.views import AcceptPage, open_link
 from studio.activity.live import LivePage, SincePage
 from studio.activity.views import ActivityPage, ResourceActivityPage, WorkspaceActivityPage
+from studio.bulk.publish import PublishChosenPage
 from studio.diff.views import ComparePage
 from studio.editing.choices import ChoicesPage
 from studio.editing.convert import ConvertPage
@@ -29,6 +30,7 @@ from studio.preview.views import PreviewPage
 from studio.publishing.confirm import DeletePage, DiscardPage, UnpublishPage, VisibilityPage
 from studio.publishing.usage import UsagePage
 from studio.publishing.views import PublishPage
+from studio.publishing.waiting import WaitingPage
 from studio.resources.create import CreatePage
 from studio.resources.views import ListPage
 from studio.views import StudioPage
@@ -119,6 +121,8 @@ invitation_urls = [
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", HomePage.as_view(), name="index"),
+    path("waiting/", WaitingPage.as_view(), name="waiting"),
+    path("publish/", PublishChosenPage.as_view(), name="publish_chosen"),
     path("activity/", ActivityPage.as_view(), name="activity"),
     path("activity/live/", LivePage.as_view(), name="live"),
     path("language/", LanguagePage.as_view(), name="language"),
