@@ -30,10 +30,12 @@ ONLY_FOR_PROGRAMS = {
     "must be an object of selectors by agent id",
     "must begin with a letter or _, then letters, digits, _",
     "must not ask for more than {} keys",
+    "the file does not hold an override; the log says why",
+    "the file says something else than the database publishes",
     "Events after this position were pruned; go on from {}, the oldest position.",
 }
-"""What only the API is asked for, or told."""
-PUT_TOGETHER = {"block {} {}"}
+"""What only the API and commands say."""
+PUT_TOGETHER = {"block {} {}", "the prompt block {} {}"}
 """What is there for translators as several whole sentences."""
 MESSAGE_AT = {"field": 1, "Issue": 1, "Notice": 1, "Forbidden": 0, "IdTaken": 0, "Refused": 0}
 
