@@ -24,7 +24,7 @@ from studio.history.views import DeleteVersionPage, HistoryPage, LabelsPage, Res
 from studio.home.views import HomePage
 from studio.kinds import KINDS, StudioKind
 from studio.preferences.language import ScriptCatalog, translated_packages
-from studio.preferences.views import LanguagePage
+from studio.preferences.views import DensityPage, LanguagePage, TourPage
 from studio.preview.try_page import TryPage, TryRun
 from studio.preview.views import PreviewPage
 from studio.publishing.confirm import DeletePage, DiscardPage, UnpublishPage, VisibilityPage
@@ -126,6 +126,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("activity/", ActivityPage.as_view(), name="activity"),
     path("activity/live/", LivePage.as_view(), name="live"),
     path("language/", LanguagePage.as_view(), name="language"),
+    path("density/", DensityPage.as_view(), name="density"),
+    path("tour/", TourPage.as_view(), name="tour"),
     # Scripts need it where nobody is signed in yet, too.
     path(
         "translations/<str:language>.js",
