@@ -9,12 +9,16 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from versioning.domain.snapshots import reference_to, subject_of, title_of
+from studio.dates import moment_in_words
+from studio.versions import message_of, reference_to, said_of, title_of
+from versioning.domain.snapshots import subject_of
 
 register = template.Library()
 register.filter(title_of)
 register.filter(reference_to)
 register.filter(subject_of)
+register.filter(message_of)
+register.filter(said_of)
 
 MINUTE, HOUR, DAY = 60, 60 * 60, 24 * 60 * 60
 
@@ -28,6 +32,15 @@ def when(moment: datetime.datetime) -> SafeString:
         exact.isoformat(timespec="seconds"),
         f"{exact:%-d %B %Y, %H:%M} UTC",
         spoken(moment, timezone.now()),
+    )
+
+
+@register.simple_tag
+def moment(at: datetime.datetime) -> SafeString:
+    """Return the day and the time of a moment, with how long ago it is in the title."""
+    exact = at.astimezone(datetime.UTC).isoformat(timespec="seconds")
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>', exact, spoken(at, timezone.now()), moment_in_words(at)
     )
 
 
