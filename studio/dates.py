@@ -8,11 +8,14 @@ from typing import Final
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
-from django.utils.translation import pgettext, pgettext_lazy
+from django.utils.translation import gettext_lazy
 
-_DAY_OF_YEAR: Final = pgettext_lazy("format of a date", "j F Y")
-_DAY: Final = pgettext_lazy("format of a date of this year", "j F")
-_DAY_OF_MONTH: Final = pgettext_lazy("format of the day at which a range within a month begins", "j")
+# Translators: a date, as PHP's date() formats it
+_DAY_OF_YEAR: Final = gettext_lazy("j F Y")
+# Translators: a date of this year, as PHP's date() formats it
+_DAY: Final = gettext_lazy("j F")
+# Translators: the day on which a range of days within a month begins, as PHP's date() formats it
+_DAY_OF_MONTH: Final = gettext_lazy("j")
 
 
 def day_of(moment: datetime.datetime) -> datetime.date:
@@ -27,13 +30,14 @@ def day_in_words(day: datetime.date) -> str:
 
 def moment_in_words(moment: datetime.datetime) -> str:
     """Return a day and a time: `3 May 2026, 14:02`."""
-    local = timezone.localtime(moment)
-    return _("%(day)s, %(time)s") % {"day": day_in_words(local.date()), "time": time_in_words(moment)}
+    # Translators: a day and a time, as PHP's date() formats them
+    return date_format(timezone.localtime(moment), _("j F Y, H:i"))
 
 
 def time_in_words(moment: datetime.datetime) -> str:
     """Return the time of day: `14:02`."""
-    return date_format(timezone.localtime(moment), pgettext("format of a time of day", "H:i"))
+    # Translators: a time of day, as PHP's date() formats it
+    return date_format(timezone.localtime(moment), _("H:i"))
 
 
 def range_in_words(first: datetime.date, last: datetime.date, today: datetime.date) -> str:

@@ -13,17 +13,13 @@ MAX_NAMED_FIELDS = 4
 
 
 def title_of(version: Snapshot) -> str:
-    """Return the name of a version: `Version 3`, `Git 2f7341a` or `File`."""
-    if version.source == "database":
-        return _("Version %(number)s") % {"number": version.number}
-    return snapshots.title_of(version) if version.commit else _("File")
+    """Return what a version is called where its name stands alone: `Version 3`, `Git 2f7341a` or `File`."""
+    return translated(snapshots.title_of(version))
 
 
 def reference_to(version: Snapshot) -> str:
-    """Return the name of a version within a sentence: `version 3`, `Git 2f7341a` or `the override file`."""
-    if version.source == "database":
-        return _("version %(number)s") % {"number": version.number}
-    return snapshots.reference_to(version) if version.commit else _("the override file")
+    """Return what it is called within a sentence: `version 3`, `Git 2f7341a` or `the override file`."""
+    return translated(snapshots.reference_to(version))
 
 
 def message_of(version: Snapshot) -> str:
