@@ -10,14 +10,13 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
 from studio.domain_messages.translated import translated
 from studio.kinds import KINDS, StudioKind
 from studio.publishing.drafts import Draft, drafts_by_id
 from studio.resources.chosen import chosen
-from studio.views import StudioPage
+from studio.views import StudioPage, way_back
 from versioning.domain.errors import EditConflict, Invalid, NotFound
 from versioning.editor.bulk import Choice, Outcome, Result
 
@@ -95,10 +94,7 @@ class BulkPage(StudioPage, ABC):
     @property
     def back_address(self) -> str:
         """The page of the studio on which the resources were chosen."""
-        asked = self.request.POST.get("next", "") or self.request.GET.get("next", "")
-        home = reverse("admin:index")
-        is_ours = url_has_allowed_host_and_scheme(asked, None) and asked.startswith(home)
-        return asked if is_ours else reverse("admin:waiting")
+        return way_back(self.request, reverse("admin:waiting"))
 
     def _ask(self, choices: Sequence[Choice]) -> HttpResponse:
         found = self._drafts(choices)
