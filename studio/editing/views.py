@@ -10,8 +10,9 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 
 from studio.diff.fields import differences
-from studio.editing.choices import known_names, referred_to
+from studio.editing.choices import known_names
 from studio.editing.forms import EditForm, Submission, empty_rows, form_controls
+from studio.editing.references import referred_to
 from studio.forms.context import context_controls
 from studio.forms.inputs import Input
 from studio.forms.words import OPERANDS, OPERATORS, PROVIDERS, titles
@@ -123,7 +124,7 @@ class EditPage(EditablePage):
         }
         if self.resource is not None:
             tag = submission.controls["tag"].typed
-            return self.collection.edit(self.resource_id, submission.changed, expect={tag}, **about)
+            return self.collection.edit(self.resource_id, submission.changed, expect={tag}, unsaid="", **about)
         if not submission.changed and not submission.metadata:
             return None
         try:
@@ -185,7 +186,7 @@ class EditPage(EditablePage):
         """Return the page with these controls."""
         in_context = context_controls(self.config.get("requestContextSchema"))
         since = urlencode({"after": self.position, "base": context["base"]})
-        helpers = ("choices", "convert", *(("preview",) if self.kind.has_preview else ()))
+        helpers = ("choices", "convert", "reference", *(("preview",) if self.kind.has_preview else ()))
         return self.page(
             "studio/editing/edit.html",
             title=self.summary.name,
