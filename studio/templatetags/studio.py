@@ -9,14 +9,27 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from versioning.domain.snapshots import reference_to, subject_of, title_of
+from versioning.domain.snapshots import Snapshot, reference_to, subject_of, title_of
+from versioning.models.versioned import EDIT_MESSAGE
 
 register = template.Library()
 register.filter(title_of)
 register.filter(reference_to)
-register.filter(subject_of)
 
 MINUTE, HOUR, DAY = 60, 60 * 60, 24 * 60 * 60
+
+
+@register.filter("subject_of")
+def subject(message: str) -> str:
+    """Return the first paragraph of a message; nothing for the one that programs leave by saying none."""
+    return "" if message == EDIT_MESSAGE else subject_of(message)
+
+
+@register.simple_tag(takes_context=True)
+def version_link(context: template.Context, version: Snapshot) -> SafeString:
+    """Return the name of a version of the resource that the page is about, as a link to it."""
+    address = context["kind"].address("version", context["summary"].resource_id, version.version_id)
+    return format_html('<a class="link" href="{}">{}</a>', address, title_of(version))
 
 
 @register.simple_tag

@@ -104,8 +104,8 @@ def texts(
 ) -> dict[str, BlockText]:
     """Return what the caller may read of prompt blocks, by id: the draft, or else the published version.
 
-    `limit` is how many characters their configurations may have together; those that exceed it are left out, as
-    are those that the caller may not read. Takes two queries.
+    `limit` is how many characters their configurations may have together; those that exceed it are left
+    out, as are those that the caller may not read. Takes two queries.
     """
     by = caller_of(by)
     drafts = within("workspace_id", by.scope(Right.READ_DRAFTS))
