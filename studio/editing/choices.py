@@ -30,8 +30,8 @@ class Choice:
     id: str
     name: str
     state: str
-    mark: str
-    """The state as stylesheets know it."""
+    chip: str
+    """The class of the chip that shows the state."""
     address: str
 
     @classmethod
@@ -41,7 +41,7 @@ class Choice:
             id=found.id,
             name=shortened(found.name),
             state=str(STATES[found.state].word),
-            mark=found.state.value,
+            chip=STATES[found.state].chip,
             address=kind.address("change", found.id),
         )
 
