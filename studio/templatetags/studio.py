@@ -42,10 +42,18 @@ def subject(message: str) -> str:
 
 
 @register.simple_tag(takes_context=True)
-def version_link(context: template.Context, version: Snapshot) -> SafeString:
-    """Return the name of a version of the resource that the page is about, as a link to it."""
+def version_link(
+    context: template.Context, version: Snapshot | None, *, is_within: bool = False
+) -> SafeString | str:
+    """Return the name of a version of the resource that the page is about, as a link to it.
+
+    `is_within` says that it stands within a sentence: "version 3" instead of "Version 3".
+    """
+    if version is None:
+        return ""
     address = context["kind"].address("version", context["summary"].resource_id, version.version_id)
-    return format_html('<a class="link" href="{}">{}</a>', address, title_of(version))
+    name = reference_to(version) if is_within else title_of(version)
+    return format_html('<a class="link" href="{}">{}</a>', address, name)
 
 
 @register.simple_tag

@@ -72,7 +72,7 @@ def test_of_two_editors_who_collide_neither_loses_a_word(enter: Enter, api_of: A
     text_of(first).fill("Write like Edgar.")
     first.get_by_role("button", name="Save draft").click()
     told = first.get_by_role("alert")
-    expect(told).to_contain_text("paula saved another version: Version 2 · just now")
+    expect(told).to_contain_text("paula saved version 2 just now")
     expect(told).to_contain_text("You both changed Instructions")
     expect(first.locator("ins", has_text="Paula").first).to_be_visible()
     assert first.evaluate(MISPLACED) + serious_problems(first) == []
