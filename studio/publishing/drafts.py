@@ -10,11 +10,11 @@ from studio.forms.words import in_reading_order, titles
 from studio.kinds import KINDS, StudioKind
 from studio.resources.chosen import tag_field, value_of
 from studio.resources.rows import Row
+from studio.versions import message_of
 from versioning.domain.access import Caller, Right
-from versioning.domain.snapshots import Snapshot, subject_of
+from versioning.domain.snapshots import Snapshot
 from versioning.editor.catalog import Entry, changed_since_live
 from versioning.models import VersionedResource
-from versioning.models.versioned import EDIT_MESSAGE, INITIAL_MESSAGE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +36,7 @@ class Draft:
     @property
     def message(self) -> str:
         """Why it was saved, in a line; empty if nobody said."""
-        message = self.newest.change_message
-        return "" if message in {INITIAL_MESSAGE, EDIT_MESSAGE} else subject_of(message)
+        return message_of(self.newest)
 
     @property
     def live(self) -> Snapshot | None:
