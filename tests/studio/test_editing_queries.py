@@ -10,7 +10,7 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.forms import Person
 from tests.test_query_counts import FEW, MANY, insert_resources
 
-MAX_QUERIES = 12
+MAX_QUERIES = 14
 PAGES = ("change", "preview")
 
 

@@ -89,6 +89,7 @@ class Prompts(Collection[PromptBlock]):
     preview = blocks.preview
     context_notices = blocks.context_notices
     used_in = blocks.used_in
+    texts = blocks.texts
 
 
 def agents_of(code: Registry, files: OverrideSource | None = None) -> Agents:
