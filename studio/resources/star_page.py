@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
+from studio.error_pages import came_from
 from studio.resources.base import ResourcePage
-from studio.views import way_back
 
 
 class StarPage(ResourcePage):
@@ -23,4 +23,4 @@ class StarPage(ResourcePage):
         _, favorited = change(self.resource_id, by=self.caller)
         if request.headers.get("Accept") == "application/json":
             return JsonResponse({"starred": favorited.by_caller})
-        return self.go(way_back(request, self.address("change")))
+        return self.go(came_from(request) or self.address("change"))

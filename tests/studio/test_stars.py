@@ -20,12 +20,18 @@ def pressed(window: Window, kind: Kind, page: str = "change") -> str | None:
     return found and found[1]
 
 
+def star_from(address: str, window: Window, kind: Kind) -> str:
+    """Set a star on the page with this address, without a script; return where that leads."""
+    headers = {"Referer": address}
+    done = window.client.post(page_of(kind, "star"), {"starred": "yes"}, headers=headers)
+    return str(done.headers["Location"])
+
+
 def test_a_star_is_set_and_taken_away_for_oneself(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
     vera, edgar = Window.of("vera"), Window.of("edgar")
     assert pressed(vera, kind) == "false"
-    done = vera.post(page_of(kind, "star"), starred="yes", next="/studio/?page=2")
-    assert (done.status, done.headers["Location"]) == (302, "/studio/?page=2")
+    assert star_from("http://testserver/studio/?page=2", vera, kind) == "/studio/?page=2"
     assert [pressed(vera, kind, page) for page in ("change", "usage", "activity")] == ["true"] * 3
     assert pressed(edgar, kind) == "false"
     assert cast.vera.get(kind.url("writer")).body["isFavorited"] is True
@@ -56,12 +62,11 @@ def test_nobody_learns_by_a_star_what_there_is(cast: Cast, kind: Kind) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["https://example.org/studio/", "//example.org/", "/api/agents", "\\\\example.org"]
+    "address", ["https://example.org/studio/", "http://testserver/api/", "javascript:", ""]
 )
 def test_a_star_leads_to_no_other_place(cast: Cast, kind: Kind, address: str) -> None:
     kind.make(cast.alice)
-    done = Window.of("alice").post(page_of(kind, "star"), starred="yes", next=address)
-    assert done.headers["Location"] == page_of(kind, "change")
+    assert star_from(address, Window.of("alice"), kind) == page_of(kind, "change")
 
 
 def test_what_has_no_record_has_no_star(cast: Cast, folder: Folder) -> None:
