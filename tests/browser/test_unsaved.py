@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NARROW, Enter, sign_in
+from tests.browser.prompts import block_control, control
 from tests.browser.test_editing import ApiOf, draft, edit, made, save, text_of
 from tests.browser.test_pages import MISPLACED, serious_problems
 from tests.support.api import AGENTS
@@ -85,7 +86,7 @@ def test_a_copy_is_offered_over_what_was_saved_since_and_can_be_discarded(
     expect(offer(page)).to_contain_text("Version 2 was saved since you began")
     page.get_by_role("button", name="Restore the text of").click()
     expect(page.get_by_role("alert")).to_contain_text("paula saved version 2")
-    expect(text_of(page)).to_have_value("Typed by Edgar.")
+    expect(control(page)).to_have_value("Typed by Edgar.")
     expect(page.get_by_role("textbox", name="Description", exact=True)).to_have_value("Paula's")
     copies(page, 1)
     leave(page, f"versioning/agent/{made}/change/")
@@ -118,7 +119,7 @@ def test_a_new_one_is_kept_until_it_is_saved(enter: Enter) -> None:
     copies(page, 1)
     page.goto("versioning/agent/add/")
     page.get_by_role("button", name="Restore the text of").click()
-    expect(page.get_by_label("Instructions")).to_have_value("Typed words.")
+    expect(control(page, "text")).to_have_value("Typed words.")
     page.get_by_role("button", name="Save draft").click()
     expect(page.get_by_text("is saved as a draft.")).to_be_visible()
     copies(page, 0)
@@ -132,7 +133,7 @@ def test_nobody_else_sees_a_copy_and_signing_out_removes_it(enter: Enter, made: 
     leave(page, "login/")
     sign_in(page, "paula")
     page.goto(f"versioning/agent/{made}/change/")
-    expect(text_of(page)).to_have_value("Write well.")
+    expect(control(page)).to_have_value("Write well.")
     page.wait_for_timeout(400)
     expect(offer(page)).to_have_count(0)
     page.context.clear_cookies()
@@ -169,14 +170,14 @@ def test_blocks_become_one_text_and_come_back(enter: Enter, api_of: ApiOf, made:
     page.get_by_role("button", name="Add text", exact=True).click()
     page.locator(".block").nth(1).get_by_label("Text", exact=True).fill("Second block.")
     ways["One text"].check()
-    expect(text_of(page)).to_have_value("Write well.\n\nSecond block.")
+    expect(control(page)).to_have_value("Write well.\n\nSecond block.")
     ways["Blocks"].check()
     expect(page.locator(".block")).to_have_count(2)  # as they were
     ways["One text"].check()
     text_of(page).fill("Write anew.")
     ways["Blocks"].check()
     expect(page.locator(".block")).to_have_count(1)
-    expect(page.locator(".block").get_by_label("Text", exact=True)).to_have_value("Write anew.")
+    expect(block_control(page.locator(".block"))).to_have_value("Write anew.")
     page.get_by_role("button", name="Add prompt block").click()
     page.locator(".block").nth(1).get_by_role("combobox", name="Prompt block").fill("some/block")
     ways["One text"].click()
