@@ -6,12 +6,13 @@ unstored: no row describes them, so each is checked in Python. A criterion has b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, Self, TypeVar
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from editor_client.shared.tags import tags_of
 
 from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config
@@ -133,8 +134,9 @@ def _labelled(name: str, viewer: Viewer) -> Q:
 
 
 def _in_state(state: ResourceState, viewer: Viewer) -> Q:
-    if state is ResourceState.DRAFT:
-        return Q(active_version__isnull=True)
+    if state in {ResourceState.NEVER_PUBLISHED, ResourceState.UNPUBLISHED}:
+        was_live = state is ResourceState.UNPUBLISHED
+        return Q(active_version__isnull=True, was_ever_published=was_live)
     is_live = Q(active_version__isnull=False)
     if state is ResourceState.CHANGED:
         return is_live & viewer.drafts & ~NEWEST_IS_LIVE
@@ -175,6 +177,14 @@ STATE: Criterion[ResourceState] = condition(
     _in_state, lambda found, state, _viewer: found.entry.state is state
 )
 
+NOT_LIVE: Criterion[bool] = condition(
+    lambda _wanted, _viewer: Q(active_version__isnull=True),
+    lambda found, _wanted, _viewer: (
+        found.entry.state in {ResourceState.NEVER_PUBLISHED, ResourceState.UNPUBLISHED}
+    ),
+)
+"""Nothing of it is live. There is no filter for the opposite."""
+
 HAS_DRAFT = Criterion[bool](narrow=_with_draft, holds=_has_draft)
 """Whether it has a draft; only where the viewer may read drafts."""
 
@@ -198,6 +208,12 @@ METADATA = Criterion[Mapping[str, Any]](
     holds=lambda found, wanted, _viewer: has_members(found.metadata, wanted),
 )
 """Its metadata has these members."""
+
+TAGS = Criterion[Collection[str]](
+    narrow=lambda rows, names, _viewer: rows.filter(pk__in=rows.model.tag_model.ids_with(names)),
+    holds=lambda found, names, _viewer: set(names) <= set(tags_of(found.metadata)),
+)
+"""It has all of these tags, of which none is named twice."""
 
 FAVORITE: Criterion[bool] = condition(
     lambda _wanted, viewer: _is_marked(viewer),
