@@ -1,12 +1,13 @@
 // Builds the editor of prompts into the static files of the studio: `make prompt-editor`.
 //
 // The first line of the bundle holds a digest of everything that it is made of, by which a test sees whether the
-// bundle in the repository belongs to the sources beside it.
+// bundle in the repository belongs to the sources beside it. Servers send the compressed one to browsers.
 
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 
 import { build } from "esbuild";
 
@@ -19,10 +20,11 @@ for (const name of sources.sort()) digest.update(`${name}\n`).update(readFileSyn
 
 const banner = `/* Made by \`make prompt-editor\` from ${digest.digest("hex")}; licences: prompt-editor.licences.txt */`;
 
+const bundle = join(folder, "prompt-editor.js");
 const { metafile } = await build({
   absWorkingDir: here,
   entryPoints: ["src/main.js"],
-  outfile: join(folder, "prompt-editor.js"),
+  outfile: bundle,
   bundle: true,
   minify: true,
   format: "esm",
@@ -32,6 +34,7 @@ const { metafile } = await build({
   legalComments: "none",
   metafile: true,
 });
+writeFileSync(`${bundle}.gz`, gzipSync(readFileSync(bundle), { level: 9 }));
 
 const packages = new Set(
   Object.keys(metafile.inputs)

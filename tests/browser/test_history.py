@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NARROW, Enter
-from tests.browser.prompts import control
 from tests.browser.library import Library
+from tests.browser.prompts import control
 from tests.browser.test_pages import MISPLACED, serious_problems
 from tests.support.api import AGENTS
 from tests.support.remote import RemoteApi

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Error, Page, expect
 
 from tests.browser.conftest import NARROW, Enter, sign_in
-from tests.browser.prompts import block_control, control
-from tests.browser.test_editing import ApiOf, draft, edit, made, save, text_of
+from tests.browser.prompts import block_control, control, editor
+from tests.browser.test_editing import ApiOf, draft, edit, made, make, save, text_of
 from tests.browser.test_pages import MISPLACED, serious_problems
 from tests.support.api import AGENTS
-from tests.support.studio_cast import PASSWORD
+from tests.support.remote import connected
+from tests.support.service import running_service
+from tests.support.studio_cast import PASSWORD, make_cast
 
 __all__ = ["made"]
 
@@ -72,6 +76,66 @@ def test_text_survives_a_session_that_ends_while_it_is_typed(enter: Enter, api_o
     copies(page, 0)
     assert draft(api_of, made)["instructions"][1]["content"] == "Be generous."
     expect(offer(page)).to_have_count(0)
+
+
+def typing(page: Page) -> None:
+    """Type into the prompt with the keyboard, and wait no longer than the copy takes."""
+    editor(page).click()
+    page.keyboard.press("Control+End")
+    page.keyboard.type(" Typed, and {{ not }} saved.")
+    copies(page, 1)
+
+
+TYPED = "Write well. Typed, and {{ not }} saved."
+
+
+def restore(page: Page) -> None:
+    page.get_by_role("button", name="Restore the text of").click()
+    expect(page.get_by_text("Your text is back in the form.")).to_be_visible()
+    expect(control(page)).to_have_value(TYPED)
+    expect(editor(page)).to_have_text(TYPED)
+
+
+@pytest.mark.parametrize("ending", ["closed", "killed"])
+def test_text_survives_the_tab_in_which_it_is_typed(
+    enter: Enter, api_of: ApiOf, made: str, ending: str
+) -> None:
+    page = edit(enter, "edgar", made)
+    typing(page)
+    again = page.context.new_page()
+    if ending == "closed":
+        page.close()
+    else:
+        with page.expect_event("crash"), suppress(Error):  # it is gone before it answers
+            page.goto("chrome://crash")
+    again.goto(f"versioning/agent/{made}/change/")
+    restore(again)
+    save(again)
+    assert draft(api_of, made)["instructions"] == TYPED
+
+
+def test_text_survives_a_server_that_is_killed(browser: Browser, tmp_path: Path) -> None:
+    """Its processes get SIGKILL while somebody types, and the save finds nobody."""
+    with running_service(tmp_path) as service:
+        keys = make_cast(service)
+        with connected(service, keys["paula"]) as paula:
+            make(AGENTS, paula, "writer", name="Writer", instructions="Write well.")
+        context = browser.new_context(base_url=f"{service.url}/studio/")
+        page = context.new_page()
+        sign_in(page, "edgar")
+        page.goto("versioning/agent/writer/change/")
+        typing(page)
+        service.kill()
+        page.get_by_role("button", name="Save draft").click()
+        page.wait_for_url("chrome-error://**")
+        service.start()
+        page.goto("versioning/agent/writer/change/")
+        restore(page)
+        save(page)
+        copies(page, 0)
+        with connected(service, keys["paula"]) as paula:
+            assert paula.get(AGENTS.url("writer"), status="draft").body["instructions"] == TYPED
+        context.close()
 
 
 def test_a_copy_is_offered_over_what_was_saved_since_and_can_be_discarded(

@@ -82,6 +82,9 @@ function take(view, textarea) {
 
 // Makes the editor of a textarea; `about` is what the page edits, as in the keys of unsaved copies.
 export function edit(textarea, about) {
+  // Somebody may have begun to type already.
+  const hadFocus = document.activeElement === textarea;
+  const { selectionStart: anchor, selectionEnd: head } = textarea;
   const isLiteral = textarea.dataset.placeholders === "literal";
   const names = textarea.form?.dataset.names;
   const labels = labelled(textarea);
@@ -102,9 +105,6 @@ export function edit(textarea, about) {
     synced(textarea),
     EditorView.updateListener.of(around.update),
   ];
-  // Somebody may have begun to type already.
-  const hadFocus = document.activeElement === textarea;
-  const { selectionStart: anchor, selectionEnd: head } = textarea;
   const view = new EditorView({ state: stateOf(about, textarea.name, textarea.value, extensions) });
   around.put(view);
   // Not just out of sight: a browser would go on to lay out all of the text, with every key.

@@ -94,7 +94,7 @@ function fallbackReason(fallback, path, otherwise) {
 const shortened = (text) => (text.length > 40 ? `${text.slice(0, 40)}…` : text);
 
 // Braces without a partner. JSON in a prompt has many braces, so only what is left over is said; and nothing
-// of a brace in quotes or code, for that is how one writes about braces.
+// of a brace in quotes, for that is how one writes about braces.
 function strayBraces(text, taken) {
   const open = [];
   const closers = [];
@@ -106,12 +106,18 @@ function strayBraces(text, taken) {
     else if (open.length) open.pop();
     else closers.push(index);
   }
-  const strays = closers.slice(0, MAX_PROBLEMS).map((at) => strayCloser(text, at));
+  const strays = [];
+  for (const at of closers.slice(0, MAX_PROBLEMS)) {
+    const stray = strayCloser(text, at);
+    // Two in a row are one mistake.
+    if (strays.at(-1)?.to === stray.from) strays.at(-1).to = stray.to;
+    else strays.push(stray);
+  }
   const unclosed = open.slice(0, MAX_PROBLEMS).map((at) => ({ from: at, to: at + 1, reason: "unclosed", about: "" }));
   return [...strays, ...unclosed];
 }
 
-const isQuoted = (text, at) => /["'`\\]/.test(`${text[at - 1] ?? ""}${text[at + 1] ?? ""}`);
+const isQuoted = (text, at) => text[at - 1] === "\\" || (/["'`]/.test(text[at - 1] ?? "") && text[at - 1] === text[at + 1]);
 
 const ONE_BRACE = /\{[^{}\n]*\}\}$/;
 const LONGEST_PLACEHOLDER = 300;

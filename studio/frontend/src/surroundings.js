@@ -28,8 +28,9 @@ export function surround(textarea) {
   const id = `prompt-editor-${made}`;
   let view = null;
   const size = element("span", { className: "prompt-size", id: `${id}-size` });
-  const problems = element("ul", { className: "prompt-problems", id: `${id}-problems` });
-  problems.setAttribute("role", "status");
+  const problems = element("ul", { className: "prompt-problems" });
+  const told = element("div", { id: `${id}-problems` }, problems);
+  told.setAttribute("role", "status");
   const keys = element("span", { className: "unseen", id: `${id}-keys`, textContent: KEYS });
   const fill = button(FILL, () => (dialog.open ? dialog.close() : open()));
   const find = button(FIND, () => openSearchPanel(view));
@@ -54,7 +55,6 @@ export function surround(textarea) {
     frame.prepend(place);
     moved(FILL);
   });
-  // Where one looked before.
   dialog.setAttribute("aria-labelledby", textarea.labels[0]?.id ?? "");
 
   let waiting = null;
@@ -69,11 +69,11 @@ export function surround(textarea) {
 
   return {
     element: frame,
-    described: `${size.id} ${problems.id} ${keys.id}`,
+    described: `${size.id} ${told.id} ${keys.id}`,
     keys: [],
     put(editor) {
       view = editor;
-      place.append(bar, keys, view.dom, problems);
+      place.append(bar, keys, view.dom, told);
       measure();
     },
     update(update) {

@@ -8,23 +8,23 @@ const number = (value) => value.toLocaleString(language);
 
 const EXAMPLE = '{{ customer.name || "you" }}';
 
-// Why something is no placeholder, or none that anybody will fill in.
+// Why something is no placeholder, or one that finds no value.
 const REASONS = {
-  empty: () => gettext("Nothing is named between these braces, so they stay as they are."),
-  brace: ({ about }) => filled(gettext("One brace is missing at the end of “%(name)s”, so this stays as it is."), { name: about }),
-  first: ({ about }) => filled(gettext("One brace is missing before “%(name)s”, so this stays as it is."), { name: about }),
-  open: () => gettext("These braces are never closed, so they stay as they are."),
-  name: ({ about }) => filled(gettext("“%(text)s” is no name that can be filled in: letters, digits, _ and dots, and no digit first."), { text: about }),
-  bar: () => filled(gettext("Two bars go before what stands there otherwise: %(example)s"), { example: EXAMPLE }),
-  quotes: () => filled(gettext("What stands there otherwise goes in straight quotes: %(example)s"), { example: EXAMPLE }),
-  quote: () => filled(gettext("The quote is never closed: %(example)s"), { example: EXAMPLE }),
-  rest: () => filled(gettext("Nothing may follow what stands there otherwise: %(example)s"), { example: EXAMPLE }),
-  gap: ({ about }) => filled(gettext("“%(name)s” has a dot with no name after it, so nothing will be found."), { name: about }),
-  stray: () => gettext("Nothing opens this brace."),
-  unclosed: () => gettext("Nothing closes this brace."),
+  empty: () => gettext("There is no name between these braces."),
+  brace: ({ about }) => filled(gettext("A closing brace is missing after “%(name)s”."), { name: about }),
+  first: ({ about }) => filled(gettext("An opening brace is missing before “%(name)s”."), { name: about }),
+  open: () => gettext("This placeholder is never closed."),
+  name: ({ about }) => filled(gettext("“%(text)s” is not a name: use letters, digits, _ and dots, and do not begin with a digit."), { text: about }),
+  bar: () => filled(gettext("A fallback comes after two bars: %(example)s"), { example: EXAMPLE }),
+  quotes: () => filled(gettext("A fallback needs straight quotes: %(example)s"), { example: EXAMPLE }),
+  quote: () => filled(gettext("The quote of the fallback is not closed: %(example)s"), { example: EXAMPLE }),
+  rest: () => filled(gettext("Nothing may follow the fallback: %(example)s"), { example: EXAMPLE }),
+  gap: ({ about }) => filled(gettext("“%(name)s” has a dot without a name after it, so no value will be found."), { name: about }),
+  stray: () => gettext("Nothing was opened that this could close."),
+  unclosed: () => gettext("This brace is never closed."),
   single: ({ about }) => filled(gettext("Single braces are not filled in. Write %(example)s"), { example: `{{ ${about} }}` }),
-  undeclared: ({ about }) => filled(gettext("The context schema does not declare “%(name)s”."), { name: about }),
-  literal: () => gettext("One text is used just as it is, so this is not filled in. Choose blocks for that."),
+  undeclared: ({ about }) => filled(gettext("“%(name)s” is not in the context schema."), { name: about }),
+  literal: () => gettext("This is not filled in: one text is used exactly as written. Use blocks to fill in values."),
 };
 
 export const reasonFor = (problem) => REASONS[problem.reason](problem);
@@ -35,7 +35,7 @@ export const moreProblems = (count) => filled(ngettext("and %(count)s more", "an
 export const characters = (count) => filled(ngettext("%(count)s character", "%(count)s characters", count), { count: number(count) });
 export const tokens = (count) => filled(ngettext("about %(count)s token", "about %(count)s tokens", count), { count: number(count) });
 
-export const KEYS = gettext("Control and Space suggests names, Control and F finds, F8 goes to the next thing that is not right. Tab leaves the field.");
+export const KEYS = gettext("Control+Space suggests names, Control+F finds, F8 goes to the next problem, Tab leaves the field.");
 export const FIND = gettext("Find");
 export const FILL = gettext("Full window");
 export const LEAVE = gettext("Close full window");
@@ -61,9 +61,9 @@ export const PHRASES = {
   "replaced $ matches": gettext("replaced $ matches"),
   "replaced match on line $": gettext("replaced the match on line $"),
   "on line": gettext("on line"),
-  Completions: gettext("Names"),
-  Diagnostics: gettext("What is not right"),
-  "No diagnostics": gettext("Everything is right"),
+  Completions: gettext("Suggested names"),
+  Diagnostics: gettext("Problems"),
+  "No diagnostics": gettext("No problems"),
   "Control character": gettext("Control character"),
   "Selection deleted": gettext("Selection deleted"),
 };
