@@ -11,28 +11,38 @@ import { forget, leave } from "./history.js";
 
 export { read } from "./grammar.js";
 
-const NEAR = "300px";
+const NEAR = 1000; // pixels
 const editors = new Map();
+const waiting = new Set();
 
 // What is edited here, as the copies of unsaved text call it.
 const about = document.querySelector("form[data-unsaved]")?.dataset.unsaved ?? location.pathname;
 
 function make(textarea) {
+  waiting.delete(textarea);
   seen.unobserve(textarea);
   if (!editors.has(textarea)) editors.set(textarea, edit(textarea, about));
 }
 
+function isNear(textarea) {
+  const { top, bottom, height } = textarea.getBoundingClientRect();
+  return height > 0 && bottom > -NEAR && top < innerHeight + NEAR;
+}
+
+// What is scrolled to gets its editor from the observer. What appears gets it at once, so that nobody begins to type
+// into the textarea.
 const seen = new IntersectionObserver((entries) => {
   for (const { target, isIntersecting } of entries) if (isIntersecting) make(target);
-}, { rootMargin: NEAR });
+}, { rootMargin: `${NEAR}px` });
 
-// May be called again for the same place, which does nothing then.
-export function enhance(root) {
-  const found = root.matches?.("textarea[data-prompt]") ? [root] : root.querySelectorAll("textarea[data-prompt]");
+const makeNear = () => { for (const textarea of [...waiting].filter(isNear)) make(textarea); };
+
+function note(root) {
+  const found = root.matches("textarea[data-prompt]") ? [root] : root.querySelectorAll("textarea[data-prompt]");
   for (const textarea of found) {
-    if (editors.has(textarea)) continue;
-    if (document.activeElement === textarea) make(textarea);
-    else seen.observe(textarea);
+    if (editors.has(textarea) || waiting.has(textarea)) continue;
+    waiting.add(textarea);
+    seen.observe(textarea);
   }
 }
 
@@ -48,9 +58,11 @@ document.addEventListener("studio:signs-out", () => {
   forget();
 });
 new MutationObserver((changes) => {
-  for (const { addedNodes, target } of changes) {
-    if (target.closest?.(".cm-editor")) continue;
-    for (const node of addedNodes) if (node.nodeType === Node.ELEMENT_NODE) enhance(node);
+  const elsewhere = changes.filter(({ target }) => !target.closest(".cm-editor"));
+  for (const { addedNodes } of elsewhere) {
+    for (const node of addedNodes) if (node.nodeType === Node.ELEMENT_NODE) note(node);
   }
-}).observe(document.body, { childList: true, subtree: true });
-enhance(document.body);
+  if (elsewhere.length) makeNear();
+}).observe(document.body, { childList: true, subtree: true, attributeFilter: ["hidden", "open"] });
+note(document.body);
+makeNear();
