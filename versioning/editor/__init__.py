@@ -87,15 +87,23 @@ class Editor:
         context: Mapping[str, Any] | Evaluation,
         by: Who,
         identity: UUID | None,
+        draft_blocks: frozenset[str] = frozenset(),
     ) -> ResolvedAgent:
         """Return the agent that the selector names; see `Agents.serve`."""
         evaluation = Evaluation.of(context)
         caller = caller_of(by)
 
         def make() -> ResolvedAgent:
-            return self.agent.serve(agent_id, selector, context=evaluation, by=caller, identity=identity)
+            return self.agent.serve(
+                agent_id,
+                selector,
+                context=evaluation,
+                by=caller,
+                identity=identity,
+                draft_blocks=draft_blocks,
+            )
 
-        if not self.is_cached(selector, evaluation.context):
+        if draft_blocks or not self.is_cached(selector, evaluation.context):
             return make()
         return self.cache.resolved(agent_id, (selector, identity, caller.rights), make)
 

@@ -7,17 +7,25 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from editor_client.shared.evaluation import Evaluation
-from editor_client.shared.instructions import BlockReport, assemble, referenced_blocks
+from editor_client.shared.instructions import (
+    BlockReport,
+    BlockText,
+    Piece,
+    assemble,
+    referenced_blocks,
+    traced,
+)
 
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.config import Config
 from versioning.domain.context_schema import SCHEMA_FIELD
+from versioning.domain.errors import NotFound
 from versioning.domain.resolved_agent import Notice
 from versioning.editor.reading import list_readable
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import PromptBlock
 from versioning.serving.assembly import context_notices as notices_of
-from versioning.serving.blocks import find_blocks
+from versioning.serving.blocks import Texts, find_blocks
 from versioning.serving.candidates import Blocks
 
 # Only the numbers of the versions are needed, not their texts.
@@ -26,6 +34,35 @@ _TEXTS: Final = [
     for version in ("active_version", "latest_version")
     for column in ("config_json", "search_text")
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explanation:
+    """Assembled instructions, and where they come from."""
+
+    pieces: Sequence[Piece]
+    """Together they are the text."""
+    blocks: Sequence[BlockReport]
+    configs: Mapping[str, Config]
+    """The configurations of the prompt blocks that were found, shown or not, by id."""
+
+    @classmethod
+    def of(
+        cls,
+        instructions: str | Sequence[Mapping[str, Any]],
+        evaluation: Evaluation,
+        texts: Texts,
+        *,
+        field: str = "instructions",
+    ) -> Explanation:
+        """Return the explanation of instructions that refer to these prompt blocks.
+
+        Raises `Invalid` if the text is too long or takes too much to evaluate.
+        """
+        pieces, reports = traced(instructions, evaluation, texts, field=field)
+        found = {block_id: text for block_id, text in texts.items() if isinstance(text, BlockText)}
+        configs = {block_id: dict(text.config) for block_id, text in found.items()}
+        return cls(pieces=pieces, blocks=reports, configs=configs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,11 +95,44 @@ def preview(
     blocks.
     """
     evaluation = Evaluation(context or {})
+    texts = _texts_of(blocks, evaluation, drafts=drafts, by=by, field=field)
+    return assemble(blocks, evaluation, texts, field=field)
+
+
+def explain(
+    resources: Resources[PromptBlock],
+    blocks: Sequence[Mapping[str, Any]],
+    context: Mapping[str, Any] | None = None,
+    *,
+    drafts: bool = True,
+    by: Who = APPLICATION,
+    field: str = "blocks",
+) -> Explanation:
+    """Return what `preview` returns, in pieces that say where they come from; raises as that does."""
+    evaluation = Evaluation(context or {})
+    texts = _texts_of(blocks, evaluation, drafts=drafts, by=by, field=field)
+    return Explanation.of(blocks, evaluation, texts, field=field)
+
+
+def _texts_of(
+    blocks: Sequence[Mapping[str, Any]], evaluation: Evaluation, *, drafts: bool, by: Who, field: str
+) -> Texts:
     evaluation.field = field
     wanted = {block["id"] for block in blocks if block["type"] == "prompt_block_ref"}
     found = find_blocks(wanted, Blocks.DRAFTS if drafts else Blocks.READABLE, caller_of(by), evaluation)
-    texts = {block_id: block.text for block_id, block in found.items()}
-    return assemble(blocks, evaluation, texts, field=field)
+    return {block_id: block.text for block_id, block in found.items()}
+
+
+def require_drafts(block_ids: frozenset[str], by: Caller) -> None:
+    """Raise `NotFound` for a prompt block that the caller cannot read, `Forbidden` for the draft of one."""
+    if not block_ids:
+        return
+    readable = PromptBlock.objects.readable_by(by).filter(pk__in=block_ids)
+    workspaces = dict(readable.values_list("pk", "workspace_id"))
+    if workspaces.keys() != block_ids:
+        raise NotFound
+    for workspace_id in workspaces.values():
+        by.require(Right.READ_DRAFTS, workspace_id)
 
 
 def context_notices(

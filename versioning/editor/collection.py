@@ -76,6 +76,7 @@ class Agents(Collection[Agent]):
     serve_all = serving.serve_all
     parts = serving.parts
     preview = serving.preview
+    explain = serving.explain
     fingerprint = dependencies.fingerprint
     favorite = favorites.favorite
     unfavorite = favorites.unfavorite
@@ -87,6 +88,7 @@ class Prompts(Collection[PromptBlock]):
     """The verbs of prompt blocks."""
 
     preview = blocks.preview
+    explain = blocks.explain
     context_notices = blocks.context_notices
     used_in = blocks.used_in
 
