@@ -22,6 +22,8 @@ from studio.history.download import DownloadPage
 from studio.history.views import DeleteVersionPage, HistoryPage, LabelsPage, RestorePage, VersionPage
 from studio.home.views import HomePage
 from studio.kinds import KINDS, StudioKind
+from studio.preferences.language import ScriptCatalog, translated_packages
+from studio.preferences.views import LanguagePage
 from studio.preview.try_page import TryPage, TryRun
 from studio.preview.views import PreviewPage
 from studio.publishing.confirm import DeletePage, DiscardPage, UnpublishPage, VisibilityPage
@@ -119,6 +121,13 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", HomePage.as_view(), name="index"),
     path("activity/", ActivityPage.as_view(), name="activity"),
     path("activity/live/", LivePage.as_view(), name="live"),
+    path("language/", LanguagePage.as_view(), name="language"),
+    # Scripts need it where nobody is signed in yet, too.
+    path(
+        "translations/<str:language>.js",
+        ScriptCatalog.as_view(packages=translated_packages()),
+        name="script_catalog",
+    ),
     path("login/", admin.site.login, name="login"),
     # Open to those who are signed in and a member of nothing (any more).
     path("logout/", admin.site.logout, name="logout"),
