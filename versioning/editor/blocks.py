@@ -43,8 +43,6 @@ class Explanation:
     pieces: Sequence[Piece]
     """Together they are the text."""
     blocks: Sequence[BlockReport]
-    configs: Mapping[str, Config]
-    """The configurations of the prompt blocks that were found, shown or not, by id."""
 
     @classmethod
     def of(
@@ -60,9 +58,7 @@ class Explanation:
         Raises `Invalid` if the text is too long or takes too much to evaluate.
         """
         pieces, reports = traced(instructions, evaluation, texts, field=field)
-        found = {block_id: text for block_id, text in texts.items() if isinstance(text, BlockText)}
-        configs = {block_id: dict(text.config) for block_id, text in found.items()}
-        return cls(pieces=pieces, blocks=reports, configs=configs)
+        return cls(pieces=pieces, blocks=reports)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,6 +148,20 @@ def context_notices(
         for version in with_schema.order_by("resource_id")
         for notice in notices_of(version.config.get(SCHEMA_FIELD), evaluation)
     ]
+
+
+def configs_used_in(
+    resources: Resources[PromptBlock], config: Config, *, drafts: bool, by: Who = APPLICATION
+) -> list[Config]:
+    """Return what the prompt blocks hold that the instructions refer to: those that the caller may read.
+
+    Each is the published version, or the latest that the caller may read with `drafts`. Raises `Invalid` if
+    they are too much to read.
+    """
+    wanted = {target for _, target in referenced_blocks(config)}
+    policy = Blocks.DRAFTS if drafts else Blocks.READABLE
+    found = find_blocks(wanted, policy, caller_of(by), Evaluation({})) if wanted else {}
+    return [dict(block.text.config) for block in found.values() if isinstance(block.text, BlockText)]
 
 
 def used_in(resources: Resources[PromptBlock], config: Config, *, by: Who = APPLICATION) -> list[UsedBlock]:

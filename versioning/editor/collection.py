@@ -91,6 +91,7 @@ class Prompts(Collection[PromptBlock]):
     explain = blocks.explain
     context_notices = blocks.context_notices
     used_in = blocks.used_in
+    configs_used_in = blocks.configs_used_in
 
 
 def agents_of(code: Registry, files: OverrideSource | None = None) -> Agents:

@@ -83,9 +83,7 @@ def plan(
     instead of a fallback if `strict` is set.
     """
     choice = own_choice(agent_id, context, selector)
-    planner = _Planner(
-        catalogue, context, published_only=published_sub_agents, draft_blocks=draft_blocks
-    )
+    planner = _Planner(catalogue, context, published_only=published_sub_agents, draft_blocks=draft_blocks)
     root = planner.called(agent_id, choice, default)
     planner.explore(root)
     return Plan(
