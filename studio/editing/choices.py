@@ -31,6 +31,8 @@ class Choice:
     id: str
     name: str
     state: str
+    chip: str
+    """The class of the chip that shows the state."""
     address: str
 
     @classmethod
@@ -39,7 +41,8 @@ class Choice:
         return cls(
             id=found.id,
             name=shortened(found.name),
-            state=STATES[found.state].word,
+            state=str(STATES[found.state].word),
+            chip=STATES[found.state].chip,
             address=kind.address("change", found.id),
         )
 

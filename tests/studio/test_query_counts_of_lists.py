@@ -22,7 +22,7 @@ def pages(kind: Kind) -> list[tuple[str, dict[str, str]]]:
         ("/studio/", {"q": "name"}),
         (address, {}),
         (address, {"page": "2", "order": "id"}),
-        (address, {"q": "name", "state": "Published", "author": "alice", "label": "stable"}),
+        (address, {"q": "name", "state": "published", "author": "alice", "label": "stable"}),
         (address, {"folder": "r1", "workspace": "acme"}),
         (KINDS[kind].address("add"), {}),
         *((page_of(kind, page, "r0"), {}) for page in ("usage", "delete", "unpublish")),

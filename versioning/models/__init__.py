@@ -3,6 +3,7 @@
 from versioning.models.agents import (
     Agent,
     AgentLabel,
+    AgentTag,
     AgentVersion,
     BlockReference,
     SubAgentReference,
@@ -15,9 +16,10 @@ from versioning.models.keys import ApiKey
 from versioning.models.known_overrides import KnownOverride
 from versioning.models.labels import VersionLabel
 from versioning.models.log import Event, LogPosition
-from versioning.models.prompts import PromptBlock, PromptBlockLabel, PromptBlockVersion
+from versioning.models.prompts import PromptBlock, PromptBlockLabel, PromptBlockTag, PromptBlockVersion
 from versioning.models.references import Reference
 from versioning.models.sign_in_attempts import SignInAttempts
+from versioning.models.tags import Tag
 from versioning.models.throttle import ThrottleWindow
 from versioning.models.versioned import VersionedResource
 from versioning.models.versions import Version
@@ -27,6 +29,7 @@ from versioning.models.workspaces import Membership, Workspace, caller_for
 __all__ = [
     "Agent",
     "AgentLabel",
+    "AgentTag",
     "AgentVersion",
     "ApiKey",
     "BlockReference",
@@ -41,10 +44,12 @@ __all__ = [
     "PeriodicJob",
     "PromptBlock",
     "PromptBlockLabel",
+    "PromptBlockTag",
     "PromptBlockVersion",
     "Reference",
     "SignInAttempts",
     "SubAgentReference",
+    "Tag",
     "ThrottleWindow",
     "Version",
     "VersionLabel",

@@ -15,7 +15,7 @@ function tell(pick, found, text) {
   note.replaceChildren();
   if (chosen) {
     const link = Object.assign(document.createElement("a"), { href: chosen.address, target: "_blank", rel: "noopener", textContent: chosen.name });
-    const chip = Object.assign(document.createElement("span"), { className: `chip chip-${chosen.state.toLowerCase()}`, textContent: chosen.state });
+    const chip = Object.assign(document.createElement("span"), { className: `chip ${chosen.chip}`, textContent: chosen.state });
     note.append(link, " ", chip);
   } else if (text && !found.length) note.textContent = "There is nothing like this that you can read.";
 }

@@ -133,8 +133,9 @@ def _labelled(name: str, viewer: Viewer) -> Q:
 
 
 def _in_state(state: ResourceState, viewer: Viewer) -> Q:
-    if state is ResourceState.DRAFT:
-        return Q(active_version__isnull=True)
+    if state in {ResourceState.NEVER_PUBLISHED, ResourceState.UNPUBLISHED}:
+        was_live = state is ResourceState.UNPUBLISHED
+        return Q(active_version__isnull=True, was_ever_published=was_live)
     is_live = Q(active_version__isnull=False)
     if state is ResourceState.CHANGED:
         return is_live & viewer.drafts & ~NEWEST_IS_LIVE
@@ -174,6 +175,14 @@ STATUS: Criterion[Status] = condition(
 STATE: Criterion[ResourceState] = condition(
     _in_state, lambda found, state, _viewer: found.entry.state is state
 )
+
+NOT_LIVE: Criterion[bool] = condition(
+    lambda _wanted, _viewer: Q(active_version__isnull=True),
+    lambda found, _wanted, _viewer: (
+        found.entry.state in {ResourceState.NEVER_PUBLISHED, ResourceState.UNPUBLISHED}
+    ),
+)
+"""Nothing of it is live. There is no filter for the opposite."""
 
 HAS_DRAFT = Criterion[bool](narrow=_with_draft, holds=_has_draft)
 """Whether it has a draft; only where the viewer may read drafts."""
