@@ -72,7 +72,7 @@ class EditablePage(ResourcePage):
             return None
 
     def context_form(self, config: Config, *, drafts: bool) -> ContextForm:
-        """Return an empty form for the context of a configuration; `drafts` are those of its prompt blocks."""
+        """Return an empty form for a context; `drafts` are those of prompt blocks in the configuration."""
         examples = Examples.of(self.kind, self.resource_id, self.resource, self.caller)
         return ContextForm.of(config, examples, drafts=drafts)
 
@@ -186,7 +186,7 @@ class EditPage(EditablePage):
         """Return the page with these controls."""
         context_form = self.context_form(self.effective(self.base), drafts=False)
         since = urlencode({"after": self.position, "base": context["base"]})
-        helpers = ("choices", "convert", *(("preview", "examples") if self.kind.has_preview else ()))
+        helpers = ("choices", "convert", *(("preview", "context") if self.kind.has_preview else ()))
         return self.page(
             "studio/editing/edit.html",
             title=self.summary.name,

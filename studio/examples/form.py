@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from django.http import QueryDict
+from django.utils.translation import gettext as _
 
+from studio.examples.stored import Examples
 from studio.forms.context import (
     ContextControl,
     ContextGroup,
@@ -20,11 +22,12 @@ from studio.forms.context import (
 )
 from studio.forms.inputs import Input, Reading, controls_of
 from studio.models import Example
-from studio.examples.stored import Examples
 from versioning.conf import get_editor
 from versioning.domain.access import Caller
 from versioning.domain.config import Config
-from versioning.domain.errors import Invalid, Issue
+from versioning.domain.errors import Invalid, Issue, NotFound
+
+_MAX_REVISION: Final = 2**31 - 1
 
 
 @dataclass
@@ -54,17 +57,25 @@ class ContextForm:
         self.name = self.posted["example_name"].as_line
         example_id = self.posted["example"].typed
         if example_id:
-            self.chosen = self.examples.get(example_id)
+            self._choose(example_id)
         has_fields = "given" in self.posted or "context" in self.posted
-        if self.chosen is not None and ("load" in self.posted or not has_fields):
-            self.show(self.chosen.context)
-        elif self.chosen is not None and self.posted["example_revision"].typed.isdecimal():
-            self.chosen.revision = min(int(self.posted["example_revision"].typed), 2**31 - 1)
+        seen = self.posted["example_revision"].typed
+        if self.chosen is not None and (self.posted["do"].typed == "load" or not has_fields):
+            self.posted = shown_context(self.chosen.context, self.controls)
+        elif self.chosen is not None and seen.isascii() and seen.isdecimal():
+            self.chosen.revision = min(int(seen[:10]), _MAX_REVISION)
         return self
 
-    def show(self, context: Mapping[str, Any]) -> None:
-        """Fill in a context."""
-        self.posted = shown_context(context, self.controls)
+    def choose(self, example: Example | None) -> None:
+        """Go on with an example that was just stored, or with none."""
+        self.chosen = example
+        self.__dict__.pop("offered", None)
+
+    def _choose(self, example_id: str) -> None:
+        try:
+            self.chosen = self.examples.get(example_id)
+        except NotFound:
+            self.errors.append(_("This example does not exist any more."))
 
     def read(self) -> dict[str, Any]:
         """Return the context; raises `Invalid`, and notes beside the fields what is wrong with them."""
@@ -94,6 +105,11 @@ class ContextForm:
     def offered(self) -> Sequence[Example]:
         """The examples to choose from."""
         return self.examples.all()
+
+    @property
+    def keeps_open(self) -> bool:
+        """Whether to show at once how examples are kept: something about that has gone wrong."""
+        return bool(self.name)
 
     @property
     def fingerprint(self) -> str:

@@ -1,4 +1,4 @@
-"""Assembled instructions as a page shows them: the text with its placeholders marked, and what became of each block."""
+"""Assembled instructions on a page: the text with its placeholders marked, and what became of each block."""
 
 from __future__ import annotations
 

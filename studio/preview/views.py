@@ -12,11 +12,11 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
-
 from editor_client.shared.evaluation import Evaluation
 
 from studio.editing.forms import Submission
 from studio.editing.views import EditablePage
+from studio.examples.changes import change_examples
 from studio.examples.form import ContextForm
 from studio.forms.inputs import controls_of
 from studio.preview.explained import Preview
@@ -77,17 +77,31 @@ class PreviewPage(SavedInstructionsPage):
         """Show what is typed into the form at this moment; parts of a page, for the edit page."""
         self.require(Right.SAVE)
         submission = self.submission(controls_of(request.POST))
-        form, preview = None, None
         try:
             submission.check(self.schema)
             config = self._typed(submission)
         except Invalid as error:
-            errors: Sequence[Issue] = error.issues
-        else:
-            form = self.context_form(config, drafts=self.with_drafts).take(request.POST)
-            preview, errors = _previewed(form, lambda context: self._of_typed(config, context))
-        context = {"preview": preview, "errors": errors, "context_form": form}
-        return TemplateResponse(request, "studio/preview/live.html", {**context, **self.places()})
+            # Examples can be kept all the same.
+            form = self.saved_form().take(request.POST)
+            status = change_examples(form, request.POST.get("do", ""))
+            return self.parts_of_page(form, None, error.issues, status=status)
+        form = self.context_form(config, drafts=self.with_drafts).take(request.POST)
+        status = change_examples(form, request.POST.get("do", ""))
+        preview, errors = _previewed(form, lambda context: self._of_typed(config, context))
+        return self.parts_of_page(form, preview, errors, status=status)
+
+    def parts_of_page(
+        self,
+        form: ContextForm,
+        preview: Preview | None,
+        errors: Sequence[Issue],
+        *,
+        status: int = 200,
+        **which: object,
+    ) -> HttpResponse:
+        """Return what an open page puts in the place of its preview and of its context."""
+        context = {"preview": preview, "errors": errors, "context_form": form, **which, **self.places()}
+        return TemplateResponse(self.request, "studio/preview/live.html", context, status=status)
 
     def saved_form(self) -> ContextForm:
         """Return an empty form for the context of the version that the request asks for."""
@@ -96,6 +110,13 @@ class PreviewPage(SavedInstructionsPage):
     def preview_page(self, form: ContextForm, *, status: int = 200) -> HttpResponse:
         """Return the page with this context."""
         preview, errors = _previewed(form, self._of_saved)
+        which = {
+            "wanted": self._wanted.value,
+            "with_drafts": self.with_drafts,
+            "offers_drafts": not self.kind.is_shown and self.may(Right.READ_DRAFTS),
+        }
+        if "fragment" in self.request.POST:
+            return self.parts_of_page(form, preview, errors, status=status, **which)
         return self.page(
             "studio/preview/preview.html",
             title=_("Preview"),
@@ -103,16 +124,14 @@ class PreviewPage(SavedInstructionsPage):
             preview=preview,
             errors=errors,
             context_form=form,
-            wanted=self._wanted.value,
-            with_drafts=self.with_drafts,
-            offers_drafts=not self.kind.is_shown and self.may(Right.READ_DRAFTS),
-            statuses=[status.value for status in self.statuses],
+            statuses=[one.value for one in self.statuses],
+            **which,
             **self.places(),
         )
 
     def places(self) -> dict[str, object]:
         """Return what the fields of a context need besides themselves, on every page that has them."""
-        return {"addresses": {name: self.address(name) for name in ("preview", "examples")}}
+        return {"addresses": {name: self.address(name) for name in ("preview", "context")}}
 
     @cached_property
     def _wanted(self) -> Status:

@@ -8,7 +8,7 @@ import pytest
 from editor_client.shared import conditions
 from hypothesis import given
 
-from studio.forms.context import MAX_CONTROLS, context_controls, read_context
+from studio.forms.context import MAX_CONTROLS, ContextControl, context_controls, read_context
 from studio.forms.inputs import Input, Reading
 from studio.forms.words import OPERATORS, REASONS, in_reading_order, words_of
 from tests.support.configurations import json_values, unhurried
@@ -30,21 +30,27 @@ SCHEMA: dict[str, Any] = {
 def read(schema: Any = SCHEMA, **typed: str) -> dict[str, Any]:
     """Fill in the form (`given__path__typed`) and return the context."""
     controls = Input.of((name.replace("__", "."), text) for name, text in typed.items())
-    return read_context(controls, context_controls(schema), Reading())
+    return read_context(controls, controls_of_schema(schema), Reading())
+
+
+def controls_of_schema(schema: Any) -> list[ContextControl]:
+    return context_controls({"name": "Writer", "requestContextSchema": schema})
 
 
 def test_every_plain_value_of_a_schema_has_a_control() -> None:
-    found = {control.path: (control.type, control.title) for control in context_controls(SCHEMA)}
+    found = {
+        control.path: (control.type, control.group, control.label) for control in controls_of_schema(SCHEMA)
+    }
     assert found == {
-        "tier": ("string", "Tier"),
-        "path.typed": ("string", "path.typed"),
-        "path.parts": ("number", "path.parts"),
-        "beta": ("boolean", "beta"),
+        "tier": ("string", "", "Tier"),
+        "path.typed": ("string", "path", "typed"),
+        "path.parts": ("number", "path", "parts"),
+        "beta": ("boolean", "", "beta"),
     }
 
 
 def test_what_a_schema_lists_is_chosen_in_words() -> None:
-    tier = context_controls(SCHEMA)[0]
+    tier = controls_of_schema(SCHEMA)[0]
     assert tier.options == [('"gold"', "gold"), ('"silver"', "silver")]
 
 
@@ -89,11 +95,11 @@ def test_any_context_schema_gives_a_form(schema: Any) -> None:
 
 def test_a_schema_makes_only_so_many_controls_at_so_many_levels() -> None:
     wide = {"properties": {f"p{number}": {"type": "string"} for number in range(MAX_CONTROLS + 1)}}
-    assert len(context_controls(wide)) == MAX_CONTROLS
+    assert len(controls_of_schema(wide)) == MAX_CONTROLS
     deep: dict[str, Any] = {"properties": {"end": {"type": "string"}}}
     for _ in range(60):
         deep = {"properties": {"a": deep}}
-    assert context_controls(deep) == []
+    assert controls_of_schema(deep) == []
 
 
 def test_a_field_without_words_of_its_own_is_called_by_its_name_and_comes_last() -> None:

@@ -38,7 +38,16 @@ from versioning.serving import choice, grants
 from versioning.serving.answer_cache import AnswerCache
 from versioning.sources.overrides import OverrideSource
 
-__all__ = ["Agents", "Collection", "Editor", "Explanation", "Invitations", "Prompts", "UsedBlock", "Workspaces"]
+__all__ = [
+    "Agents",
+    "Collection",
+    "Editor",
+    "Explanation",
+    "Invitations",
+    "Prompts",
+    "UsedBlock",
+    "Workspaces",
+]
 
 
 class Editor:
