@@ -29,9 +29,9 @@ _SORTS: Final = {
     "prompt_block_ref": _("Prompt block"),
 }
 _ORIGINS: Final = (
-    (Origin.MISSING, _("Missing, so the placeholder stays as it is")),
-    (Origin.FALLBACK, _("Not in the context, so the fallback stands there")),
-    (Origin.CONTEXT, _("Filled in from the context")),
+    (Origin.MISSING, _("Missing")),
+    (Origin.FALLBACK, _("Fallback")),
+    (Origin.CONTEXT, _("Filled in")),
 )
 
 
@@ -71,6 +71,16 @@ class Preview:
     more_characters: int
     """How many are too many for the page."""
     more_blocks: int
+
+    @property
+    def hidden(self) -> list[PreviewedBlock]:
+        """The blocks that are left out."""
+        return [block for block in self.blocks if block.why_not]
+
+    @property
+    def shown(self) -> list[PreviewedBlock]:
+        """The blocks that are part of the text."""
+        return [block for block in self.blocks if not block.why_not]
 
     @classmethod
     def of(cls, explanation: Explanation, used: Sequence[BlockOnPage] = ()) -> Preview:
