@@ -14,6 +14,7 @@ from studio import extensions
 from studio.accounts.views import AcceptPage, open_link
 from studio.activity.live import LivePage, SincePage
 from studio.activity.views import ActivityPage, ResourceActivityPage, WorkspaceActivityPage
+from studio.bulk.publish import PublishChosenPage
 from studio.diff.views import ComparePage
 from studio.editing.choices import ChoicesPage
 from studio.editing.convert import ConvertPage
@@ -23,13 +24,14 @@ from studio.history.views import DeleteVersionPage, HistoryPage, LabelsPage, Res
 from studio.home.views import HomePage
 from studio.kinds import KINDS, StudioKind
 from studio.preferences.language import ScriptCatalog, translated_packages
-from studio.preferences.views import LanguagePage
+from studio.preferences.views import DensityPage, LanguagePage, TourPage
 from studio.preview.context_page import ContextPage
 from studio.preview.try_page import TryPage, TryRun
 from studio.preview.views import PreviewPage
 from studio.publishing.confirm import DeletePage, DiscardPage, UnpublishPage, VisibilityPage
 from studio.publishing.usage import UsagePage
 from studio.publishing.views import PublishPage
+from studio.publishing.waiting import WaitingPage
 from studio.resources.create import CreatePage
 from studio.resources.views import ListPage
 from studio.views import StudioPage
@@ -123,9 +125,13 @@ invitation_urls = [
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", HomePage.as_view(), name="index"),
+    path("waiting/", WaitingPage.as_view(), name="waiting"),
+    path("publish/", PublishChosenPage.as_view(), name="publish_chosen"),
     path("activity/", ActivityPage.as_view(), name="activity"),
     path("activity/live/", LivePage.as_view(), name="live"),
     path("language/", LanguagePage.as_view(), name="language"),
+    path("density/", DensityPage.as_view(), name="density"),
+    path("tour/", TourPage.as_view(), name="tour"),
     # Scripts need it where nobody is signed in yet, too.
     path(
         "translations/<str:language>.js",

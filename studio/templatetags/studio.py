@@ -6,17 +6,33 @@ import datetime
 
 from django import template
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
-from versioning.domain.snapshots import reference_to, subject_of, title_of
+from studio.domain_messages.translated import translated
+from versioning.domain import snapshots
+from versioning.domain.snapshots import Snapshot
 
 register = template.Library()
-register.filter(title_of)
-register.filter(reference_to)
-register.filter(subject_of)
+register.filter(snapshots.subject_of)
+register.filter(translated)
 
 MINUTE, HOUR, DAY = 60, 60 * 60, 24 * 60 * 60
+
+
+@register.filter
+def title_of(version: Snapshot) -> str:
+    """Return what a version is called where its name stands alone, such as "Version 3"."""
+    return translated(snapshots.title_of(version))
+
+
+@register.filter
+def reference_to(version: Snapshot) -> str:
+    """Return what a version is called within a sentence, such as "version 3"."""
+    return translated(snapshots.reference_to(version))
 
 
 @register.simple_tag
@@ -26,18 +42,25 @@ def when(moment: datetime.datetime) -> SafeString:
     return format_html(
         '<time datetime="{}" title="{}">{}</time>',
         exact.isoformat(timespec="seconds"),
-        f"{exact:%-d %B %Y, %H:%M} UTC",
+        # Translators: the exact time of something, as PHP's date() formats it
+        date_format(exact, _("j F Y, H:i")) + " UTC",
         spoken(moment, timezone.now()),
     )
 
 
 def spoken(moment: datetime.datetime, now: datetime.datetime) -> str:
     """Return how long ago a moment is, and the date when that is a week or more."""
-    seconds = (now - moment).total_seconds()
+    seconds = int((now - moment).total_seconds())
     if seconds < MINUTE:
-        return "just now"
-    for unit, length, limit in (("minute", MINUTE, HOUR), ("hour", HOUR, DAY), ("day", DAY, 7 * DAY)):
-        if seconds < limit:
-            number = int(seconds // length)
-            return f"{number} {unit}{'' if number == 1 else 's'} ago"
-    return f"{moment:%-d %b %Y}"
+        return _("just now")
+    if seconds < HOUR:
+        number = seconds // MINUTE
+        return ngettext("%(number)d minute ago", "%(number)d minutes ago", number) % {"number": number}
+    if seconds < DAY:
+        number = seconds // HOUR
+        return ngettext("%(number)d hour ago", "%(number)d hours ago", number) % {"number": number}
+    if seconds < 7 * DAY:
+        number = seconds // DAY
+        return ngettext("%(number)d day ago", "%(number)d days ago", number) % {"number": number}
+    # Translators: a date, as PHP's date() formats it
+    return date_format(moment, _("j M Y"))

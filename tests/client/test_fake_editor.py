@@ -259,7 +259,15 @@ def reading(say: Conversation) -> None:
     say("POST", "/stored/agents/a/clone", {"newId": "c"})
     say("POST", "/stored/agents/a/clone", {})
     say("POST", f"/stored/prompt-blocks/tone/clone?versionId={block['latestVersionId']}", {"newId": "t"})
-    for query in ("search=ö", "search=two&status=all", "search=nothing", "search=A&perPage=1"):
+    for query in (
+        "search=ö",
+        "search=two&status=all",
+        "search=nothing",
+        "search=A&perPage=1",
+        "tag=red",
+        "tag=,",
+        "tag=%20blue,red",
+    ):
         say("GET", f"/stored/agents?{query}")
     say("POST", "/stored/agents/a/unpublish")
     say("POST", "/stored/agents/b/unpublish")

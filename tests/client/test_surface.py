@@ -398,6 +398,20 @@ class TestLists:
         assert [one.id for one in drafts.entries] == [f"{new_id}-0"]
         assert sort.list(client, status="draft", author_id="tester", **asked).total == 0
 
+    def test_a_list_is_narrowed_to_tags(self, client: Any, sort: Kind, new_id: str) -> None:
+        for number, tags in enumerate((["red"], ["red", "blue"], "red", ["r,ed", " red", 1])):
+            sort.make(client, f"{new_id}-{number}", metadata={"run": new_id, "tags": tags})
+
+        def found(tag: Any) -> list[str]:
+            asked = {"metadata": {"run": new_id}, "status": "all", "tag": tag}
+            return sorted(one.id.removeprefix(f"{new_id}-") for one in sort.walk(client, **asked))
+
+        assert (found("red"), found(["red", "blue"]), found("blue, red")) == (["0", "1"], ["1"], ["1"])
+        assert (found("Red"), found("1"), found(["red", "green"])) == ([], [], [])
+        with pytest.raises(ValidationFailed) as refused:
+            sort.list(client, tag=" ,")
+        assert [issue.field for issue in refused.value.issues] == ["tag"]
+
     def test_what_is_made_meanwhile_is_not_listed_twice(self, client: Any, sort: Kind, new_id: str) -> None:
         for number in range(4):
             sort.make(client, f"{new_id}-{number}", metadata={"run": new_id})

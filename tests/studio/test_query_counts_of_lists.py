@@ -20,6 +20,8 @@ def pages(kind: Kind) -> list[tuple[str, dict[str, str]]]:
     return [
         ("/studio/", {}),
         ("/studio/", {"q": "name"}),
+        ("/studio/waiting/", {}),
+        ("/studio/waiting/", {"whose": "others", "page": "2"}),
         (address, {}),
         (address, {"page": "2", "order": "id"}),
         (address, {"q": "name", "state": "published", "author": "alice", "label": "stable"}),

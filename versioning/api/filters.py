@@ -9,6 +9,7 @@ from typing import Any, cast
 import django_filters
 from django.db.models import QuerySet
 from drf_spectacular.utils import OpenApiParameter
+from editor_client.shared.tags import asked_for
 from rest_framework.request import Request
 
 from versioning.api.parameters import JSON_OBJECT, TEXT, query
@@ -88,6 +89,12 @@ class ResourceFilter(django_filters.FilterSet):
         "A JSON object: equal in each of its keys.",
         schema=JSON_OBJECT,
         parse=lambda text: members(text, field="metadata"),
+    )
+    tag = TextFilter(
+        criteria.TAGS,
+        "With this tag: a text in the list `tags` of its metadata. Several, with commas between: with all.",
+        schema={"type": "string", "pattern": r"[^,\s]"},
+        parse=asked_for,
     )
     search = TextFilter(
         criteria.TEXT,

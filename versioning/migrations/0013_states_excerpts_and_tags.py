@@ -4,9 +4,9 @@ import json
 
 import django.db.models.deletion
 from django.db import migrations, models
+from editor_client.shared.tags import tags_of
 
 from versioning.domain.config import excerpt_of
-from versioning.domain.tags import tags_of
 
 BATCH = 500
 KINDS = (

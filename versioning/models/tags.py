@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from django.db import models
+from editor_client.shared.tags import MAX_LENGTH, tags_of
 
-from versioning.domain.tags import MAX_LENGTH, tags_of
 from versioning.models.statements import insert
 
 
@@ -24,6 +25,14 @@ class Tag(models.Model):
 
     def __str__(self) -> str:
         return f"{self.resource_id} {self.name}"
+
+    @classmethod
+    def ids_with(cls, names: Collection[str]) -> models.QuerySet[Any, Any]:
+        """Return the ids of the resources that have all of these tags, of which none is named twice."""
+        manager: Any = cls._default_manager
+        named = manager.filter(name__in=names).order_by().values("resource")
+        found: models.QuerySet[Any, Any] = named.annotate(found=models.Count("pk")).filter(found=len(names))
+        return found.values("resource")
 
     @classmethod
     def write(cls, resource: Any) -> None:

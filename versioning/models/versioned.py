@@ -19,13 +19,13 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 from editor_client.shared import canonical
+from editor_client.shared.tags import tags_of
 
 from versioning.domain.config import Config, excerpt_of, searchable_text
 from versioning.domain.kinds import ResourceKind
 from versioning.domain.registry import Registry
 from versioning.domain.selectors import State
 from versioning.domain.snapshots import Snapshot, VersionPointers
-from versioning.domain.tags import tags_of
 from versioning.models.references import Reference
 from versioning.models.statements import insert_new, one_round_trip, update
 from versioning.models.versions import Version

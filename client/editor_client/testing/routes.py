@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from editor_client.shared import tags
 from editor_client.shared.errors import Invalid, Issue
 from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import BlockText, assemble
@@ -29,6 +30,9 @@ def _list(asked: Asked) -> Answer:
         one for one in asked.editor.all(asked.kind) if status == "all" or one.record()["status"] == status
     ]
     rows = [one for one in rows if reading.holds_text(one, asked.query.get("search", ""))]
+    if "tag" in asked.query:
+        wanted = set(tags.asked_for(asked.query["tag"]))
+        rows = [one for one in rows if wanted <= set(tags.tags_of(one.metadata))]
     own = {"visibility": None, "authorId": None, "workspaceId": None, "hasDraft": None}
     for name in own.keys() & asked.query.keys():
         rows = [one for one in rows if str(one.record().get(name)).lower() == asked.query[name].lower()]
@@ -225,7 +229,7 @@ PAGING: Final = ("page", "perPage")
 ROUTES: Final[Mapping[tuple[str, str], tuple[Handler, tuple[str, ...]]]] = {
     ("GET", "/stored/+"): (
         _list,
-        (*PAGING, "status", "visibility", "authorId", "workspaceId", "hasDraft", "search"),
+        (*PAGING, "status", "visibility", "authorId", "workspaceId", "hasDraft", "search", "tag"),
     ),
     ("POST", "/stored/+"): (_create, ()),
     ("POST", "/stored/agents/preview-instructions"): (_preview, ()),

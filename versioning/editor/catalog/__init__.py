@@ -11,6 +11,7 @@ from versioning.editor.catalog.catalog import Catalog
 from versioning.editor.catalog.entries import Entry, Origin, ResourceState
 from versioning.editor.catalog.filters import Filter
 from versioning.editor.catalog.suggestions import Suggestion, suggestions, suggestions_by_id
+from versioning.editor.catalog.waiting import Waiting, Waits, Whose, changed_since_live
 
 __all__ = [
     "Activity",
@@ -20,6 +21,10 @@ __all__ = [
     "Origin",
     "ResourceState",
     "Suggestion",
+    "Waiting",
+    "Waits",
+    "Whose",
+    "changed_since_live",
     "drafts",
     "own_edits",
     "publications",

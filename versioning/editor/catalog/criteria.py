@@ -6,12 +6,13 @@ unstored: no row describes them, so each is checked in Python. A criterion has b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, Self, TypeVar
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from editor_client.shared.tags import tags_of
 
 from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config
@@ -207,6 +208,12 @@ METADATA = Criterion[Mapping[str, Any]](
     holds=lambda found, wanted, _viewer: has_members(found.metadata, wanted),
 )
 """Its metadata has these members."""
+
+TAGS = Criterion[Collection[str]](
+    narrow=lambda rows, names, _viewer: rows.filter(pk__in=rows.model.tag_model.ids_with(names)),
+    holds=lambda found, names, _viewer: set(names) <= set(tags_of(found.metadata)),
+)
+"""It has all of these tags, of which none is named twice."""
 
 FAVORITE: Criterion[bool] = condition(
     lambda _wanted, viewer: _is_marked(viewer),

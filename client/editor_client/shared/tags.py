@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from editor_client.shared.errors import Invalid
+
 MEMBER: Final = "tags"
 MAX_LENGTH: Final = 64
 MAX_TAGS: Final = 50
@@ -21,6 +23,23 @@ def problem(text: str) -> str | None:
     if text != text.strip() or not text.isprintable() or "," in text:
         return "must have no commas, no invisible characters, and no white space at its ends"
     return f"must not be longer than {MAX_LENGTH} characters" if len(text) > MAX_LENGTH else None
+
+
+def listed_in(text: str) -> list[str]:
+    """Return the words of a text that lists them with commas, each once; tags or not."""
+    words = (word.strip() for word in text.split(","))
+    return list(dict.fromkeys(word for word in words if word))
+
+
+def asked_for(text: str) -> list[str]:
+    """Return the tags that a list is to be narrowed to, from the value of the parameter `tag`.
+
+    Raises `Invalid` if it names none.
+    """
+    names = listed_in(text)
+    if not names:
+        raise Invalid.field("tag", "must name a tag")
+    return names
 
 
 def tags_of(metadata: Mapping[str, Any]) -> list[str]:
