@@ -66,7 +66,7 @@ def _alternatives(conditions: Sequence[Any]) -> Iterator[str]:
             yield from map(_clause_of, members)
         else:
             values = [value_in_words(value) for member in members for value in _compared_values(member)]
-            yield _clause(field, OPERATORS["equals"], get_text_list(values, _("or")))
+            yield _clause(field, str(OPERATORS["equals"]), get_text_list(values, _("or")))
 
 
 def _clause_of(member: Any) -> str:
@@ -97,7 +97,7 @@ def _compared_values(member: dict[str, Any]) -> list[Any]:
 
 def _rule_in_words(rule: dict[str, Any]) -> str:
     value = value_in_words(rule["value"]) if "value" in rule else ""
-    return _clause(rule["field"], OPERATORS[rule["operator"]], value)
+    return _clause(rule["field"], str(OPERATORS[rule["operator"]]), value)
 
 
 def _clause(field: str, operator: str, value: str) -> str:

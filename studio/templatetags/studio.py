@@ -15,7 +15,7 @@ from django.utils.translation import ngettext
 from studio.dates import moment_in_words, time_in_words
 from studio.domain_messages.translated import translated
 from studio.versions import message_of, reference_to, said_of, title_of
-from versioning.domain.snapshots import subject_of
+from versioning.domain.snapshots import Snapshot, subject_of
 
 register = template.Library()
 register.filter(title_of)
@@ -26,6 +26,21 @@ register.filter(subject_of)
 register.filter(translated)
 
 MINUTE, HOUR, DAY = 60, 60 * 60, 24 * 60 * 60
+
+
+@register.simple_tag(takes_context=True)
+def version_link(
+    context: template.Context, version: Snapshot | None, *, is_within: bool = False
+) -> SafeString | str:
+    """Return the name of a version of the resource that the page is about, as a link to it.
+
+    `is_within` says that it stands within a sentence: "version 3" instead of "Version 3".
+    """
+    if version is None:
+        return ""
+    address = context["kind"].address("version", context["summary"].resource_id, version.version_id)
+    name = reference_to(version) if is_within else title_of(version)
+    return format_html('<a class="link" href="{}">{}</a>', address, name)
 
 
 @register.simple_tag

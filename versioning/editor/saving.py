@@ -67,6 +67,7 @@ def edit(
     visibility: str | None = None,
     publish: bool = False,
     message: str | None = None,
+    unsaid: str = EDIT_MESSAGE,
     by: Who = APPLICATION,
     expect: Collection[str] | None = None,
     **named: Any,
@@ -74,8 +75,8 @@ def edit(
     """Save an edit: absent fields stay, None clears, metadata is merged member by member.
 
     A version is made only when a snapshot field differs from the latest; it stays a draft unless
-    `publish=True`, for which the caller needs the right to publish: without it nothing is saved. The
-    first edit of an agent that code defines makes its override.
+    `publish=True`, for which the caller needs the right to publish: without it nothing is saved. Without a
+    `message` the version gets `unsaid`. The first edit of an agent that code defines makes its override.
     """
     by, changes = caller_of(by), merged_fields(fields, named)
     asked: dict[str, Any] = {"metadata": metadata, "visibility": visibility, "message": message}
@@ -87,7 +88,7 @@ def edit(
             by.require(Right.PUBLISH, resource.workspace_id)
         before = resource.base.config
         config = _edited(resources, resource_id, before, changes)
-        message = message_or(EDIT_MESSAGE, message)
+        message = message_or(unsaid, message)
         edit_record(resources, resource, metadata, visibility, by)
         version, changed = resource.latest, resources.kind.schema.changed(before, config)
         if changed:
