@@ -68,12 +68,8 @@ class HistoryPage(VersionLinksPage):
                 "studio/history/history.html", title=_("History"), edit_address=self.address("change")
             )
         lived = live_periods(self.editor.event, found, by=self.caller)
-        timeline: Any = Timeline(
-            found,
-            history.versions,
-            author=self.author,
-            among=set(lived.by_version) if self.published_only else None,
-        )
+        authors = authors_of(found)
+        timeline: Any = Timeline(found, history.versions, **self._narrowed(lived, authors))
         page: Page[Entry] = Paginator(timeline, PER_PAGE).get_page(request.GET.get("page"))
         items = self._items(found, list(page.object_list), lived)
         return self.page(
@@ -84,7 +80,7 @@ class HistoryPage(VersionLinksPage):
             query=urlencode(self.filters),
             items=items,
             days=list(_by_day(items)),
-            authors=[(name or APPLICATION, name or _("The application")) for name in authors_of(found)],
+            authors=[(name or APPLICATION, name or _("The application")) for name in authors],
             chosen_author=self.filters.get("author", ""),
             published_only=self.published_only,
             is_filtered=bool(self.filters),
@@ -105,11 +101,13 @@ class HistoryPage(VersionLinksPage):
         asked = {name: self.request.GET.get(name, "") for name in ("author", "published")}
         return {name: value for name, value in asked.items() if value}
 
-    @property
-    def author(self) -> str | None:
-        """Whose versions to show, empty for the application; None for all."""
+    def _narrowed(self, lived: LivePeriods, authors: Sequence[str]) -> dict[str, Any]:
+        """Return what to leave out of the timeline."""
         asked = self.filters.get("author")
-        return "" if asked == APPLICATION else asked
+        author = "" if asked == APPLICATION else asked
+        if author is not None and author not in authors:
+            return {"among": ()}
+        return {"author": author, "among": set(lived.by_version) if self.published_only else None}
 
     @property
     def published_only(self) -> bool:
