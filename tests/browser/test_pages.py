@@ -49,9 +49,12 @@ def library(library: Library, studio_service: Service, keys: dict[str, str]) -> 
 
 
 # Of every control that is shown: it lies within the window, or in a row of links that scrolls; and what
-# is in its middle is the control itself, or part of it, or holds it.
-MISPLACED = """() => {
+# is in its middle is the control itself, or part of it, or holds it. Of every icon: it is one, and no word.
+MISPLACED = """async () => {
   const found = [];
+  await document.fonts.ready;
+  for (const icon of document.querySelectorAll(".material-symbols-outlined"))
+    if (icon.scrollWidth > icon.clientWidth + 1) found.push(`fonts/icons.txt has no ${icon.textContent}`);
   const shown = (node) => node.checkVisibility({checkOpacity: true, checkVisibilityCSS: true});
   const scrolls = (node) => {
     const row = node.closest("nav");
