@@ -18,6 +18,7 @@ from versioning.models.log import Event, LogPosition
 from versioning.models.prompts import PromptBlock, PromptBlockLabel, PromptBlockVersion
 from versioning.models.references import Reference
 from versioning.models.sign_in_attempts import SignInAttempts
+from versioning.models.text_search.documents import AgentDocument, PromptBlockDocument, SearchProgress
 from versioning.models.throttle import ThrottleWindow
 from versioning.models.versioned import VersionedResource
 from versioning.models.versions import Version
@@ -26,6 +27,7 @@ from versioning.models.workspaces import Membership, Workspace, caller_for
 
 __all__ = [
     "Agent",
+    "AgentDocument",
     "AgentLabel",
     "AgentVersion",
     "ApiKey",
@@ -40,9 +42,11 @@ __all__ = [
     "Membership",
     "PeriodicJob",
     "PromptBlock",
+    "PromptBlockDocument",
     "PromptBlockLabel",
     "PromptBlockVersion",
     "Reference",
+    "SearchProgress",
     "SignInAttempts",
     "SubAgentReference",
     "ThrottleWindow",

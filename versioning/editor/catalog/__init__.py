@@ -11,15 +11,19 @@ from versioning.editor.catalog.catalog import Catalog
 from versioning.editor.catalog.entries import Entry, Origin, ResourceState
 from versioning.editor.catalog.filters import Filter
 from versioning.editor.catalog.suggestions import Suggestion, suggestions, suggestions_by_id
+from versioning.editor.catalog.text_results import Hit
+from versioning.editor.catalog.text_search import TextSearch
 
 __all__ = [
     "Activity",
     "Catalog",
     "Entry",
     "Filter",
+    "Hit",
     "Origin",
     "ResourceState",
     "Suggestion",
+    "TextSearch",
     "drafts",
     "own_edits",
     "publications",
