@@ -22,7 +22,7 @@ NPM := $(shell command -v npm 2>/dev/null)
 NPM_PACKAGES := $(and $(NPM),$(patsubst %/package-lock.json,%/node_modules/.installed,$(wildcard tests/*/package-lock.json)))
 
 .DELETE_ON_ERROR:
-.PHONY: help run tools test test-postgres test-browser screenshots api-reference bench check format lock migrations clean
+.PHONY: help run tools test test-postgres test-browser screenshots api-reference bench check format lock migrations translations clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -74,6 +74,10 @@ lock: $(UV) ## Choose the newest allowed versions anew
 	$(COMPILE) --extra dev --output-file requirements-dev.txt
 	$(COMPILE) --constraint requirements-dev.txt --output-file requirements.txt
 
+# gettext's own programs do it: on Debian, apt-get install gettext.
+translations: .venv/.dev ## Collect the texts of the studio for translators, and compile what they wrote
+	$(PY) -m tests.support.translations
+
 migrations: .venv/.dev ## Write the migrations that the models ask for
 	$(MANAGE) makemigrations
 
@@ -82,7 +86,7 @@ clean: ## Remove what can be made again; the data in var/ stays
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # Nothing here needs a real secret or a database on disk; files are in UTF-8, whatever the locale says.
-test test-postgres test-browser screenshots api-reference bench check migrations: export SECRET_KEY = test
+test test-postgres test-browser screenshots api-reference bench check migrations translations: export SECRET_KEY = test
 test test-postgres test-browser screenshots api-reference bench check: export PYTHONUTF8 = 1
 check migrations: export DATABASE_URL = sqlite://:memory:
 

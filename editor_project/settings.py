@@ -86,6 +86,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "studio.preferences.language.studio_language",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "studio.csp.content_security_policy",
@@ -160,7 +161,9 @@ AUTH_PASSWORD_VALIDATORS = [
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
-USE_I18N = False
+# The studio alone is translated: `studio.preferences.language`.
+USE_I18N = True
+LANGUAGES = [("en", "English"), ("de", "Deutsch")]
 USE_TZ = True
 
 STATIC_URL = "/static/"

@@ -31,12 +31,17 @@ def content_security_policy(
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
-        if request.path.startswith(_home(get_script_prefix(), get_urlconf())):
+        if is_studio(request):
             response["Content-Security-Policy"] = POLICY
             response["Referrer-Policy"] = "same-origin"
         return response
 
     return middleware
+
+
+def is_studio(request: HttpRequest) -> bool:
+    """Say whether a request is for the studio."""
+    return request.path.startswith(_home(get_script_prefix(), get_urlconf()))
 
 
 @lru_cache(maxsize=16)

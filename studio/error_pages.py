@@ -36,11 +36,11 @@ def expired(request: HttpRequest, reason: str = "") -> HttpResponse:
         message="Somebody has signed in or out in this browser since it was opened, so nothing was done. "
         "What you typed on a page for editing is kept in this browser: open the page again, as yourself, "
         "and it is offered to you.",
-        back_address=_came_from(request),
+        back_address=came_from(request),
     ).render()
 
 
-def _came_from(request: HttpRequest) -> str:
+def came_from(request: HttpRequest) -> str:
     """Return the address of the page of the studio that a form was sent from; empty when it is not known."""
     address = request.headers.get("Referer", "")
     is_ours = url_has_allowed_host_and_scheme(

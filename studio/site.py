@@ -16,6 +16,8 @@ from studio.accounts.forms import ChangePasswordForm, SignInForm, with_retry_aft
 from studio.auth import caller_of, may_enter
 from studio.error_pages import error_page
 from studio.kinds import KINDS
+from studio.preferences.language import catalog_address
+from studio.preferences.stored import preferences_of
 
 
 class StudioSite(UnfoldAdminSite):
@@ -74,7 +76,12 @@ class StudioSite(UnfoldAdminSite):
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         """Return what the frame of every page shows."""
-        return {**super().each_context(request), "navigation": self._navigation(request)}
+        return {
+            **super().each_context(request),
+            "navigation": self._navigation(request),
+            "preferences": preferences_of(request),
+            "script_catalog": catalog_address(),
+        }
 
     def catch_all_view(self, request: HttpRequest, url: str) -> HttpResponse:
         """Answer for an address without a page."""

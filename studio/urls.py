@@ -14,19 +14,24 @@ from studio import extensions
 from studio.accounts.views import AcceptPage, open_link
 from studio.activity.live import LivePage, SincePage
 from studio.activity.views import ActivityPage, ResourceActivityPage, WorkspaceActivityPage
+from studio.bulk.publish import PublishChosenPage
 from studio.diff.views import ComparePage
 from studio.editing.choices import ChoicesPage
 from studio.editing.convert import ConvertPage
+from studio.editing.references import ReferencePage
 from studio.editing.views import EditPage
 from studio.history.download import DownloadPage
 from studio.history.views import DeleteVersionPage, HistoryPage, LabelsPage, RestorePage, VersionPage
 from studio.home.views import HomePage
 from studio.kinds import KINDS, StudioKind
+from studio.preferences.language import ScriptCatalog, translated_packages
+from studio.preferences.views import DensityPage, LanguagePage, TourPage
 from studio.preview.try_page import TryPage, TryRun
 from studio.preview.views import PreviewPage
 from studio.publishing.confirm import DeletePage, DiscardPage, UnpublishPage, VisibilityPage
 from studio.publishing.usage import UsagePage
 from studio.publishing.views import PublishPage
+from studio.publishing.waiting import WaitingPage
 from studio.resources.create import CreatePage
 from studio.resources.views import ListPage
 from studio.views import StudioPage
@@ -53,6 +58,7 @@ def resource_urls(kind: StudioKind) -> list[URLPattern]:
         page("<str:resource>/change/", EditPage, "change"),
         page("<str:resource>/convert/", ConvertPage, "convert"),
         page("<str:resource>/choices/", ChoicesPage, "choices"),
+        page("<str:resource>/reference/", ReferencePage, "reference"),
         *(preview if kind.has_preview else ()),
         *(trying_out if kind.is_run else ()),
         page("<str:resource>/usage/", UsagePage, "usage"),
@@ -117,8 +123,19 @@ invitation_urls = [
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", HomePage.as_view(), name="index"),
+    path("waiting/", WaitingPage.as_view(), name="waiting"),
+    path("publish/", PublishChosenPage.as_view(), name="publish_chosen"),
     path("activity/", ActivityPage.as_view(), name="activity"),
     path("activity/live/", LivePage.as_view(), name="live"),
+    path("language/", LanguagePage.as_view(), name="language"),
+    path("density/", DensityPage.as_view(), name="density"),
+    path("tour/", TourPage.as_view(), name="tour"),
+    # Scripts need it where nobody is signed in yet, too.
+    path(
+        "translations/<str:language>.js",
+        ScriptCatalog.as_view(packages=translated_packages()),
+        name="script_catalog",
+    ),
     path("login/", admin.site.login, name="login"),
     # Open to those who are signed in and a member of nothing (any more).
     path("logout/", admin.site.logout, name="logout"),

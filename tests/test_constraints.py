@@ -101,6 +101,7 @@ def breaches_of_a_kind(
         ),
         f"{prefix}_id_not_empty": lambda: rewrite(rows_of(resource, **writer), id=""),
         f"{prefix}_label_unique": lambda: insert_copies(rows_of(label, resource="writer")),
+        f"{prefix}_tag_once": lambda: insert_copies(rows_of(resource.tag_model, resource="writer")),
         f"{prefix}_label_version_is_own": lambda: rewrite(
             rows_of(label, resource="writer"), version=version_of_the_other(resource)
         ),
@@ -193,7 +194,7 @@ def make_rows(alice: Api) -> None:
     """Store something of every model that has constraints."""
     for kind in (AGENTS, PROMPT_BLOCKS):
         for resource_id in ("writer", "other"):
-            record = kind.make(alice, resource_id, autoPublish=True)
+            record = kind.make(alice, resource_id, autoPublish=True, metadata={"tags": ["red"]})
             kind.save(alice, resource_id)
             label = kind.url(resource_id, "labels", "stable")
             assert alice.put(label, {"versionId": record["activeVersionId"]}).status == 200

@@ -19,6 +19,7 @@ EVERY_FILTER: list[dict[str, Any]] = [
     {"authorId": "alice"},
     {"workspaceId": "acme"},
     {"metadata": json.dumps({"team": "one"})},
+    {"tag": "red"},
     {"search": "words"},
     {"search": "writer"},
     {"hasDraft": "true"},
@@ -38,17 +39,17 @@ def listed(api: Api, kind: Kind, **query: Any) -> list[str]:
 
 
 def test_a_stranger_finds_nothing_by_any_filter(cast: Cast, kind: Kind) -> None:
-    make_history(kind, cast.alice, metadata={"team": "one"})
-    kind.make(cast.alice, "unpublished", metadata={"team": "one"})
+    make_history(kind, cast.alice, metadata={"team": "one", "tags": ["red"]})
+    kind.make(cast.alice, "unpublished", metadata={"team": "one", "tags": ["red"]})
     for query in EVERY_FILTER:
         body = cast.charlie.get(kind.path, **query).body
         assert (body[kind.list_key], body["total"], body["hasMore"]) == ([], 0, False), query
 
 
 def test_a_filter_never_widens_what_a_viewer_sees(cast: Cast, kind: Kind) -> None:
-    make_history(kind, cast.alice, metadata={"team": "one"})
-    kind.make(cast.alice, "unpublished", metadata={"team": "one"})
-    kind.make(cast.charlie, "theirs", autoPublish=True, metadata={"team": "one"})
+    make_history(kind, cast.alice, metadata={"team": "one", "tags": ["red"]})
+    kind.make(cast.alice, "unpublished", metadata={"team": "one", "tags": ["red"]})
+    kind.make(cast.charlie, "theirs", autoPublish=True, metadata={"team": "one", "tags": ["red"]})
     for query in EVERY_FILTER:
         body = cast.vera.get(kind.path, **query).body
         assert {item["id"] for item in body[kind.list_key]} <= {"writer"}, query

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, TypedDict
 
 from editor_client.fields import AgentArguments, Object, PromptBlockArguments
@@ -72,15 +73,17 @@ class PromptBlockFilters(TypedDict, total=False):
     author_id: str
     workspace_id: str
     metadata: Object
+    tag: str | Sequence[str]
+    """A tag, or several that all must be there: texts in the list `tags` of the metadata."""
     search: str
     has_draft: bool
+    favorited_only: bool
 
 
 class AgentFilters(PromptBlockFilters, total=False):
     """The filters of a list of agents."""
 
     visibility: Visibility
-    favorited_only: bool
 
 
 class Run(TypedDict, total=False):

@@ -115,6 +115,8 @@ class ClientCalls:
 
 def _list(path: str, asked: Any) -> Request:
     filters = {name: value for name, value in asked.items() if name not in Paging.__annotations__}
+    if not isinstance(filters.get("tag", ""), str):
+        filters["tag"] = ",".join(filters["tag"])
     return Request(method="GET", path=path, query=(*paging(asked), *query(**filters)))
 
 

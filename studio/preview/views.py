@@ -73,7 +73,7 @@ class Preview:
                     position=report.position + 1,
                     sort=_SORTS[report.type],
                     id=report.id,
-                    why_not=REASONS[report.reason] if report.reason else "",
+                    why_not=str(REASONS[report.reason]) if report.reason else "",
                     used=known.get(report.id or ""),
                 )
                 for report in reports[:MAX_BLOCKS]

@@ -6,25 +6,46 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
 from studio.limits import shortened
-from versioning.editor.catalog import Entry, ResourceState
+from versioning.editor.catalog import Entry, Origin, ResourceState
 
 
 @dataclass(frozen=True, kw_only=True)
 class StateWords:
-    """A state in the word that editors know."""
+    """A state in the words that editors know."""
 
-    word: str
-    meaning: str
+    word: Promise
+    meaning: Promise
+    chip: str
+    """The class of its chip: `chip-published`."""
 
 
 STATES: Final[Mapping[ResourceState, StateWords]] = {
-    ResourceState.PUBLISHED: StateWords(word="Published", meaning="What was saved last is live"),
-    ResourceState.DRAFT: StateWords(word="Draft", meaning="Nothing is live yet"),
+    ResourceState.PUBLISHED: StateWords(
+        word=_("Published"), meaning=_("What was saved last is live"), chip="chip-published"
+    ),
     ResourceState.CHANGED: StateWords(
-        word="Changed", meaning="Live, with newer edits that are not published"
+        word=_("Unpublished changes"),
+        meaning=_("Live, with newer edits that are not published"),
+        chip="chip-changed",
+    ),
+    ResourceState.NEVER_PUBLISHED: StateWords(
+        word=_("Never published"), meaning=_("Nothing was ever live"), chip="chip-draft"
+    ),
+    ResourceState.UNPUBLISHED: StateWords(
+        word=_("Unpublished"), meaning=_("It was live, and is not now"), chip="chip-unpublished"
     ),
 }
+ORIGINS: Final[Mapping[Origin, Promise]] = {
+    Origin.CODE: _("code"),
+    Origin.OVERRIDE: _("code + override"),
+    Origin.GIT: _("Git"),
+}
+"""Where what is live comes from, where that is not the usual: what was saved here."""
+VISIBILITIES: Final[Mapping[str, Promise]] = {"private": _("private"), "public": _("public")}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,11 +55,13 @@ class Summary:
     resource_id: str
     name: str
     state: StateWords
-    origin: str
-    """Where what is live comes from: `stored`, `code`, `code + override` or `Git`."""
+    origin: Promise | None
+    """Where what is live comes from, if that is not what was saved here."""
+    is_as_code_says: bool
+    """Whether an agent of the code is live without any override."""
     workspace_id: str
     visibility: str | None
-    """`private` or `public`; None where the kind has none."""
+    """`private` or `public`; None where the kind has none. `visibility_word` is for people."""
 
     @classmethod
     def of(cls, entry: Entry) -> Summary:
@@ -47,10 +70,16 @@ class Summary:
             resource_id=entry.id,
             name=shortened(entry.name),
             state=STATES[entry.state],
-            origin=entry.origin.value,
+            origin=ORIGINS.get(entry.origin),
+            is_as_code_says=entry.origin is Origin.CODE,
             workspace_id=entry.workspace_id,
             visibility=entry.visibility,
         )
+
+    @property
+    def visibility_word(self) -> Promise | None:
+        """Who may use what is published, in the language of the page."""
+        return VISIBILITIES.get(self.visibility or "")
 
     @property
     def folder(self) -> str:

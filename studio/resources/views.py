@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from django import forms
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext_lazy as _
 
 from studio.kinds import AGENT, StudioKind
 from studio.resources.create import workspace_choices
@@ -15,13 +16,19 @@ from studio.resources.rows import Row
 from studio.resources.summaries import STATES
 from studio.views import StudioPage
 from versioning.domain.access import Caller, Right
-from versioning.editor.catalog import Filter
+from versioning.editor.catalog import Filter, ResourceState
 from versioning.models import Visibility
 from versioning.models.search import MAX_LENGTH
 
 PER_PAGE: Final = 50
 MAX_TEXT: Final = MAX_LENGTH
-STATE_OF_WORD: Final = {words.word: state for state, words in STATES.items()}
+NOT_LIVE: Final = "not_live"
+OLD_STATES: Final = {
+    "Published": ResourceState.PUBLISHED.value,
+    "Changed": ResourceState.CHANGED.value,
+    "Draft": NOT_LIVE,
+}
+"""The words that stood in the addresses of filtered lists before, with what stands there now."""
 PLAIN_FILTERS: Final = ("workspace", "visibility", "author", "label", "folder")
 ORDERS: Final = {"changed": "-updated_at", "id": "id", "newest": "-created_at"}
 
@@ -32,7 +39,13 @@ class FilterForm(forms.Form):
     q = forms.CharField(label="Search", required=False, max_length=MAX_TEXT)
     workspace = forms.ChoiceField(label="Workspace", required=False)
     state = forms.ChoiceField(
-        label="State", required=False, choices=[("", "Any"), *((word, word) for word in STATE_OF_WORD)]
+        label=_("State"),
+        required=False,
+        choices=[
+            ("", _("Any")),
+            *((state.value, words.word) for state, words in STATES.items()),
+            (NOT_LIVE, _("Not live: never published, or unpublished")),
+        ],
     )
     visibility = forms.ChoiceField(
         label="Visibility", required=False, choices=[("", "Any"), *Visibility.choices]
@@ -62,9 +75,11 @@ class FilterForm(forms.Form):
         """The filter, without values that are not valid."""
         self.is_valid()
         given = self.cleaned_data
+        state = given.get("state", "")
         return Filter(
             text=given.get("q", ""),
-            state=STATE_OF_WORD.get(given.get("state", "")),
+            state=ResourceState(state) if state and state != NOT_LIVE else None,
+            not_live=state == NOT_LIVE,
             **{name: given.get(name, "") for name in PLAIN_FILTERS},
         )
 
@@ -86,6 +101,11 @@ class ListPage(StudioPage):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         """Show a page of the filtered list, which updates itself."""
+        state = OLD_STATES.get(request.GET.get("state", ""))
+        if state is not None:
+            query = request.GET.copy()
+            query["state"] = state
+            return self.go(f"?{query.urlencode()}")
         self.listen({"resource_kind": self.kind.word})
         form = FilterForm(request.GET, kind=self.kind, caller=self.caller)
         wanted = form.wanted

@@ -6,17 +6,41 @@ import datetime
 
 from django import template
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
-from versioning.domain.snapshots import reference_to, subject_of, title_of
+from studio.dates import moment_in_words
+from studio.domain_messages.translated import translated
+from studio.versions import message_of, reference_to, said_of, title_of
+from versioning.domain.snapshots import Snapshot, subject_of
 
 register = template.Library()
 register.filter(title_of)
 register.filter(reference_to)
+register.filter(message_of)
+register.filter(said_of)
 register.filter(subject_of)
+register.filter(translated)
 
 MINUTE, HOUR, DAY = 60, 60 * 60, 24 * 60 * 60
+
+
+@register.simple_tag(takes_context=True)
+def version_link(
+    context: template.Context, version: Snapshot | None, *, is_within: bool = False
+) -> SafeString | str:
+    """Return the name of a version of the resource that the page is about, as a link to it.
+
+    `is_within` says that it stands within a sentence: "version 3" instead of "Version 3".
+    """
+    if version is None:
+        return ""
+    address = context["kind"].address("version", context["summary"].resource_id, version.version_id)
+    name = reference_to(version) if is_within else title_of(version)
+    return format_html('<a class="link" href="{}">{}</a>', address, name)
 
 
 @register.simple_tag
@@ -26,18 +50,33 @@ def when(moment: datetime.datetime) -> SafeString:
     return format_html(
         '<time datetime="{}" title="{}">{}</time>',
         exact.isoformat(timespec="seconds"),
-        f"{exact:%-d %B %Y, %H:%M} UTC",
+        moment_in_words(exact) + " UTC",
         spoken(moment, timezone.now()),
+    )
+
+
+@register.simple_tag
+def moment(at: datetime.datetime) -> SafeString:
+    """Return the day and the time of a moment, with how long ago it is in the title."""
+    exact = at.astimezone(datetime.UTC).isoformat(timespec="seconds")
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>', exact, spoken(at, timezone.now()), moment_in_words(at)
     )
 
 
 def spoken(moment: datetime.datetime, now: datetime.datetime) -> str:
     """Return how long ago a moment is, and the date when that is a week or more."""
-    seconds = (now - moment).total_seconds()
+    seconds = int((now - moment).total_seconds())
     if seconds < MINUTE:
-        return "just now"
-    for unit, length, limit in (("minute", MINUTE, HOUR), ("hour", HOUR, DAY), ("day", DAY, 7 * DAY)):
-        if seconds < limit:
-            number = int(seconds // length)
-            return f"{number} {unit}{'' if number == 1 else 's'} ago"
-    return f"{moment:%-d %b %Y}"
+        return _("just now")
+    if seconds < HOUR:
+        number = seconds // MINUTE
+        return ngettext("%(number)d minute ago", "%(number)d minutes ago", number) % {"number": number}
+    if seconds < DAY:
+        number = seconds // HOUR
+        return ngettext("%(number)d hour ago", "%(number)d hours ago", number) % {"number": number}
+    if seconds < 7 * DAY:
+        number = seconds // DAY
+        return ngettext("%(number)d day ago", "%(number)d days ago", number) % {"number": number}
+    # Translators: a date, as PHP's date() formats it
+    return date_format(moment, _("j M Y"))

@@ -44,6 +44,7 @@ class Library:
         return {
             "home": "",
             "search": "?q=refund",
+            "waiting": "waiting/",
             "agents": "versioning/agent/",
             "blocks": "versioning/promptblock/?folder=policies/",
             "new-agent": "versioning/agent/add/",

@@ -149,7 +149,7 @@ def test_a_viewer_sees_no_draft_anywhere(enter: Enter, api_of: ApiOf, library: L
         *library.main_pages.values(),
         f"?q={DRAFT_WORDS[:-1]}",
         f"versioning/agent/?q={DRAFT_WORDS[:-1]}",
-        "versioning/agent/?state=Draft",
+        "versioning/agent/?state=not_live",
         "versioning/agent/only-a-draft/change/",
         *(
             f"{agent}/{name}/"

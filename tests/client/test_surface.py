@@ -362,7 +362,14 @@ class TestLabels:
 
 
 class TestFavorites:
-    """Agents that people mark."""
+    """What people mark."""
+
+    def test_a_prompt_block_is_marked_too(self, client: Any, new_id: str) -> None:
+        client.create_stored_prompt_block(id=new_id, name="Tone", content="one")
+        stored = client.get_stored_prompt_block(new_id)
+        assert (stored.favorite().favorited, stored.details().favorite_count) == (True, 1)
+        assert new_id in {one.id for one in client.iter_stored_prompt_blocks(favorited_only=True)}
+        assert stored.unfavorite().favorited is stored.details(status="draft").is_favorited is False
 
     def test_a_favorite_is_marked_listed_and_unmarked(self, client: Any, viewer: Any, new_id: str) -> None:
         made = client.create_stored_agent(id=new_id, name="Writer", instructions="one")
@@ -397,6 +404,20 @@ class TestLists:
         drafts = sort.list(client, has_draft=True, search=new_id, workspace_id="default", **asked)
         assert [one.id for one in drafts.entries] == [f"{new_id}-0"]
         assert sort.list(client, status="draft", author_id="tester", **asked).total == 0
+
+    def test_a_list_is_narrowed_to_tags(self, client: Any, sort: Kind, new_id: str) -> None:
+        for number, tags in enumerate((["red"], ["red", "blue"], "red", ["r,ed", " red", 1])):
+            sort.make(client, f"{new_id}-{number}", metadata={"run": new_id, "tags": tags})
+
+        def found(tag: Any) -> list[str]:
+            asked = {"metadata": {"run": new_id}, "status": "all", "tag": tag}
+            return sorted(one.id.removeprefix(f"{new_id}-") for one in sort.walk(client, **asked))
+
+        assert (found("red"), found(["red", "blue"]), found("blue, red")) == (["0", "1"], ["1"], ["1"])
+        assert (found("Red"), found("1"), found(["red", "green"])) == ([], [], [])
+        with pytest.raises(ValidationFailed) as refused:
+            sort.list(client, tag=" ,")
+        assert [issue.field for issue in refused.value.issues] == ["tag"]
 
     def test_what_is_made_meanwhile_is_not_listed_twice(self, client: Any, sort: Kind, new_id: str) -> None:
         for number in range(4):

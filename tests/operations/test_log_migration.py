@@ -138,11 +138,12 @@ def test_every_entry_becomes_an_event_in_its_place_and_an_entry_again(earlier_re
     assert lives[0] == lives[1] != identity
     assert set(lives[2:]) == {identity}
     assert [event.reach for event in found[:3]] == [0, 1, 1]
-    assert events.position() == len(found) + 1
+    reached = events.position()
+    assert reached > len(found)  # migrations after that one may have moved it on
     with events.transaction():
         events.record("workspace.updated", by=APPLICATION, workspace_id="acme", fields=["name"])
         events.record("workspace.updated", by=APPLICATION, workspace_id="acme", fields=["policy"])
-    assert events.entries(0)[-1].position == len(found) + 3
+    assert events.entries(0)[-1].position == reached + 2
 
     former = migrate(BEFORE).get_model("versioning", "AuditEntry").objects
     names = ("action", "target", "from_version", "to_version", "detail")

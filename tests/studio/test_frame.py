@@ -28,9 +28,15 @@ IN_ADDRESSES = {
     "prefix": "ek_x",
     "webhook": "x",
     "delivery": "x",
+    "language": "de",
 }
 """What stands for the variables of an address; it need not exist."""
-OPEN = ("/studio/login/", "/studio/logout/", "/studio/versioning/workspace/welcome/")
+OPEN = (
+    "/studio/login/",
+    "/studio/logout/",
+    "/studio/translations/",
+    "/studio/versioning/workspace/welcome/",
+)
 """The pages that strangers may see."""
 
 

@@ -60,7 +60,7 @@ def test_ones_own_edits_stand_once_a_resource(cast: Cast, history: Kind) -> None
 def test_a_viewer_reads_what_is_live_and_of_no_draft(history: Kind) -> None:
     page = Window.of("vera").get(HOME)
     assert "needing" not in page.markup and "published by alice" in page.text
-    for word in ("Say it better", "Changed", "edgar"):
+    for word in ("Say it better", "Unpublished changes", "edgar"):
         assert word not in page.text
 
 

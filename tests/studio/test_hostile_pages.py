@@ -58,7 +58,7 @@ FORM = (
     *("tag", "name", "id", "username", "role", "last_day", "message", "password", "context", "visibility"),
     *("released", "label", "version", "text", "autoPublish", "invitation", "new_password1", "new_password2"),
     *("old_password", "instructions.mode", "instructions.text", "instructions.blocks.0.kind", "metadata"),
-    *("url", "event_types", "id_prefix", "description", "hours", "enabled"),
+    *("url", "event_types", "id_prefix", "description", "hours", "enabled", "language"),
     *("instructions.blocks.0.rules.conditions.0.value", "model.provider", "variants.0.value", "workspace"),
 )
 """What pages read from forms, beside the fields that they show."""
@@ -123,6 +123,7 @@ def real(history: History) -> dict[str, str]:
         "token": "ei_nothing",
         "webhook": str(delivery.webhook_id),
         "delivery": str(delivery.pk),
+        "language": "de",
     }
 
 

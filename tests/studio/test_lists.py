@@ -23,7 +23,7 @@ def named(rows: list[str]) -> list[str]:
 
 @pytest.fixture
 def three(cast: Cast, kind: Kind) -> Kind:
-    """One resource in each state: live, live with newer edits, never published."""
+    """One resource that is live, one that is live with newer edits, and one that never was live."""
     kind.make(cast.paula, "live", "live words", autoPublish=True)
     make_history(kind, cast.alice, "changed")
     kind.make(cast.edgar, "fresh", "fresh words")
@@ -34,16 +34,48 @@ def test_a_row_says_what_editors_ask_first(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice, "policies/refunds")
     kind.save(cast.edgar, "policies/refunds", "newest words")
     (row,) = Window.of("edgar").list(kind)
-    for word in ("Writer", "refunds", "Changed", "stored", "first", "stable", "acme", "edgar, just now"):
+    for word in ("Writer", "refunds", "Unpublished changes", "first", "stable", "acme", "edgar, just now"):
         assert word in row
+    assert "stored" not in row
     assert ("private" in row) == (kind is AGENTS)
 
 
 @pytest.mark.parametrize(
-    ("state", "found"), [("Published", "live"), ("Changed", "changed"), ("Draft", "fresh")]
+    ("state", "found"),
+    [
+        ("published", ["live"]),
+        ("changed", ["changed"]),
+        ("never_published", ["fresh"]),
+        ("unpublished", ["was"]),
+        ("not_live", ["fresh", "was"]),
+    ],
 )
-def test_a_list_is_narrowed_to_a_state(three: Kind, state: str, found: str) -> None:
-    assert named(Window.of("edgar").list(three, state=state)) == [found]
+def test_a_list_is_narrowed_to_a_state(cast: Cast, three: Kind, state: str, found: list[str]) -> None:
+    three.make(cast.paula, "was", "live once", autoPublish=True)
+    assert cast.paula.post(three.url("was", "unpublish")).status == 200
+    three.save(cast.edgar, "was", "newer words")
+    assert named(Window.of("edgar").list(three, state=state)) == found
+
+
+def test_a_row_tells_what_was_never_live_from_what_is_live_no_more(cast: Cast, three: Kind) -> None:
+    edgar = Window.of("edgar")
+    words = {"live": "Published", "changed": "Unpublished changes", "fresh": "Never published"}
+    for name, word in words.items():
+        (row,) = edgar.list(three, q=name if name != "changed" else "draft words")
+        assert f" {name} {word} " in row
+    assert cast.edgar.post(three.url("live", "clone"), {"newId": "copy"}).status == 201
+    assert cast.paula.post(three.url("live", "unpublish")).status == 200
+    (row,) = edgar.list(three, state="unpublished")
+    assert " live Unpublished " in row
+    assert named(edgar.list(three, state="never_published")) == ["copy", "fresh"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("Published", "published"), ("Changed", "changed"), ("Draft", "not_live")]
+)
+def test_an_old_link_to_a_state_leads_to_the_same_list(three: Kind, old: str, new: str) -> None:
+    seen = Window.of("edgar").get(KINDS[three].address("changelist"), state=old, q="words", page="2")
+    assert (seen.status, seen.headers["Location"]) == (302, f"?state={new}&q=words&page=2")
 
 
 def test_a_list_is_narrowed_by_who_edited_last(three: Kind) -> None:
@@ -125,8 +157,8 @@ def test_a_viewer_sees_the_live_half_only(cast: Cast, three: Kind) -> None:
     assert all("Published" in row for row in rows)
     (changed,) = (row for row in rows if "changed" in row)
     assert "stable" in changed and "first" not in changed
-    assert vera.list(three, state="Changed") == vera.list(three, state="Draft") == []
-    assert named(vera.list(three, state="Published")) == ["changed", "live"]
+    assert vera.list(three, state="changed") == vera.list(three, state="not_live") == []
+    assert named(vera.list(three, state="published")) == ["changed", "live"]
 
 
 def test_a_viewer_finds_nothing_by_what_only_a_draft_says(cast: Cast, three: Kind) -> None:
@@ -184,14 +216,14 @@ def test_agents_that_code_defines_come_first_and_say_where_they_come_from(team: 
     assert team.edgar.post(AGENTS.path, draft).status == 201
     edgar = Window.of("edgar")
     assert [row.split(" default ")[0] for row in edgar.list(AGENTS)[:4]] == [
-        "Answers answers Changed code + override public",
+        "Answers answers Unpublished changes code + override public",
         "Hidden hidden Published code private",
         "Lead leads-answers Published code public",
-        "Lead of notes leads-notes Changed code public",
+        "Lead of notes leads-notes Unpublished changes code public",
     ]
     assert len(edgar.list(AGENTS)) == 5
-    assert [row.split()[1] for row in edgar.list(AGENTS, state="Changed")] == ["answers", "of"]
-    assert edgar.list(AGENTS, state="Draft") == edgar.list(AGENTS, author="vera") == []
+    assert [row.split()[1] for row in edgar.list(AGENTS, state="changed")] == ["answers", "of"]
+    assert edgar.list(AGENTS, state="not_live") == edgar.list(AGENTS, author="vera") == []
     assert len(edgar.list(AGENTS, q="another DRAFT")) == len(edgar.list(AGENTS, author="paula")) == 1
 
 

@@ -48,17 +48,17 @@ def commits(api: Api) -> list[str]:
 def chips(visitor: Visitor) -> dict[str, tuple[str, str]]:
     """Return state and origin of every row of the list, by id."""
     rows = visitor.get(LIST).context["rows"]
-    return {row.summary.resource_id: (row.summary.state.word, row.summary.origin) for row in rows}
+    return {row.summary.resource_id: (str(row.summary.state.word), str(row.summary.origin)) for row in rows}
 
 
 def test_the_list_says_what_is_in_git(api: Api, repo: Repository) -> None:
     ada = Visitor("ada")
     assert chips(ada) == {"answers": ("Published", "Git"), "team/lead": ("Published", "code")}
     AGENTS.save(api, "answers", "draft")
-    assert chips(ada)["answers"] == ("Changed", "Git")
+    assert chips(ada)["answers"] == ("Unpublished changes", "Git")
     assert chips(Visitor("vic"))["answers"] == ("Published", "Git")
     repo.path().unlink()
-    assert chips(ada)["answers"] == ("Changed", "code")
+    assert chips(ada)["answers"] == ("Unpublished changes", "code")
 
 
 def test_home_tells_of_drafts_and_publications_of_files(api: Api, repo: Repository) -> None:

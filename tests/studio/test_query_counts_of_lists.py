@@ -11,7 +11,7 @@ from tests.support.window import KINDS, Window, page_of
 from tests.test_query_counts import grow, insert_resources
 
 FEW, MANY = 60, 1_100
-MAX_QUERIES = 16
+MAX_QUERIES = 17
 
 
 def pages(kind: Kind) -> list[tuple[str, dict[str, str]]]:
@@ -20,9 +20,11 @@ def pages(kind: Kind) -> list[tuple[str, dict[str, str]]]:
     return [
         ("/studio/", {}),
         ("/studio/", {"q": "name"}),
+        ("/studio/waiting/", {}),
+        ("/studio/waiting/", {"whose": "others", "page": "2"}),
         (address, {}),
         (address, {"page": "2", "order": "id"}),
-        (address, {"q": "name", "state": "Published", "author": "alice", "label": "stable"}),
+        (address, {"q": "name", "state": "published", "author": "alice", "label": "stable"}),
         (address, {"folder": "r1", "workspace": "acme"}),
         (KINDS[kind].address("add"), {}),
         *((page_of(kind, page, "r0"), {}) for page in ("usage", "delete", "unpublish")),

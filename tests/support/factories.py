@@ -19,6 +19,7 @@ from factory.django import DjangoModelFactory, Password
 
 from versioning import runtime
 from versioning.domain.access import Role
+from versioning.domain.config import excerpt_of
 from versioning.models import (
     Agent,
     AgentLabel,
@@ -117,6 +118,7 @@ class VersionFactory(DjangoModelFactory[Any]):
     digest = factory.LazyAttribute(lambda made: canonical.digest(made.config))
     name = factory.LazyAttribute(lambda made: made.config["name"])
     search_text = factory.LazyAttribute(lambda made: made.config_json)
+    excerpt = factory.LazyAttribute(lambda made: excerpt_of(made.config))
     changed_fields = factory.LazyAttribute(lambda made: list(made.config))
     change_message = "Initial version"
 
@@ -153,6 +155,7 @@ class ResourceFactory(DjangoModelFactory[Any]):
     active_version_id = factory.LazyAttribute(lambda made: made.version.pk)
     latest_version_id = factory.LazyAttribute(lambda made: made.version.pk)
     last_number = factory.LazyAttribute(lambda made: made.version.number)
+    was_ever_published = True
 
 
 class AgentFactory(ResourceFactory):

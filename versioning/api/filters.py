@@ -9,6 +9,7 @@ from typing import Any, cast
 import django_filters
 from django.db.models import QuerySet
 from drf_spectacular.utils import OpenApiParameter
+from editor_client.shared.tags import asked_for
 from rest_framework.request import Request
 
 from versioning.api.parameters import JSON_OBJECT, TEXT, query
@@ -89,12 +90,21 @@ class ResourceFilter(django_filters.FilterSet):
         schema=JSON_OBJECT,
         parse=lambda text: members(text, field="metadata"),
     )
+    tag = TextFilter(
+        criteria.TAGS,
+        "With this tag: a text in the list `tags` of its metadata. Several, with commas between: with all.",
+        schema={"type": "string", "pattern": r"[^,\s]"},
+        parse=asked_for,
+    )
     search = TextFilter(
         criteria.TEXT,
         f"In id, name, description and text, whatever the case; up to {MAX_LENGTH} characters.",
         schema={"type": "string", "minLength": 0, "maxLength": MAX_LENGTH},
     )
     hasDraft = WordFilter(criteria.HAS_DRAFT, YES_NO, "With, or without, a draft that the caller may read.")
+    favoritedOnly = WordFilter(
+        criteria.FAVORITE, {"true": True, "false": None}, "`true`: only the caller's favorites."
+    )
 
     default_status = "all"
 
@@ -153,9 +163,6 @@ class AgentFilter(ResourceFilter):
 
     visibility = WordFilter(
         criteria.VISIBILITY, {choice: choice for choice in Visibility.values}, "Private or public ones."
-    )
-    favoritedOnly = WordFilter(
-        criteria.FAVORITE, {"true": True, "false": None}, "`true`: only the caller's favorites."
     )
 
     default_status = "published"

@@ -20,6 +20,8 @@ from versioning.domain.errors import MAX_ISSUES, Invalid, Issue
 
 Config = dict[str, Any]
 
+EXCERPT_LENGTH = 240
+
 
 @dataclass(frozen=True)
 class ConfigSchema:
@@ -131,6 +133,23 @@ def searchable(resource_id: str, config: Config) -> Searchable:
 def searchable_text(resource_id: str, config: Config) -> str:
     """Return the texts in which a search looks as one, case-folded."""
     return "\n".join(searchable(resource_id, config)).casefold()
+
+
+def excerpt_of(config: Config) -> str:
+    """Return how the prompt of a configuration begins, in one line of at most `EXCERPT_LENGTH` characters.
+
+    Of a prompt block that the prompt refers to it has the id, in square brackets.
+    """
+    prompt: Any = config.get("instructions", config.get("content", ""))
+    blocks = prompt if isinstance(prompt, list) else [{"content": prompt}]
+    line = ""
+    for block in blocks:
+        part = block["content"] if "content" in block else f"[{block.get('id', '')}]"
+        # The white space of a text is most of it at the worst: enough is read to fill the line all the same.
+        line = f"{line} {' '.join(part[: 8 * EXCERPT_LENGTH].split())}".strip()
+        if len(line) >= EXCERPT_LENGTH:
+            break
+    return line[:EXCERPT_LENGTH].rstrip()
 
 
 def _keys(config: Config, field: str) -> Iterator[tuple[str, str]]:

@@ -63,6 +63,8 @@ class Collection(Resources[R]):
     labels = labelling.labels
     label = labelling.label
     unlabel = labelling.unlabel
+    favorite = favorites.favorite
+    unfavorite = favorites.unfavorite
 
     delete = deleting.delete
     delete_version = deleting.delete_version
@@ -77,8 +79,6 @@ class Agents(Collection[Agent]):
     parts = serving.parts
     preview = serving.preview
     fingerprint = dependencies.fingerprint
-    favorite = favorites.favorite
-    unfavorite = favorites.unfavorite
     require_saving = proposing.require_saving
     request_change = proposing.request_change
 
@@ -89,6 +89,7 @@ class Prompts(Collection[PromptBlock]):
     preview = blocks.preview
     context_notices = blocks.context_notices
     used_in = blocks.used_in
+    texts = blocks.texts
 
 
 def agents_of(code: Registry, files: OverrideSource | None = None) -> Agents:

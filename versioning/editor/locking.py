@@ -44,7 +44,7 @@ def changing(
             raise NotFound
         by.require(right, resource.workspace_id)
         if expect is not None and ANY_TAG not in expect and resource.tag not in expect:
-            raise EditConflict(_current_state(resource))
+            raise EditConflict(current_state(resource))
         revision, last_number = resource.revision, resource.last_number
         yield resource
         if resource.revision != revision:
@@ -89,7 +89,8 @@ def drop_old_versions(resources: Resources[R], resource: R, keep: int, by: Calle
     return len(pruned)
 
 
-def _current_state(resource: VersionedResource) -> dict[str, Any]:
+def current_state(resource: VersionedResource) -> dict[str, Any]:
+    """Return what `EditConflict` says of a resource: its two pointers, and who saved last."""
     latest = resource.latest
     return {
         "latestVersionId": latest.version_id,

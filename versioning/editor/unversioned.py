@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from editor_client.shared import canonical
+from editor_client.shared.tags import tags_of
 
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Invalid
@@ -28,7 +29,9 @@ def edit_record(
         fields, change = ["visibility"], change_of(before, visibility)
     merged = resource.metadata if metadata == NOTHING else merged_metadata(resource.metadata, metadata)
     if merged is not resource.metadata and not canonical.same(merged, resource.metadata):
-        resource.metadata = merged
+        were_tags, resource.metadata = tags_of(resource.metadata), merged
+        if tags_of(merged) != were_tags:
+            resource.tag_model.write(resource)
         resource.touch()
         fields.insert(0, "metadata")
     if fields:

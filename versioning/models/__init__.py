@@ -3,6 +3,7 @@
 from versioning.models.agents import (
     Agent,
     AgentLabel,
+    AgentTag,
     AgentVersion,
     BlockReference,
     SubAgentReference,
@@ -15,10 +16,11 @@ from versioning.models.keys import ApiKey
 from versioning.models.known_overrides import KnownOverride
 from versioning.models.labels import VersionLabel
 from versioning.models.log import Event, LogPosition
-from versioning.models.prompts import PromptBlock, PromptBlockLabel, PromptBlockVersion
+from versioning.models.prompts import PromptBlock, PromptBlockLabel, PromptBlockTag, PromptBlockVersion
 from versioning.models.references import Reference
 from versioning.models.sign_in_attempts import SignInAttempts
 from versioning.models.text_search.documents import AgentDocument, PromptBlockDocument, SearchProgress
+from versioning.models.tags import Tag
 from versioning.models.throttle import ThrottleWindow
 from versioning.models.versioned import VersionedResource
 from versioning.models.versions import Version
@@ -29,6 +31,7 @@ __all__ = [
     "Agent",
     "AgentDocument",
     "AgentLabel",
+    "AgentTag",
     "AgentVersion",
     "ApiKey",
     "BlockReference",
@@ -44,11 +47,13 @@ __all__ = [
     "PromptBlock",
     "PromptBlockDocument",
     "PromptBlockLabel",
+    "PromptBlockTag",
     "PromptBlockVersion",
     "Reference",
     "SearchProgress",
     "SignInAttempts",
     "SubAgentReference",
+    "Tag",
     "ThrottleWindow",
     "Version",
     "VersionLabel",

@@ -16,6 +16,7 @@ from versioning.models.labels import VersionLabel
 from versioning.models.prompts import PromptBlock
 from versioning.models.querysets import VersionedQuerySet
 from versioning.models.references import Reference
+from versioning.models.tags import Tag
 from versioning.models.versioned import VersionedResource
 from versioning.models.versions import Version
 
@@ -149,5 +150,15 @@ class AgentLabel(VersionLabel):
         ]
 
 
+class AgentTag(Tag):
+    """A tag of an agent."""
+
+    resource = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="tags", editable=False)
+
+    class Meta(Tag.Meta):
+        constraints = [models.UniqueConstraint(name="agent_tag_once", fields=["name", "resource"])]
+
+
 Agent.label_model = AgentLabel
+Agent.tag_model = AgentTag
 SubAgentReference.target = Agent

@@ -29,7 +29,7 @@ from versioning.models.log import LogPosition
 from versioning.models.workspaces import Membership, Workspace
 
 _RECORDS: Final[tuple[type[models.Model], ...]] = tuple(
-    part for model in MODELS for part in (model, model.version_model, model.label_model)
+    part for model in MODELS for part in (model, model.version_model, model.label_model, model.tag_model)
 )
 _OF_KEYS: Final = ("owner", "workspace", "role", "digest", "expires_at", "revoked_at")
 

@@ -9,6 +9,7 @@ from versioning.domain import kinds
 from versioning.models.constraints import OwnVersion
 from versioning.models.labels import VersionLabel
 from versioning.models.querysets import PrivateQuerySet
+from versioning.models.tags import Tag
 from versioning.models.versioned import VersionedResource
 from versioning.models.versions import Version
 
@@ -77,4 +78,14 @@ class PromptBlockLabel(VersionLabel):
         ]
 
 
+class PromptBlockTag(Tag):
+    """A tag of a prompt block."""
+
+    resource = models.ForeignKey(PromptBlock, on_delete=models.CASCADE, related_name="tags", editable=False)
+
+    class Meta(Tag.Meta):
+        constraints = [models.UniqueConstraint(name="block_tag_once", fields=["name", "resource"])]
+
+
 PromptBlock.label_model = PromptBlockLabel
+PromptBlock.tag_model = PromptBlockTag

@@ -19,8 +19,9 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 from editor_client.shared import canonical
+from editor_client.shared.tags import tags_of
 
-from versioning.domain.config import Config, searchable_text
+from versioning.domain.config import Config, excerpt_of, searchable_text
 from versioning.domain.kinds import ResourceKind
 from versioning.domain.registry import Registry
 from versioning.domain.selectors import State
@@ -32,9 +33,6 @@ from versioning.models.workspaces import Workspace
 
 if TYPE_CHECKING:
     from django.db.models.fields.related_descriptors import RelatedManager
-
-INITIAL_MESSAGE = "Initial version"
-EDIT_MESSAGE = "Auto-saved after edit"
 
 _FIXED: Final = frozenset({"uuid", "workspace", "author", "created_at"})
 """The fields that never change."""
@@ -60,6 +58,8 @@ class VersionedResource(models.Model):
     published_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", editable=False
     )
+    was_ever_published = models.BooleanField(default=False, db_default=False, editable=False)
+    """Whether the active pointer has ever pointed at a version: tells unpublished from never published."""
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -71,6 +71,7 @@ class VersionedResource(models.Model):
     label_model: ClassVar[type[Any]]
     document_model: ClassVar[type[Any]]
     """What the search index has of it."""
+    tag_model: ClassVar[type[Any]]
     referred_by: ClassVar[type[Reference]]
     """The rows that say which versions refer to a resource of this kind."""
 
@@ -82,6 +83,7 @@ class VersionedResource(models.Model):
         versions: RelatedManager[Version]
         # Of a model that each kind declares for itself, so its fields are not known here.
         labels: RelatedManager[Any]
+        tags: RelatedManager[Any]
 
     class Meta:
         abstract = True
@@ -169,6 +171,8 @@ class VersionedResource(models.Model):
         resource = cls(author_id=author_id, **record)
         changed_fields = cls.kind.schema.changed({}, config)
         resource.append(config, message=message, author_id=author_id, changed_fields=changed_fields)
+        if tags_of(resource.metadata):
+            cls.tag_model.write(resource)
         return resource
 
     def append(
@@ -193,6 +197,7 @@ class VersionedResource(models.Model):
             digest=canonical.digest(config),
             name=config.get("name", ""),
             search_text=searchable_text(self.pk, config),
+            excerpt=excerpt_of(config),
             changed_fields=changed_fields,
             change_message=message,
             author_id=author_id,
@@ -218,6 +223,7 @@ class VersionedResource(models.Model):
         self.active_version_id = version_id
         self.published_at = timezone.now() if version_id is not None else None
         self.published_by_id = by_id if version_id is not None else None
+        self.was_ever_published = self.was_ever_published or version_id is not None
         self.touch()
 
     def forget(self, version: Version) -> None:

@@ -23,6 +23,8 @@ class Version(models.Model):
     digest = models.CharField(max_length=64, editable=False)
     name = models.TextField(editable=False)
     search_text = models.TextField(editable=False)
+    excerpt = models.TextField(default="", db_default="", editable=False)
+    """How the prompt begins, for lists: a text of up to a megabyte is not read for a line."""
     changed_fields = models.JSONField(editable=False)
     change_message = models.TextField(editable=False)
     author = models.ForeignKey(

@@ -1,13 +1,18 @@
-// What every page does: menus close when one looks elsewhere; copies of unsaved text go in time.
+// What every page does: menus close when one looks elsewhere; messages can be put away; rows of links say
+// that there is more of them; copies of unsaved text go in time.
 
+import "./density.js";
+import "./messages.js";
 import { everyKeyOfThePerson, remove, tidy } from "./unsaved.js";
+
+const { gettext } = window;
 
 tidy();
 
 // Others may use this browser after somebody has signed out.
 document.querySelector("form[data-person]")?.addEventListener("submit", (event) => {
   const copies = everyKeyOfThePerson();
-  const text = "This browser keeps text that you typed and did not save. Signing out throws it away. Sign out?";
+  const text = gettext("This browser keeps text that you typed and did not save. Signing out throws it away. Sign out?");
   if (copies.length && !confirm(text)) {
     event.preventDefault();
     return;
@@ -16,8 +21,29 @@ document.querySelector("form[data-person]")?.addEventListener("submit", (event) 
   copies.forEach(remove);
 });
 
-// On a narrow screen the tab of the page may be beyond the edge of the row.
-document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+// On a narrow screen a row of links may not fit: the current one is shown, and the edges fade where there are more.
+for (const row of document.querySelectorAll("[data-scrolls]")) {
+  const tell = () => {
+    const before = row.scrollLeft > 1;
+    const after = row.scrollLeft + row.clientWidth < row.scrollWidth - 1;
+    row.dataset.more = before && after ? "both" : before ? "start" : after ? "end" : "";
+  };
+  const current = row.querySelector("[aria-current]");
+  if (current) row.scrollLeft = current.offsetLeft - row.offsetLeft - (row.clientWidth - current.offsetWidth) / 2;
+  row.addEventListener("scroll", tell, { passive: true });
+  new ResizeObserver(tell).observe(row);
+}
+
+// What sticks to the lower edge covers neither a message nor what has the focus.
+const dock = document.querySelector(".dock");
+if (dock) {
+  const measure = () => {
+    const height = getComputedStyle(dock).position === "fixed" ? dock.offsetHeight : 0;
+    document.documentElement.style.setProperty("--dock", `${height}px`);
+  };
+  new ResizeObserver(measure).observe(dock);
+  addEventListener("resize", measure);
+}
 
 function closeMenus(except) {
   for (const menu of document.querySelectorAll("details.menu[open]")) {

@@ -65,19 +65,24 @@ function put(region, fresh) {
   const known = new Set([...region.querySelectorAll("[data-key]")].map((line) => line.dataset.key));
   const added = [...fresh.querySelectorAll("[data-key]")].filter((line) => !known.has(line.dataset.key));
   for (const open of region.querySelectorAll("details[open][id]")) fresh.querySelector(`#${CSS.escape(open.id)}`)?.setAttribute("open", "");
+  for (const box of region.querySelectorAll("input[type=checkbox][value]:checked")) {
+    const same = fresh.querySelector(`input[value="${CSS.escape(box.value)}"]`); // of another version it is another value
+    if (same) same.checked = true;
+  }
   const held = region.contains(document.activeElement) ? nameOf(document.activeElement) : null;
   region.replaceChildren(...fresh.childNodes);
   if (held !== null) focus(region, held);
+  region.dispatchEvent(new Event("studio:renewed", { bubbles: true }));
   if (region.role === "status") return []; // is read out as it is
   for (const line of added) line.classList.add("activity-new");
-  return added.map((line) => `${line.querySelector(".activity-text").textContent.replace(/\s+/g, " ").trim()}.`);
+  return added.filter((line) => line.querySelector(".activity-text")).map((line) => `${line.querySelector(".activity-text").textContent.replace(/\s+/g, " ").trim()}.`);
 }
 
 // What one can have the focus on is known by where it leads, or by its words.
-const nameOf = (control) => control.getAttribute("href") ?? `${control.tagName} ${control.getAttribute("aria-label") ?? control.textContent}`;
+const nameOf = (control) => control.getAttribute("href") ?? control.getAttribute("value") ?? `${control.tagName} ${control.getAttribute("aria-label") ?? control.textContent}`;
 
 function focus(region, name) {
-  [...region.querySelectorAll("a, button, summary")].find((control) => nameOf(control) === name)?.focus();
+  [...region.querySelectorAll("a, button, summary, input")].find((control) => nameOf(control) === name)?.focus();
 }
 
 // The markup but for what differs each time, and what was opened or marked here.

@@ -19,12 +19,15 @@
 
   function apply() {
     const theme = chosen();
-    document.documentElement.classList.toggle("dark", theme === "dark" || (theme === "auto" && system.matches));
+    const isDark = theme === "dark" || (theme === "auto" && system.matches);
+    document.documentElement.classList.toggle("dark", isDark);
+    document.documentElement.classList.toggle("light", !isDark);
     for (const button of document.querySelectorAll("[data-theme]")) {
       button.setAttribute("aria-pressed", String(button.dataset.theme === theme));
     }
   }
 
+  document.documentElement.classList.add("js"); // what only scripts can end must not begin without them
   apply();
   system.addEventListener("change", apply);
   window.addEventListener("storage", apply);

@@ -13,6 +13,7 @@ from versioning.editor.catalog.filters import Filter
 from versioning.editor.catalog.suggestions import Suggestion, suggestions, suggestions_by_id
 from versioning.editor.catalog.text_results import Hit
 from versioning.editor.catalog.text_search import TextSearch
+from versioning.editor.catalog.waiting import Waiting, Waits, Whose, changed_since_live
 
 __all__ = [
     "Activity",
@@ -24,6 +25,10 @@ __all__ = [
     "ResourceState",
     "Suggestion",
     "TextSearch",
+    "Waiting",
+    "Waits",
+    "Whose",
+    "changed_since_live",
     "drafts",
     "own_edits",
     "publications",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection as AnyCollection
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.db.models import Q, QuerySet
+from editor_client.shared import ids as valid_ids
 
 from versioning.domain.access import APPLICATION
 from versioning.domain.errors import NotFound
@@ -94,6 +96,18 @@ class Catalog:
             )
             for resource in by_id.values()
         ]
+
+    def some(self, ids: AnyCollection[str]) -> list[tuple[VersionedResource, Entry]]:
+        """Return those of the resources that the caller may read, each with its entry.
+
+        One that only code defines is none of them. Takes two queries, whatever is asked for.
+        """
+        if not ids:
+            return []
+        possible = [one for one in ids if valid_ids.problem(one) is None]
+        resources = list(self.rows.filter(pk__in=possible).order_by())
+        resources += [one for one in self.collection.unstored(by=self.caller) if one.pk in ids]
+        return list(zip(resources, self.entries(resources), strict=True))
 
     def stored(self) -> VersionedQuerySet[Any]:
         """Return the rows that do not override a code-defined agent."""

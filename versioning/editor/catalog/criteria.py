@@ -6,16 +6,18 @@ unstored: no row describes them, so each is checked in Python. A criterion has b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, Self, TypeVar
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Lower
+from editor_client.shared.tags import tags_of
 
 from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config
+from versioning.domain.kinds import AGENT, ResourceKind
 from versioning.domain.registry import Registry
 from versioning.domain.selectors import Status
 from versioning.editor.catalog.entries import Entry, ResourceState, entry_of, reads_drafts
@@ -42,15 +44,14 @@ class Viewer:
         """The condition that the caller may read the drafts of a resource."""
         return within("workspace_id", self.caller.scope(Right.READ_DRAFTS))
 
-    @property
-    def favorites(self) -> QuerySet[Favorite]:
-        """The agents that the caller has marked."""
-        return Favorite.objects.of(self.caller.user_id)
+    def favorites(self, kind: ResourceKind) -> QuerySet[Favorite]:
+        """Return what the caller has marked of a kind."""
+        return Favorite.objects.of(self.caller.user_id, kind)
 
     @cached_property
-    def favorite_ids(self) -> frozenset[str]:
-        """The ids of these agents, in one query for all unstored resources."""
-        return frozenset(self.favorites.values_list("agent_id", flat=True))
+    def favorite_agents(self) -> frozenset[str]:
+        """The ids of the agents that the caller has marked, in one query for all unstored ones."""
+        return frozenset(self.favorites(AGENT).values_list("resource_id", flat=True))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,8 +120,8 @@ def _has_draft(found: Unstored, wanted: bool, viewer: Viewer) -> bool:  # noqa: 
     return (found.override is not None and found.override.has_draft) == wanted
 
 
-def _is_marked(viewer: Viewer) -> Q:
-    return Q(Exists(viewer.favorites.filter(agent_id=OuterRef("pk"))))
+def _marked(rows: Rows, _wanted: bool, viewer: Viewer) -> Rows:  # noqa: FBT001  as above
+    return rows.filter(Exists(viewer.favorites(rows.model.kind).filter(resource_id=OuterRef("pk"))))
 
 
 def _saved_by(name: str, viewer: Viewer) -> Q:
@@ -134,8 +135,9 @@ def _labelled(name: str, viewer: Viewer) -> Q:
 
 
 def _in_state(state: ResourceState, viewer: Viewer) -> Q:
-    if state is ResourceState.DRAFT:
-        return Q(active_version__isnull=True)
+    if state in {ResourceState.NEVER_PUBLISHED, ResourceState.UNPUBLISHED}:
+        was_live = state is ResourceState.UNPUBLISHED
+        return Q(active_version__isnull=True, was_ever_published=was_live)
     is_live = Q(active_version__isnull=False)
     if state is ResourceState.CHANGED:
         return is_live & viewer.drafts & ~NEWEST_IS_LIVE
@@ -185,6 +187,14 @@ STATE: Criterion[ResourceState] = condition(
     _in_state, lambda found, state, _viewer: found.entry.state is state
 )
 
+NOT_LIVE: Criterion[bool] = condition(
+    lambda _wanted, _viewer: Q(active_version__isnull=True),
+    lambda found, _wanted, _viewer: (
+        found.entry.state in {ResourceState.NEVER_PUBLISHED, ResourceState.UNPUBLISHED}
+    ),
+)
+"""Nothing of it is live. There is no filter for the opposite."""
+
 HAS_DRAFT = Criterion[bool](narrow=_with_draft, holds=_has_draft)
 """Whether it has a draft; only where the viewer may read drafts."""
 
@@ -209,8 +219,14 @@ METADATA = Criterion[Mapping[str, Any]](
 )
 """Its metadata has these members."""
 
-FAVORITE: Criterion[bool] = condition(
-    lambda _wanted, viewer: _is_marked(viewer),
-    lambda found, _wanted, viewer: found.entry.id in viewer.favorite_ids,
+TAGS = Criterion[Collection[str]](
+    narrow=lambda rows, names, _viewer: rows.filter(pk__in=rows.model.tag_model.ids_with(names)),
+    holds=lambda found, names, _viewer: set(names) <= set(tags_of(found.metadata)),
+)
+"""It has all of these tags, of which none is named twice."""
+
+FAVORITE = Criterion[bool](
+    narrow=_marked,
+    holds=lambda found, _wanted, viewer: found.entry.id in viewer.favorite_agents,
 )
 """The viewer has marked it. There is no filter for resources that are not marked."""

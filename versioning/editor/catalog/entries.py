@@ -17,10 +17,12 @@ class ResourceState(StrEnum):
 
     PUBLISHED = "published"
     """The version saved last is live."""
-    DRAFT = "draft"
-    """Nothing is live yet."""
     CHANGED = "changed"
-    """A version is live, and newer versions are not."""
+    """A version is live, and newer versions are not: unpublished changes."""
+    NEVER_PUBLISHED = "never_published"
+    """Nothing is live, and nothing ever was."""
+    UNPUBLISHED = "unpublished"
+    """Nothing is live, and something was."""
 
 
 class Origin(StrEnum):
@@ -86,7 +88,8 @@ def reads_drafts(caller: Caller, resource: VersionedResource) -> bool:
 
 def _state_of(resource: VersionedResource, code: CodeAgent | None, *, drafts: bool) -> ResourceState:
     if resource.active_id is None and code is None:
-        return ResourceState.DRAFT
+        was_live = resource.was_ever_published
+        return ResourceState.UNPUBLISHED if was_live else ResourceState.NEVER_PUBLISHED
     # Without an active override the code itself is live, and every saved version is newer.
     return ResourceState.CHANGED if drafts and resource.has_draft else ResourceState.PUBLISHED
 

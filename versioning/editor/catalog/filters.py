@@ -21,6 +21,8 @@ class Filter:
     text: str = ""
     workspace: str = ""
     state: ResourceState | None = None
+    not_live: bool = False
+    """Only what is not live, whether it ever was or not."""
     author: str = ""
     """Who saved the newest version that the caller may read."""
     label: str = ""
@@ -47,6 +49,7 @@ class Filter:
             (criteria.SAVED_BY, self.author),
             (criteria.LABEL, self.label),
             (criteria.STATE, self.state),
+            (criteria.NOT_LIVE, self.not_live),
             (criteria.TEXT, self.text),
         ]
         return ((criterion, value) for criterion, value in members if value)

@@ -14,7 +14,7 @@ class SearchDocument(models.Model):
     """A version that can be found by its words.
 
     On PostgreSQL the table has further columns with the words, on SQLite there is a table of FTS5 beside it:
-    migration 0012 makes them. What is deleted may leave its documents for a while.
+    migration 0014 makes them. What is deleted may leave its documents for a while.
     """
 
     version_id = models.UUIDField(unique=True)

@@ -36,7 +36,7 @@ def _drop_words(_apps, schema_editor):
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("versioning", "0010_rights_position"),
+        ("versioning", "0013_states_excerpts_and_tags"),
     ]
 
     operations = [

@@ -1,0 +1,148 @@
+"""The base of pages that change many chosen resources: they ask first, and report on each afterwards."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+
+from studio.domain_messages.translated import translated
+from studio.kinds import KINDS, StudioKind
+from studio.publishing.drafts import Draft, drafts_by_id
+from studio.resources.chosen import chosen
+from studio.views import StudioPage
+from versioning.domain.errors import EditConflict, Invalid, NotFound
+from versioning.editor.bulk import Choice, Outcome, Result
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A chosen resource on the page that asks."""
+
+    choice: Choice
+    draft: Draft | None
+    """The resource as it is now; None if it is not there, or the caller may not read its drafts."""
+    obstacle: str = ""
+    """Why nothing can be done with it; empty if it is offered."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reported:
+    """A chosen resource on the page that reports."""
+
+    kind: StudioKind
+    outcome: Outcome
+    draft: Draft | None
+    """The resource as it is now, as in `Asked`."""
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why it was refused, a sentence each."""
+        error = self.outcome.error
+        if isinstance(error, Invalid):
+            sentences = [translated(issue.message) for issue in error.issues]
+            return [f"{message[:1].upper()}{message[1:]}." for message in sentences]
+        return [] if error is None else [translated(error.message)]
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether it was refused because somebody changed it in the meantime."""
+        return isinstance(self.outcome.error, EditConflict)
+
+
+class BulkPage(StudioPage, ABC):
+    """A change to the resources that were chosen in a list."""
+
+    ask_template: str
+    report_template: str
+
+    @abstractmethod
+    def asks(self, count: int) -> str:
+        """Return the question, for this many resources: `Publish 3 drafts?`."""
+
+    @abstractmethod
+    def reports(self, done: int, refused: int) -> str:
+        """Return what came of it, in one sentence."""
+
+    @abstractmethod
+    def obstacle(self, choice: Choice, draft: Draft) -> str:
+        """Return why nothing can be done with a resource as it is now; empty if it can be offered."""
+
+    @abstractmethod
+    def act(self, choices: Sequence[Choice]) -> list[Outcome]:
+        """Do it."""
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Lead back: the page begins with a choice, which only a form can send."""
+        return self.go(self.back_address)
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Ask; or do what was confirmed, and report."""
+        choices = chosen(request.POST)
+        if not choices:
+            return self.go(self.back_address, _("Nothing was chosen."), level=messages.WARNING)
+        if "confirmed" not in request.POST:
+            return self._ask(choices)
+        return self._report(self.act(choices))
+
+    @property
+    def back_address(self) -> str:
+        """The page of the studio on which the resources were chosen."""
+        asked = self.request.POST.get("next", "") or self.request.GET.get("next", "")
+        home = reverse("admin:index")
+        is_ours = url_has_allowed_host_and_scheme(asked, None) and asked.startswith(home)
+        return asked if is_ours else reverse("admin:waiting")
+
+    def _ask(self, choices: Sequence[Choice]) -> HttpResponse:
+        found = self._drafts(choices)
+        asked = [self._asked(choice, found.get((choice.kind.word, choice.id))) for choice in choices]
+        offered = [one for one in asked if not one.obstacle]
+        return self.page(
+            self.ask_template,
+            title=self.asks(len(offered)),
+            offered=offered,
+            left_out=[one for one in asked if one.obstacle],
+            back_address=self.back_address,
+            **self.more(),
+        )
+
+    def more(self) -> dict[str, Any]:
+        """Return what else the templates show."""
+        return {}
+
+    def _asked(self, choice: Choice, draft: Draft | None) -> Asked:
+        if draft is None:
+            return Asked(choice=choice, draft=None, obstacle=translated(NotFound().message))
+        return Asked(choice=choice, draft=draft, obstacle=self.obstacle(choice, draft))
+
+    def _report(self, outcomes: Sequence[Outcome]) -> HttpResponse:
+        found = self._drafts([outcome.choice for outcome in outcomes])
+        kinds = {kind.word: kind for kind in KINDS}
+        lines = [
+            Reported(
+                kind=kinds[outcome.choice.kind.word],
+                outcome=outcome,
+                draft=found.get((outcome.choice.kind.word, outcome.choice.id)),
+            )
+            for outcome in outcomes
+        ]
+        by_result: dict[str, Any] = {
+            result.value: [line for line in lines if line.outcome.result is result] for result in Result
+        }
+        return self.page(
+            self.report_template,
+            title=self.reports(len(by_result[Result.DONE.value]), len(by_result[Result.REFUSED.value])),
+            back_address=self.back_address,
+            **by_result,
+            **self.more(),
+        )
+
+    def _drafts(self, choices: Sequence[Choice]) -> dict[tuple[str, str], Draft]:
+        return drafts_by_id({(choice.kind.word, choice.id) for choice in choices}, self.caller)

@@ -1,0 +1,117 @@
+"""What the studio stores for people: their preferences, their filters, and examples of contexts.
+
+None of it is a version, and none of it appears in the log: it changes nothing that is served.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from django.conf import settings
+from django.db import models
+
+
+class Density(models.TextChoices):
+    """How much space the studio leaves between things."""
+
+    COMFORTABLE = "comfortable"
+    COMPACT = "compact"
+
+
+class PreferencesQuerySet(models.QuerySet["Preferences"]):
+    """Queries for preferences."""
+
+    def of(self, user_id: Any) -> Preferences:
+        """Return a person's preferences; unsaved defaults if they have chosen nothing yet."""
+        found = self.filter(user_id=user_id).first()
+        return found if found is not None else Preferences(user_id=user_id)
+
+    def change(self, user_id: Any, **changes: Any) -> None:
+        """Store some of a person's preferences and leave the others as they are."""
+        self.update_or_create(user_id=user_id, defaults=changes)
+
+
+class Preferences(models.Model):
+    """How one person wants the studio to be. A person without a row has the defaults."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", primary_key=True
+    )
+    language = models.CharField(max_length=16, blank=True)
+    """The code of a language in `settings.LANGUAGES`; empty to follow the browser."""
+    density = models.CharField(max_length=16, choices=Density.choices, default=Density.COMFORTABLE)
+    tour_dismissed = models.BooleanField(default=False)
+    """Whether the introduction of the first visit was dismissed."""
+    seen_position = models.PositiveBigIntegerField(default=0)
+    """The position of the log up to which the person has looked at what concerns them."""
+
+    objects = PreferencesQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"preferences of {self.user}"
+
+
+class SavedFilterQuerySet(models.QuerySet["SavedFilter"]):
+    """Queries for saved filters."""
+
+    def of(self, user_id: Any, kind: str) -> Self:
+        """Filter by person and by the word of a kind (`agent`, `promptBlock`), in the order of the names."""
+        return self.filter(user_id=user_id, kind=kind).order_by("name")
+
+
+class SavedFilter(models.Model):
+    """A list narrowed in one way, to which a person has given a name. Nobody else sees it."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    kind = models.CharField(max_length=32)
+    """The word of the kind whose list it narrows."""
+    name = models.CharField(max_length=80)
+    query = models.CharField(max_length=2000)
+    """The query string of the list, without the page."""
+
+    objects = SavedFilterQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(name="saved_filter_named_once", fields=["user", "kind", "name"]),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ExampleQuerySet(models.QuerySet["Example"]):
+    """Queries for examples."""
+
+    def about(self, kind: str, resource_id: str) -> Self:
+        """Filter by resource, in the order of the names."""
+        return self.filter(kind=kind, resource_id=resource_id).order_by("name")
+
+
+class Example(models.Model):
+    """A context for trying out a resource, with a name, such as "Gold customer".
+
+    Everybody who may read the drafts of the resource sees it. There is no foreign key to the resource,
+    because an agent that only code defines has no row.
+    """
+
+    kind = models.CharField(max_length=32)
+    """The word of the kind of the resource."""
+    resource_id = models.CharField(max_length=200)
+    name = models.CharField(max_length=80)
+    context = models.JSONField(default=dict)
+    """The request context, a JSON object."""
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    updated_at = models.DateTimeField(auto_now=True)
+
+    objects = ExampleQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(name="example_named_once", fields=["kind", "resource_id", "name"]),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,95 @@
+"""The language of the studio: the one that a person has chosen, else the best that their browser asks for.
+
+Only the studio is translated. What the API answers stays in English, whatever a client asks for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from django.apps import AppConfig, apps
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils import translation
+from django.utils.cache import patch_vary_headers
+from django.utils.translation import get_language
+from django.views.i18n import JavaScriptCatalog
+
+from studio.csp import is_studio
+from studio.preferences.stored import preferences_of
+
+LANGUAGES: Final = frozenset(code for code, _name in settings.LANGUAGES)
+
+
+def language_of(request: HttpRequest) -> str:
+    """Return the code of the language for a request, one of `settings.LANGUAGES`."""
+    chosen = preferences_of(request).language
+    return chosen if chosen in LANGUAGES else translation.get_language_from_request(request)
+
+
+def studio_language(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
+    """Activate the language of a person for the pages of the studio, and for nothing else."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        if not is_studio(request):
+            return get_response(request)
+        with translation.override(language_of(request)):
+            response = get_response(request)
+            response.headers.setdefault("Content-Language", get_language() or settings.LANGUAGE_CODE)
+        patch_vary_headers(response, ("Accept-Language",))
+        return response
+
+    return middleware
+
+
+class ScriptCatalog(JavaScriptCatalog):
+    """The translations that scripts use; an address holds one version of one language for ever."""
+
+    domain = "djangojs"
+
+    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Return the catalog of the language in the address; 404 for any other language."""
+        language = kwargs["language"]
+        if language not in LANGUAGES:
+            raise Http404
+        with translation.override(language):
+            response: HttpResponse = super().get(request, *args, **kwargs)
+        response["Cache-Control"] = "public, max-age=31536000, immutable"
+        return response
+
+
+def translated_packages() -> list[str]:
+    """Return the applications whose scripts are translated, which are those that draw pages of the studio."""
+    foreign = ("django.", "unfold", "rest_framework", "django_filters")
+    return [
+        config.name
+        for config in apps.get_app_configs()
+        if _translations(config).is_dir() and not config.name.startswith(foreign)
+    ]
+
+
+def catalog_address() -> str:
+    """Return the address of the scripts' catalog in the current language."""
+    language = get_language() or settings.LANGUAGE_CODE
+    return f"{reverse('admin:script_catalog', args=[language])}?v={_digest(language)}"
+
+
+@lru_cache
+def _digest(language: str) -> str:
+    """Return what changes with the translations of a language."""
+    digest = hashlib.sha256()
+    for name in translated_packages():
+        compiled = _translations(apps.get_app_config(name)) / language / "LC_MESSAGES" / "djangojs.mo"
+        digest.update(compiled.read_bytes() if compiled.is_file() else b"")
+    return digest.hexdigest()[:12]
+
+
+def _translations(config: AppConfig) -> Path:
+    return Path(config.path) / "locale"

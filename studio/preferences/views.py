@@ -1,0 +1,62 @@
+"""Choosing the language and the density of the studio; dismissing its introduction."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from studio.error_pages import came_from
+from studio.models import Density, Preferences
+from studio.preferences.language import LANGUAGES, language_of
+from studio.preferences.stored import preferences_of
+from studio.views import StudioPage
+
+
+class LanguagePage(StudioPage):
+    """Where a person chooses the language of the studio."""
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Show the languages, each by its own name."""
+        return self.page(
+            "studio/preferences/language.html",
+            title=_("Language"),
+            languages=settings.LANGUAGES,
+            chosen=preferences_of(request).language,
+        )
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Store the choice; anything but a language of the studio means the browser's."""
+        language = request.POST.get("language", "")
+        Preferences.objects.change(request.user.pk, language=language if language in LANGUAGES else "")
+        del request.studio_preferences  # type: ignore[attr-defined]
+        with translation.override(language_of(request)):
+            messages.success(request, _("The studio is in English now."))
+        return self.go(request.path)
+
+
+class DensityPage(StudioPage):
+    """Where the menu sends the density that a person has chosen."""
+
+    http_method_names = ["post"]
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Store the choice and return to the page that it was made on; anything unknown means comfortable."""
+        chosen = request.POST.get("density", "")
+        density = chosen if chosen in Density.values else Density.COMFORTABLE
+        Preferences.objects.change(request.user.pk, density=density)
+        return self.go(came_from(request) or reverse("admin:index"))
+
+
+class TourPage(StudioPage):
+    """Where the introduction of the first visit is dismissed."""
+
+    http_method_names = ["post"]
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Remember that the person has read it, and return to the home page."""
+        Preferences.objects.change(request.user.pk, tour_dismissed=True)
+        return self.go(reverse("admin:index"))

@@ -1,0 +1,103 @@
+"""Drafts in lists, before they are published: what each would change, and in place of what."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from studio.forms.words import in_reading_order, titles
+from studio.kinds import KINDS, StudioKind
+from studio.resources.chosen import tag_field, value_of
+from studio.resources.rows import Row
+from studio.versions import message_of
+from versioning.domain.access import Caller, Right
+from versioning.domain.snapshots import Snapshot
+from versioning.editor.catalog import Entry, changed_since_live
+from versioning.models import VersionedResource
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draft:
+    """A resource with its newest version and what is live of it."""
+
+    kind: StudioKind
+    resource: VersionedResource
+    row: Row
+    fields: Sequence[str]
+    """The titles of the fields that differ from what is live; empty while nothing is."""
+    may_publish: bool
+
+    @property
+    def newest(self) -> Snapshot:
+        """The version that waits."""
+        return self.resource.latest
+
+    @property
+    def message(self) -> str:
+        """Why it was saved, in a line; empty if nobody said."""
+        return message_of(self.newest)
+
+    @property
+    def live(self) -> Snapshot | None:
+        """The version that is live."""
+        return self.resource.active
+
+    @property
+    def chosen(self) -> str:
+        """The value of its checkbox."""
+        return value_of(self.kind, self.resource.pk, self.resource.latest_id)
+
+    @property
+    def tag_field(self) -> str:
+        """The name of the field with its tag."""
+        return tag_field(self.kind, self.resource.pk)
+
+    @property
+    def comparison(self) -> str:
+        """The address of the page that shows what would change."""
+        ids = {"from": self.resource.active_id, "to": self.resource.latest_id}
+        query = f"?{urlencode(ids)}" if self.resource.active_id else ""
+        return self.kind.address("compare", self.resource.pk) + query
+
+    @property
+    def version_address(self) -> str:
+        """The address of the page of the version that waits."""
+        return self.kind.address("version", self.resource.pk, self.resource.latest_id)
+
+    @property
+    def live_address(self) -> str:
+        """The address of the page of the live version; empty while nothing is live."""
+        live = self.resource.active_id
+        return self.kind.address("version", self.resource.pk, live) if live else ""
+
+
+def drafts_of(
+    kind: StudioKind, found: Sequence[tuple[VersionedResource, Entry]], caller: Caller
+) -> list[Draft]:
+    """Return resources whose drafts the caller may read as lines of a list, in one query."""
+    catalog = kind.catalog(caller)
+    changed = changed_since_live(catalog, [resource for resource, _ in found])
+    return [
+        Draft(
+            kind=kind,
+            resource=resource,
+            row=Row.of(kind, entry),
+            fields=titles(in_reading_order(changed[resource.pk])),
+            may_publish=caller.may(Right.PUBLISH, resource.workspace_id),
+        )
+        for resource, entry in found
+    ]
+
+
+def drafts_by_id(wanted: Collection[tuple[str, str]], caller: Caller) -> dict[tuple[str, str], Draft]:
+    """Return the resources of these kinds (`agent`) and ids whose drafts the caller may read."""
+    drafts: dict[tuple[str, str], Draft] = {}
+    for kind in KINDS:
+        found = [
+            (resource, entry)
+            for resource, entry in kind.catalog(caller).some([pk for word, pk in wanted if word == kind.word])
+            if caller.may(Right.READ_DRAFTS, resource.workspace_id)
+        ]
+        drafts |= {(kind.word, draft.resource.pk): draft for draft in drafts_of(kind, found, caller)}
+    return drafts

@@ -1,0 +1,72 @@
+"""What waits to be published, of both kinds."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import urlencode
+
+from django.core.paginator import Page, Paginator
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from studio.kinds import KINDS
+from studio.publishing.drafts import Draft, drafts_of
+from studio.views import StudioPage
+from versioning.domain.access import Right
+from versioning.domain.errors import Forbidden
+from versioning.editor.catalog import Waiting, Waits, Whose
+
+PER_PAGE: Final = 50
+
+
+class WaitingPage(StudioPage):
+    """The drafts in the caller's workspaces, changed last first, to be looked at and published."""
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Show a page of all of them, of one's own, or of the others'."""
+        if self.caller.scope(Right.SAVE) == frozenset():
+            raise Forbidden("You may not read drafts in any workspace.")
+        self.listen({})
+        given = request.GET.get("whose", "")
+        whose = Whose(given) if given in set(Whose) else Whose.ALL
+        waiting = Waiting([kind.catalog(self.caller) for kind in KINDS], whose)
+        counts = waiting.counts
+        page: Page[Waits] = Paginator(waiting, PER_PAGE).get_page(request.GET.get("page"))
+        query = {} if whose is Whose.ALL else {"whose": whose.value}
+        drafts = self._drafts(list(page.object_list))
+        return self.page(
+            "studio/publishing/waiting.html",
+            title=_("Waiting to be published · %(count)s") % {"count": counts[Whose.ALL]},
+            tabs=[
+                {
+                    "title": title,
+                    "address": f"?{urlencode({'whose': one.value})}" if one is not Whose.ALL else "?",
+                    "current": one is whose,
+                }
+                for one, title in _tabs(counts).items()
+            ],
+            whose=whose,
+            page=page,
+            query=urlencode(query),
+            drafts=drafts,
+            is_offered=any(draft.may_publish for draft in drafts),
+            publish_address=reverse("admin:publish_chosen"),
+        )
+
+    def _drafts(self, waits: list[Waits]) -> list[Draft]:
+        drafts: dict[tuple[str, str], Draft] = {}
+        for kind in KINDS:
+            found = [
+                (one.resource, one.entry) for one in waits if one.catalog.collection.kind.word == kind.word
+            ]
+            drafts |= {(kind.word, draft.resource.pk): draft for draft in drafts_of(kind, found, self.caller)}
+        return [drafts[one.catalog.collection.kind.word, one.resource.pk] for one in waits]
+
+
+def _tabs(counts: dict[Whose, int]) -> dict[Whose, str]:
+    return {
+        Whose.ALL: _("All · %(count)s") % {"count": counts[Whose.ALL]},
+        Whose.MINE: _("Mine · %(count)s") % {"count": counts[Whose.MINE]},
+        Whose.OTHERS: _("Others · %(count)s") % {"count": counts[Whose.OTHERS]},
+    }

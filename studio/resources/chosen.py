@@ -1,0 +1,50 @@
+"""How forms name the resources that somebody has chosen, each with the version that the page showed.
+
+A checkbox of a list is called `chosen` and has the value `agent:team/writer:<version id>`. A page that asks
+for confirmation sends with each the tag of the resource, in a field called `tag:agent:team/writer`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from django.http import QueryDict
+
+from studio.kinds import KINDS
+from versioning.domain.errors import Invalid
+from versioning.domain.kinds import ResourceKind
+from versioning.editor.bulk import MAX_CHOSEN, Choice
+
+FIELD: Final = "chosen"
+_KINDS: Final = {kind.word: kind for kind in KINDS}
+
+
+def value_of(kind: ResourceKind, resource_id: str, version_id: str) -> str:
+    """Return the value of the checkbox for a resource."""
+    return f"{kind.word}:{resource_id}:{version_id}"
+
+
+def tag_field(kind: ResourceKind, resource_id: str) -> str:
+    """Return the name of the field with the tag of a resource."""
+    return f"tag:{kind.word}:{resource_id}"
+
+
+def chosen(given: QueryDict) -> Sequence[Choice]:
+    """Return what was chosen, each resource once.
+
+    Raises `Invalid`, which names the field, for more than `MAX_CHOSEN` resources and for other values.
+    """
+    values = given.getlist(FIELD)
+    if len(values) > MAX_CHOSEN:
+        raise Invalid.field(FIELD, f"must not have more than {MAX_CHOSEN} items")
+    choices = {}
+    for place, value in enumerate(values):
+        word, _, rest = value.partition(":")
+        resource_id, _, version_id = rest.rpartition(":")
+        if word not in _KINDS or not resource_id or not version_id:
+            raise Invalid.field(f"{FIELD}.{place}", "must be a kind, an id and a version, joined by colons")
+        kind = _KINDS[word]
+        tag = given.get(tag_field(kind, resource_id))
+        choices[word, resource_id] = Choice(kind=kind, id=resource_id, version_id=version_id, tag=tag)
+    return list(choices.values())

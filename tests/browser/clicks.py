@@ -1,0 +1,25 @@
+"""Counting what a journey through the studio costs a person."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from playwright.sync_api import Locator, Page
+
+
+@dataclass
+class Clicks:
+    """Somebody with a mouse: every click counts; typing and waiting for a page do not."""
+
+    page: Page
+    count: int = 0
+
+    def click(self, target: Locator) -> None:
+        """Click on something that can be seen without opening anything else first."""
+        target.click()
+        self.count += 1
+
+    def check(self, target: Locator) -> None:
+        """Tick a box or choose a radio button, which is a click, too."""
+        target.check()
+        self.count += 1

@@ -1,0 +1,103 @@
+"""What an upgrade knows of resources that were stored before: whether they were ever live, excerpts, tags."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.state import StateApps
+from django.utils import timezone
+
+from versioning.models import Agent, Favorite, PromptBlock
+
+pytestmark = pytest.mark.database
+
+BEFORE = [("versioning", "0010_rights_position")]
+
+
+def migrate(targets: list[tuple[str, str]]) -> StateApps:
+    executor = MigrationExecutor(connection)
+    executor.migrate(targets)
+    return MigrationExecutor(connection).loader.project_state(targets).apps
+
+
+@pytest.fixture
+def earlier_release(transactional_db: None) -> Iterator[StateApps]:
+    latest = [
+        key for key in MigrationExecutor(connection).loader.graph.leaf_nodes() if key[0] == "versioning"
+    ]
+    yield migrate(BEFORE)
+    migrate(latest)
+
+
+def store(apps: StateApps, kind: str, name: str, *, live: bool, metadata: Any, **config: Any) -> uuid.UUID:
+    version, identity = uuid.uuid4(), uuid.uuid4()
+    with transaction.atomic():
+        apps.get_model("versioning", kind).objects.create(
+            id=name,
+            uuid=identity,
+            workspace_id="acme",
+            metadata=metadata,
+            latest_version_id=version,
+            active_version_id=version if live else None,
+        )
+        apps.get_model("versioning", f"{kind}Version").objects.create(
+            id=version, resource_id=name, number=1, config_json=json.dumps(config), changed_fields=[]
+        )
+    return identity
+
+
+def test_what_was_marked_stays_marked_as_agents(earlier_release: StateApps) -> None:
+    user = earlier_release.get_model("auth", "User").objects.create(username="vera")
+    earlier_release.get_model("versioning", "Favorite").objects.create(agent_id="team/writer", user=user)
+    migrate([("versioning", "0011_favorites_of_both_kinds")])
+    assert list(Favorite.objects.values_list("kind", "resource_id", "user__username")) == [
+        ("agent", "team/writer", "vera")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("model", "word", "text"), [(Agent, "agent", "instructions"), (PromptBlock, "promptBlock", "content")]
+)
+def test_what_is_known_is_filled_in(earlier_release: StateApps, model: Any, word: str, text: str) -> None:
+    apps, kind = earlier_release, model.__name__
+    apps.get_model("versioning", "Workspace").objects.create(id="acme", name="Acme")
+    store(
+        apps,
+        kind,
+        "live",
+        live=True,
+        metadata={"tags": ["red", 1, "red", "a,b", "blue"]},
+        **{text: "One\n two"},
+    )
+    was = store(apps, kind, "was", live=False, metadata={"tags": "red"})
+    store(apps, kind, "never", live=False, metadata={})
+    for position, identity in enumerate((was, uuid.uuid4()), start=1):
+        apps.get_model("versioning", "Event").objects.create(
+            position=position,
+            type=f"{word}.published",
+            created_at=timezone.now(),
+            resource_id="was" if identity == was else "never",
+            resource_uuid=identity,
+            via="api",
+            audience="readers",
+        )
+
+    migrate(
+        [key for key in MigrationExecutor(connection).loader.graph.leaf_nodes() if key[0] == "versioning"]
+    )
+
+    resources = {one.pk: one for one in model.objects.select_related("latest_version")}
+    assert {name: one.was_ever_published for name, one in resources.items()} == {
+        "live": True,
+        "was": True,
+        "never": False,
+    }
+    assert resources["live"].latest_version.excerpt == "One two"
+    assert list(resources["live"].tags.values_list("name", flat=True)) == ["blue", "red"]
+    assert not resources["was"].tags.exists()

@@ -1,0 +1,237 @@
+"""Publishing what was chosen: each on its own, exactly what was seen, and one report."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.meanwhile import interrupted
+from tests.support.people import give_role
+from tests.support.served import reference
+from tests.support.window import KINDS, Seen, Window
+from versioning.conf import get_editor
+from versioning.domain.errors import Invalid
+from versioning.editor.bulk import MAX_CHOSEN, Choice, Result, publish_chosen
+from versioning.models import Event
+
+PUBLISH = "/studio/publish/"
+WAITING = "/studio/waiting/"
+
+
+def value(kind: Kind, resource_id: str, version_id: str) -> str:
+    """Return the value of the checkbox for a version."""
+    return f"{KINDS[kind].word}:{resource_id}:{version_id}"
+
+
+def boxes(seen: Seen) -> list[str]:
+    """Return the values of the checkboxes on a page."""
+    return [html.unescape(one) for one in re.findall(r'name="chosen" value="([^"]*)"', seen.markup)]
+
+
+def tags(seen: Seen) -> dict[str, str]:
+    """Return the tags that a page would send along."""
+    found = re.findall(r'name="(tag:[^"]*)" value="([^"]*)"', seen.markup)
+    return {html.unescape(name): tag for name, tag in found}
+
+
+def confirm(window: Window, *chosen: str, **more: Any) -> Seen:
+    """Choose, and say yes on the page that asks."""
+    asked = window.post(PUBLISH, chosen=list(chosen))  # type: ignore[arg-type]
+    assert asked.status == 200
+    return window.post(PUBLISH, chosen=boxes(asked), confirmed="yes", **tags(asked), **more)  # type: ignore[arg-type]
+
+
+def drafts(cast: Cast, kind: Kind, *ids: str) -> list[str]:
+    return [value(kind, one, kind.make(cast.edgar, one)["latestVersionId"]) for one in ids]
+
+
+def live(cast: Cast, kind: Kind, resource_id: str = "writer") -> Any:
+    return cast.alice.get(kind.url(resource_id), status="draft").body["activeVersionId"]
+
+
+def test_what_was_chosen_goes_live_and_the_rest_does_not(cast: Cast, kind: Kind) -> None:
+    first, second, third = drafts(cast, kind, "a", "team/b:c", "d")
+    asked = Window.of("paula").post(PUBLISH, chosen=[first, second])  # type: ignore[arg-type]
+    assert "Publish 2 drafts?" in asked.text and boxes(asked) == [first, second]
+    assert [live(cast, kind, one) for one in ("a", "team/b:c", "d")] == [None, None, None]
+    seen = confirm(Window.of("paula"), first, second)
+    assert (seen.status, "2 are live now" in seen.text) == (200, True)
+    assert [live(cast, kind, one) for one in ("a", "team/b:c", "d")] == [
+        *(one.rpartition(":")[2] for one in (first, second)),
+        None,
+    ]
+    assert boxes(Window.of("paula").get(WAITING)) == [third]
+    assert Event.objects.filter(type=f"{KINDS[kind].word}.published", actor="paula").count() == 2
+
+
+def test_a_block_goes_live_before_the_agents_that_need_it(cast: Cast) -> None:
+    block = PROMPT_BLOCKS.make(cast.edgar, "tone")
+    agent = AGENTS.make(cast.edgar, "writer", [reference("tone")])  # type: ignore[arg-type]
+    chosen = [
+        value(AGENTS, "writer", agent["latestVersionId"]),
+        value(PROMPT_BLOCKS, "tone", block["latestVersionId"]),
+    ]
+    seen = confirm(Window.of("paula"), chosen[0])
+    assert "The prompt block 'tone' is not published." in seen.text and live(cast, AGENTS) is None
+    assert "2 are live now" in confirm(Window.of("paula"), *chosen).text
+    assert live(cast, AGENTS) == agent["latestVersionId"]
+
+
+def test_one_that_is_refused_stops_none_of_the_others(cast: Cast, kind: Kind) -> None:
+    chosen = drafts(cast, kind, "a", "b", "c")
+    paula = Window.of("paula")
+    asked = paula.post(PUBLISH, chosen=chosen)  # type: ignore[arg-type]
+    kind.save(cast.edgar, "b", "newer")
+    seen = paula.post(PUBLISH, chosen=chosen, confirmed="yes", **tags(asked))  # type: ignore[arg-type]
+    assert "2 published, 1 not" in seen.text and "This has changed since you read it" in seen.text
+    assert [live(cast, kind, one) is None for one in ("a", "b", "c")] == [False, True, False]
+    again = paula.post(PUBLISH, chosen=chosen, confirmed="yes", **tags(asked))  # type: ignore[arg-type]
+    assert "2 were live already" in again.text
+    assert Event.objects.filter(type=f"{KINDS[kind].word}.published").count() == 2
+
+
+def test_what_has_changed_since_the_list_was_opened_is_not_offered(cast: Cast, kind: Kind) -> None:
+    stale, published, fresh = drafts(cast, kind, "a", "b", "c")
+    kind.save(cast.edgar, "a", "newer")
+    kind.publish(cast.alice, "b", published.rpartition(":")[2])
+    asked = Window.of("paula").post(PUBLISH, chosen=[stale, published, fresh])  # type: ignore[arg-type]
+    assert boxes(asked) == [fresh]
+    assert "saved again since you looked" in asked.text and "It is live already." in asked.text
+
+
+@pytest.mark.parametrize("change", ["a save", "a publication", "a withdrawal", "a deletion and a namesake"])
+def test_whatever_somebody_did_since_the_page_asked_is_not_undone(
+    cast: Cast, kind: Kind, change: str
+) -> None:
+    first = kind.make(cast.alice, autoPublish=True)["activeVersionId"]
+    shown = kind.save(cast.edgar, text="shown")["latestVersionId"]
+    paula = Window.of("paula")
+    asked = paula.post(PUBLISH, chosen=value(kind, "writer", shown))
+    if change == "a save":
+        kind.save(cast.edgar, text="newer")
+    elif change == "a publication":
+        kind.publish(cast.alice, "writer", kind.save(cast.edgar, text="newer")["latestVersionId"])
+    elif change == "a withdrawal":
+        cast.alice.post(kind.url("writer", "unpublish"))
+    else:
+        cast.alice.delete(kind.url("writer"))
+        kind.make(cast.alice, text="namesake")
+    before = live(cast, kind)
+    seen = paula.post(PUBLISH, chosen=boxes(asked), confirmed="yes", **tags(asked))  # type: ignore[arg-type]
+    assert "1 was not published" in seen.text
+    assert live(cast, kind) == before != shown
+    assert before in {first, None} or change == "a publication"
+
+
+@pytest.mark.database
+def test_a_save_at_any_moment_is_never_what_goes_live(cast: Cast, kind: Kind) -> None:
+    paula = Window.of("paula")
+    number = 0
+
+    def prepare(_number: int) -> Any:
+        nonlocal number
+        number += 1
+        resource_id, made = f"r{number}", kind.make(cast.edgar, f"r{number}")
+        chosen = value(kind, resource_id, made["latestVersionId"])
+        return (
+            lambda: (made, resource_id, paula.post(PUBLISH, chosen=chosen, confirmed="yes")),
+            lambda: kind.save(cast.edgar, resource_id, "newer"),
+        )
+
+    results = set()
+    for answer in interrupted(prepare):
+        made, resource_id, seen = answer  # type: ignore[misc]
+        published = live(cast, kind, resource_id)
+        assert published in {made["latestVersionId"], None}
+        assert ("1 is live now" in seen.text) is (published is not None)
+        results.add(published is not None)
+    assert results == {True, False}
+
+
+@pytest.mark.parametrize("name", ["edgar", "vera", "charlie"])
+def test_nobody_publishes_what_they_may_not(cast: Cast, kind: Kind, name: str) -> None:
+    made = kind.make(cast.alice, name="Secret plan")
+    own = kind.make(cast.charlie, "theirs", workspaceId="elsewhere")
+    chosen = [value(kind, "writer", made["latestVersionId"]), value(kind, "nothing", made["latestVersionId"])]
+    window = Window.of(name)
+    asked = window.post(PUBLISH, chosen=chosen)  # type: ignore[arg-type]
+    seen = window.post(PUBLISH, chosen=chosen, confirmed="yes")  # type: ignore[arg-type]
+    assert live(cast, kind) is None and boxes(asked) == []
+    if name == "edgar":
+        assert "You may not publish in the workspace 'acme'." in seen.text
+    else:
+        # The same words for what is there as for what is not.
+        assert seen.text.count("There is nothing here that you can read.") == 2
+        assert "Secret plan" not in asked.text + seen.text
+    if name == "charlie":
+        both = [*chosen, value(kind, "theirs", own["latestVersionId"])]
+        assert "1 is live now" in window.post(PUBLISH, chosen=both, confirmed="yes").text  # type: ignore[arg-type]
+        assert live(cast, kind) is None
+
+
+def test_who_was_a_publisher_when_the_page_was_opened_is_refused(cast: Cast, kind: Kind) -> None:
+    chosen = drafts(cast, kind, "a", "b")
+    paula = Window.of("paula")
+    asked = paula.post(PUBLISH, chosen=chosen)  # type: ignore[arg-type]
+    give_role("paula", "acme", "editor")
+    seen = paula.post(PUBLISH, chosen=chosen, confirmed="yes", **tags(asked))  # type: ignore[arg-type]
+    assert "2 were not published" in seen.text and live(cast, kind, "a") is None
+
+
+@pytest.mark.parametrize(
+    ("chosen", "field"),
+    [
+        (["agent:a"], "chosen.0"),
+        (["user:a:b"], "chosen.0"),
+        (["agent::b"], "chosen.0"),
+        (["agent:a:b"] * 201, "chosen:"),
+    ],
+)
+def test_what_is_no_choice_is_refused_and_named(cast: Cast, chosen: list[str], field: str) -> None:
+    for more in ({}, {"confirmed": "yes"}):
+        seen = Window.of("paula").post(PUBLISH, chosen=chosen, **more)  # type: ignore[arg-type]
+        assert (seen.status, field in seen.text) == (400, True)
+
+
+@pytest.mark.parametrize("version_id", ["latest", "\x00", "é" * 40, "0" * 36, "git-0000"])
+def test_an_odd_version_is_refused_like_an_unknown_one(cast: Cast, kind: Kind, version_id: str) -> None:
+    kind.make(cast.alice)
+    seen = Window.of("paula").post(PUBLISH, chosen=value(kind, "writer", version_id), confirmed="yes")
+    assert (seen.status, "1 was not published" in seen.text) == (200, True)
+    odd = Window.of("paula").post(PUBLISH, chosen=value(kind, "\x00", version_id), confirmed="yes")
+    assert (odd.status, "1 was not published" in odd.text) == (200, True)
+
+
+@pytest.mark.parametrize(
+    "address", ["https://example.org/", "//example.org/studio/", "/api/", "javascript:alert(1)"]
+)
+def test_the_way_back_leads_to_the_studio_alone(cast: Cast, address: str) -> None:
+    assert Window.of("paula").post(PUBLISH, next=address).headers["Location"] == WAITING
+    assert (
+        Window.of("paula").post(PUBLISH, next=f"{WAITING}?page=2").headers["Location"] == f"{WAITING}?page=2"
+    )
+
+
+def test_in_python_the_report_is_in_the_order_of_the_choices(cast: Cast) -> None:
+    block = PROMPT_BLOCKS.make(cast.edgar, "tone")["latestVersionId"]
+    agent = AGENTS.make(cast.edgar, "writer", [reference("tone")])["latestVersionId"]  # type: ignore[arg-type]
+    editor, paula = get_editor(), User.objects.get(username="paula")
+    kinds = {kind.path: KINDS[kind] for kind in (AGENTS, PROMPT_BLOCKS)}
+    choices = [
+        Choice(kind=kinds[AGENTS.path], id="writer", version_id=agent),
+        Choice(kind=kinds[AGENTS.path], id="nobody", version_id=agent),
+        Choice(kind=kinds[PROMPT_BLOCKS.path], id="tone", version_id=block),
+    ]
+    found = publish_chosen(editor.collection, choices, by=paula)
+    assert [one.result for one in found] == [Result.DONE, Result.REFUSED, Result.DONE]
+    again = publish_chosen(editor.collection, choices, by=paula)
+    assert [one.result for one in again] == [Result.NOTHING_TO_DO, Result.REFUSED, Result.NOTHING_TO_DO]
+    with pytest.raises(Invalid, match="200"), transaction.atomic():
+        publish_chosen(editor.collection, choices * MAX_CHOSEN, by=paula)

@@ -1,0 +1,125 @@
+"""The same change to many chosen resources of both kinds: each on its own, with one report.
+
+Each resource is a case of its own: its own rights, checks and transaction. What is refused for one stops none
+of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.errors import EditConflict, Invalid, VersioningError
+from versioning.domain.kinds import ResourceKind
+from versioning.domain.resolved_agent import Notice
+from versioning.editor.collection import Collection
+from versioning.editor.locking import current_state
+from versioning.editor.resources import Who, caller_of
+
+MAX_CHOSEN: Final = 200
+"""How many resources can be chosen at once."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """A resource that somebody chose, and what they saw of it when they did."""
+
+    kind: ResourceKind
+    id: str
+    version_id: str
+    """The version that they saw as its newest."""
+    tag: str | None = None
+    """The tag that the resource had, as for `If-Match`; None if they saw the version alone."""
+
+
+class Result(StrEnum):
+    """What came of one choice."""
+
+    DONE = "done"
+    NOTHING_TO_DO = "nothing_to_do"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What came of one choice, and why."""
+
+    choice: Choice
+    result: Result
+    error: VersioningError | None = None
+    """Why it was refused."""
+    warnings: Sequence[Notice] = ()
+    """What to look at although it was done."""
+
+
+Change = Callable[[Collection[Any], Choice, Caller], Sequence[Notice] | None]
+"""Changes one resource in a transaction of its own and returns its warnings; None if there is nothing to do.
+
+Raises an error of the domain, which becomes the outcome.
+"""
+
+
+def change_chosen(
+    collection_of: Callable[[ResourceKind], Collection[Any]],
+    choices: Sequence[Choice],
+    change: Change,
+    *,
+    by: Who = APPLICATION,
+) -> list[Outcome]:
+    """Make a change to each of the chosen resources; return an outcome for each, in the given order.
+
+    What agents refer to comes first, so that an agent can be published together with its prompt blocks.
+    Raises `Invalid` for more than `MAX_CHOSEN` choices, before anything is changed.
+    """
+    if len(choices) > MAX_CHOSEN:
+        raise Invalid.field("chosen", f"must not have more than {MAX_CHOSEN} items")
+    caller = caller_of(by)
+    outcomes: dict[int, Outcome] = {}
+    for place, choice in sorted(enumerate(choices), key=lambda one: one[1].kind.is_run):
+        outcomes[place] = _outcome(collection_of(choice.kind), choice, change, caller)
+    return [outcomes[place] for place in range(len(choices))]
+
+
+def publish_chosen(
+    collection_of: Callable[[ResourceKind], Collection[Any]],
+    choices: Sequence[Choice],
+    *,
+    by: Who = APPLICATION,
+) -> list[Outcome]:
+    """Publish the chosen versions; see `change_chosen`.
+
+    Exactly the version that was seen goes live. A resource that has changed since is refused: with its tag,
+    whatever has changed; without it, if there is a newer version.
+    """
+    return change_chosen(collection_of, choices, _publish, by=by)
+
+
+def _publish(collection: Collection[Any], choice: Choice, by: Caller) -> Sequence[Notice] | None:
+    resource = collection.find(choice.id, by=by)
+    by.require(Right.PUBLISH, resource.workspace_id)
+    if choice.version_id == resource.active_id:
+        return None
+    if choice.tag is None and choice.version_id != resource.latest_id:
+        raise EditConflict(current_state(resource))
+    # Without a tag it is the one just read: whatever happens from now on is refused, too.
+    expect = {resource.tag if choice.tag is None else choice.tag}
+    try:
+        done = collection.publish(choice.id, choice.version_id, by=by, expect=expect)
+    except EditConflict as conflict:
+        if conflict.current["activeVersionId"] == choice.version_id:
+            return None  # somebody else has published it in this moment
+        raise
+    return done.warnings
+
+
+def _outcome(collection: Collection[Any], choice: Choice, change: Change, by: Caller) -> Outcome:
+    try:
+        warnings = change(collection, choice, by)
+    except VersioningError as error:
+        return Outcome(choice=choice, result=Result.REFUSED, error=error)
+    if warnings is None:
+        return Outcome(choice=choice, result=Result.NOTHING_TO_DO)
+    return Outcome(choice=choice, result=Result.DONE, warnings=warnings)

@@ -1,0 +1,137 @@
+"""The drafts that wait to be published, of several kinds in one list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, Final
+
+from django.db.models import Count, F, Q, QuerySet, Value
+
+from versioning.domain.access import Right
+from versioning.editor.catalog.catalog import Catalog
+from versioning.editor.catalog.entries import Entry
+from versioning.models import VersionedResource
+from versioning.models.querysets import within
+
+WAITS: Final = Q(active_version__isnull=True) | ~Q(active_version=F("latest_version"))
+"""The newest version of a resource is not live."""
+
+_MAX_VERSIONS: Final = 2000
+"""How many versions are looked at to say what was changed."""
+
+
+class Whose(StrEnum):
+    """By whom the newest version was saved."""
+
+    ALL = "all"
+    MINE = "mine"
+    OTHERS = "others"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waits:
+    """A resource that waits, and how it stands in a list."""
+
+    catalog: Catalog
+    resource: VersionedResource
+    entry: Entry
+
+
+class Waiting(Sequence[Waits]):
+    """What waits in the workspaces where a caller may save, changed last first; can be sliced like a list.
+
+    The catalogs are those of one caller, one for each kind.
+    """
+
+    def __init__(self, catalogs: Sequence[Catalog], whose: Whose = Whose.ALL) -> None:
+        self._catalogs = catalogs
+        self._caller = catalogs[0].caller
+        self._whose = whose
+        self._unstored = [
+            (place, one)
+            for place, catalog in enumerate(catalogs)
+            for one in catalog.collection.unstored(by=self._caller)
+            if one.has_draft and self._caller.may(Right.SAVE, one.workspace_id)
+        ]
+
+    @cached_property
+    def counts(self) -> dict[Whose, int]:
+        """Return how many wait, whoever saved them: one query for each kind."""
+        own = Count("pk", filter=Q(latest_version__author_id=self._caller.user_id))
+        found = [self._rows(catalog).aggregate(all=Count("pk"), own=own) for catalog in self._catalogs]
+        mine = sum(one["own"] for one in found) + len(self._unstored_of(Whose.MINE))
+        everything = sum(one["all"] for one in found) + len(self._unstored)
+        return {Whose.ALL: everything, Whose.MINE: mine, Whose.OTHERS: everything - mine}
+
+    def __len__(self) -> int:
+        return self.counts[self._whose]
+
+    def __getitem__(self, part: Any) -> Any:
+        """Return what waits within a slice, in two queries and two more for each kind that is in it."""
+        start, stop = part.start or 0, part.stop
+        unstored = self._unstored_of(self._whose)
+        # However many of them come before the slice, its rows begin at most that much earlier.
+        first = max(0, start - len(unstored))
+        places = [(place, pk, at) for place, pk, at in self._places()[first:stop]]
+        places += [(place, one.pk, one.updated_at) for place, one in unstored]
+        places.sort(key=lambda one: one[1])
+        places.sort(key=lambda one: one[2], reverse=True)
+        wanted = [(place, pk) for place, pk, _ in places[start - first : stop - first]]
+        found = {
+            (place, waits.resource.pk): waits
+            for place, catalog in enumerate(self._catalogs)
+            for waits in _of(catalog, [pk for other, pk in wanted if other == place])
+        }
+        return [found[key] for key in wanted if key in found]
+
+    def _rows(self, catalog: Catalog) -> QuerySet[Any]:
+        own = within("workspace_id", self._caller.scope(Right.SAVE))
+        rows: QuerySet[Any] = catalog.rows.filter(WAITS, own)
+        return rows.select_related(None).order_by()
+
+    def _places(self) -> QuerySet[Any, Any]:
+        mine = Q(latest_version__author_id=self._caller.user_id)
+        others = ~mine | Q(latest_version__author_id__isnull=True)
+        narrow = {Whose.ALL: Q(), Whose.MINE: mine, Whose.OTHERS: others}[self._whose]
+        first, *more = (
+            self._rows(catalog).filter(narrow).values_list(Value(place), "pk", "updated_at")
+            for place, catalog in enumerate(self._catalogs)
+        )
+        return first.union(*more, all=True).order_by("-updated_at", "pk")
+
+    def _unstored_of(self, whose: Whose) -> list[tuple[int, Any]]:
+        def is_own(one: Any) -> bool:
+            return one.latest.author_name is not None and one.latest.author_name == self._caller.username
+
+        if whose is Whose.ALL:
+            return self._unstored
+        return [one for one in self._unstored if is_own(one[1]) is (whose is Whose.MINE)]
+
+
+def _of(catalog: Catalog, ids: Sequence[str]) -> list[Waits]:
+    found = catalog.some(ids)
+    return [Waits(catalog=catalog, resource=resource, entry=entry) for resource, entry in found]
+
+
+def changed_since_live(catalog: Catalog, resources: Sequence[VersionedResource]) -> dict[str, list[str]]:
+    """Return the fields that were changed since what is live, by id of the resource, in one query.
+
+    These are the fields that the newer versions say they changed, so that no configuration has to be read;
+    one that was changed back counts, too. For a resource of which nothing is live the list is empty.
+    """
+    kind, versions = catalog.collection.kind, catalog.collection.model.version_model._default_manager
+    fields: dict[str, dict[str, None]] = {resource.pk: {} for resource in resources}
+    in_rows = [resource.pk for resource in resources if resource.pointers is None]
+    newer = versions.filter(
+        resource_id__in=in_rows, number__gt=F("resource__active_version__number")
+    ).order_by("-created_at")
+    for resource_id, changed in newer.values_list("resource_id", "changed_fields")[:_MAX_VERSIONS]:
+        fields[resource_id].update(dict.fromkeys(changed))
+    for resource in resources:
+        if resource.pointers is not None and resource.active is not None:
+            changed = kind.schema.changed(resource.active.config, resource.latest.config)
+            fields[resource.pk].update(dict.fromkeys(changed))
+    return {resource_id: list(names) for resource_id, names in fields.items()}

@@ -1,0 +1,46 @@
+"""Tags as rows, by which lists find them; what they say is in the metadata of the resource."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+from django.db import models
+from editor_client.shared.tags import MAX_LENGTH, tags_of
+
+from versioning.models.statements import insert
+
+
+class Tag(models.Model):
+    """A tag of a resource."""
+
+    name = models.CharField(max_length=MAX_LENGTH)
+
+    if TYPE_CHECKING:
+        resource_id: str
+
+    class Meta:
+        abstract = True
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return f"{self.resource_id} {self.name}"
+
+    @classmethod
+    def ids_with(cls, names: Collection[str]) -> models.QuerySet[Any, Any]:
+        """Return the ids of the resources that have all of these tags, of which none is named twice."""
+        manager: Any = cls._default_manager
+        named = manager.filter(name__in=names).order_by().values("resource")
+        found: models.QuerySet[Any, Any] = named.annotate(found=models.Count("pk")).filter(found=len(names))
+        return found.values("resource")
+
+    @classmethod
+    def write(cls, resource: Any) -> None:
+        """Let the rows say what the metadata of a locked resource says."""
+        manager: Any = cls._default_manager
+        rows = manager.filter(resource_id=resource.pk)
+        wanted = tags_of(resource.metadata)
+        stored = set(rows.values_list("name", flat=True))
+        if stored - set(wanted):
+            rows.filter(name__in=stored - set(wanted)).delete()
+        insert(cls, [{"resource_id": resource.pk, "name": one} for one in wanted if one not in stored])
