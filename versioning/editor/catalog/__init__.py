@@ -10,6 +10,7 @@ from versioning.editor.catalog.activity import Activity, drafts, own_edits, publ
 from versioning.editor.catalog.catalog import Catalog
 from versioning.editor.catalog.entries import Entry, Origin, ResourceState
 from versioning.editor.catalog.filters import Filter
+from versioning.editor.catalog.overview import Overview, overview
 from versioning.editor.catalog.suggestions import Suggestion, suggestions, suggestions_by_id
 from versioning.editor.catalog.waiting import Waiting, Waits, Whose, changed_since_live
 
@@ -19,6 +20,7 @@ __all__ = [
     "Entry",
     "Filter",
     "Origin",
+    "Overview",
     "ResourceState",
     "Suggestion",
     "Waiting",
@@ -26,6 +28,7 @@ __all__ = [
     "Whose",
     "changed_since_live",
     "drafts",
+    "overview",
     "own_edits",
     "publications",
     "suggestions",
