@@ -20,6 +20,7 @@ from studio.bulk.tag import TagChosenPage
 from studio.diff.views import ComparePage
 from studio.editing.choices import ChoicesPage
 from studio.editing.convert import ConvertPage
+from studio.editing.references import ReferencePage
 from studio.editing.views import EditPage
 from studio.history.download import DownloadPage
 from studio.history.views import DeleteVersionPage, HistoryPage, LabelsPage, RestorePage, VersionPage
@@ -27,6 +28,7 @@ from studio.home.views import HomePage
 from studio.kinds import KINDS, StudioKind
 from studio.preferences.language import ScriptCatalog, translated_packages
 from studio.preferences.views import DensityPage, LanguagePage, TourPage
+from studio.preview.context_page import ContextPage
 from studio.preview.try_page import TryPage, TryRun
 from studio.preview.views import PreviewPage
 from studio.publishing.confirm import DeletePage, DiscardPage, UnpublishPage, VisibilityPage
@@ -50,7 +52,10 @@ def resource_urls(kind: StudioKind) -> list[URLPattern]:
     def page(route: str, view: type[StudioPage], name: str) -> URLPattern:
         return path(route, view.as_view(kind=kind), name=kind.url_name(name))
 
-    preview = [page("<str:resource>/preview/", PreviewPage, "preview")]
+    preview = [
+        page("<str:resource>/preview/", PreviewPage, "preview"),
+        page("<str:resource>/context/", ContextPage, "context"),
+    ]
     trying_out = [page("<str:resource>/try/", TryPage, "try"), try_run(kind)]
     to_the_edit_page = RedirectView.as_view(pattern_name=f"admin:{kind.url_name('change')}")
     return [
@@ -61,6 +66,7 @@ def resource_urls(kind: StudioKind) -> list[URLPattern]:
         page("<str:resource>/change/", EditPage, "change"),
         page("<str:resource>/convert/", ConvertPage, "convert"),
         page("<str:resource>/choices/", ChoicesPage, "choices"),
+        page("<str:resource>/reference/", ReferencePage, "reference"),
         *(preview if kind.has_preview else ()),
         *(trying_out if kind.is_run else ()),
         page("<str:resource>/usage/", UsagePage, "usage"),

@@ -65,7 +65,7 @@ def _label(
     by.require(Right.PUBLISH, resource.workspace_id)
     version_id = resource.active_id if live else choice.version_id
     if version_id is None:
-        raise Invalid.field("versionId", "there is none: nothing of it is live")
+        raise Invalid.field("versionId", "nothing of it is live")
     expect = None if choice.tag is None else {choice.tag}
     if expect is None or resource.tag in expect:
         held = next((one for one in collection.labels(choice.id, by=by) if one.name == name), None)
@@ -91,7 +91,7 @@ def _tag(
         if after == before:
             return None
         if len(after) > tags.MAX_TAGS:
-            raise Invalid.field("tags", f"must not be more than {tags.MAX_TAGS}")
+            raise Invalid.field("tags", f"would have more than {tags.MAX_TAGS} tags")
         try:
             metadata = {tags.MEMBER: after or None}
             collection.edit(choice.id, metadata=metadata, by=by, expect={resource.tag})
