@@ -121,11 +121,14 @@ class Catalog:
 
     def defined_in_code(self, wanted: Filter) -> list[Entry]:
         """Return the code-defined agents that match the filter, each with its override, by id."""
-        return [one.entry for one in self._unstored if wanted.matches(one, self.viewer)]
+        return [one.entry for one in self.unstored() if wanted.matches(one, self.viewer)]
+
+    def unstored(self) -> list[Unstored]:
+        """Return the code-defined agents that the caller may read, each with its override, by id."""
+        return self._unstored
 
     @cached_property
     def _unstored(self) -> list[Unstored]:
-        """The code-defined agents that the caller may read, by id."""
         agents = self.in_code
         if not agents:
             return []
