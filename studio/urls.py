@@ -37,7 +37,9 @@ from studio.publishing.usage import UsagePage
 from studio.publishing.views import PublishPage
 from studio.publishing.waiting import WaitingPage
 from studio.resources.create import CreatePage
+from studio.resources.duplicate import DuplicatePage
 from studio.resources.saved_filters import FiltersPage
+from studio.resources.star_page import StarPage
 from studio.resources.views import ListPage
 from studio.views import StudioPage
 from studio.workspaces.keys import KeysPage, RevokePage
@@ -71,6 +73,8 @@ def resource_urls(kind: StudioKind) -> list[URLPattern]:
         *(preview if kind.has_preview else ()),
         *(trying_out if kind.is_run else ()),
         page("<str:resource>/usage/", UsagePage, "usage"),
+        page("<str:resource>/star/", StarPage, "star"),
+        page("<str:resource>/duplicate/", DuplicatePage, "duplicate"),
         page("<str:resource>/publish/", PublishPage, "publish"),
         page("<str:resource>/unpublish/", UnpublishPage, "unpublish"),
         page("<str:resource>/discard/", DiscardPage, "discard"),
