@@ -44,7 +44,7 @@ TABS = (
     Tab(page="history", title="History", right=Right.READ_DRAFTS),
     Tab(page="compare", title="Compare", right=Right.READ_DRAFTS, needs_record=True),
     Tab(page="preview", title="Preview", kinds=attrgetter("has_preview")),
-    Tab(page="try", title="Try", kinds=attrgetter("is_run")),
+    Tab(page="try", title="Try", kinds=attrgetter("has_preview")),
     Tab(page="usage", title="Used by", needs_record=True),
     Tab(page="activity", title="Activity"),
 )
