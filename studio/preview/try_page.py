@@ -60,7 +60,7 @@ class TryPage(SavedInstructionsPage):
             with_drafts=self.with_drafts,
             offers_drafts=self._offers_drafts(columns),
             agents=self.agents.offered if self.agents else (),
-            user=self.user,
+            in_agent=self.user,
             modes=self._modes() if form.examples.may_read else (),
             addresses={name: self.address(name) for name in ("try", "context", "preview", "usage")},
         )
