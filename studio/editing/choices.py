@@ -9,14 +9,13 @@ from typing import Final
 from django.http import HttpRequest, JsonResponse
 
 from studio.forms.context import ContextControl
-from studio.forms.inputs import Input
-from studio.kinds import AGENT, KINDS, PROMPT_BLOCK, StudioKind
+from studio.kinds import KINDS, PROMPT_BLOCK, StudioKind
 from studio.limits import shortened
 from studio.resources.base import ResourcePage
 from studio.resources.summaries import STATES
 from versioning.conf import get_editor
-from versioning.domain.access import Caller, Right
-from versioning.editor.catalog import Suggestion, suggestions, suggestions_by_id
+from versioning.domain.access import Right
+from versioning.editor.catalog import Suggestion, suggestions
 
 MAX_CHOICES: Final = 20
 """How many suggestions there are at once."""
@@ -57,19 +56,6 @@ class ChoicesPage(ResourcePage):
         text = request.GET.get("q", "").replace("\x00", "").strip()
         found = suggestions(kind.catalog(self.caller), text, MAX_CHOICES)
         return JsonResponse({"choices": [asdict(Choice.of(kind, one)) for one in found]})
-
-
-def referred_to(controls: Input, caller: Caller) -> dict[str, dict[str, Choice]]:
-    """Return what the form refers to and the caller may read, by kind and id."""
-    blocks = {row["id"].as_line for row in controls["instructions"]["blocks"].rows}
-    agents = {row["key"].as_line for row in controls["agents"]["offered"].rows}
-    return {
-        kind.namespace: {
-            id_: Choice.of(kind, found)
-            for id_, found in suggestions_by_id(kind.catalog(caller), wanted).items()
-        }
-        for kind, wanted in ((PROMPT_BLOCK, blocks), (AGENT, agents))
-    }
 
 
 def known_names(resource_id: str, controls: Iterable[ContextControl]) -> Mapping[str, list[str]]:

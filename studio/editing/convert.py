@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
-from studio.editing.choices import referred_to
 from studio.editing.forms import EditForm
+from studio.editing.references import referred_to
 from studio.editing.views import EditablePage
 from studio.forms.inputs import controls_of
 from studio.forms.modes import MODES, rewritten, typed_value

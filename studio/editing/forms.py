@@ -95,7 +95,7 @@ class EditForm:
                 for name in names
                 if name in APPLIED_FIELDS or name in base
             ]
-            unapplied = [_field(name, controls, config, locked=IN_CODE) for name in not_applied(config)]
+            unapplied = [_field(name, controls, config, locked=str(IN_CODE)) for name in not_applied(config)]
         beyond = {name for name in too_large(config, list(names)) if name not in controls}
         large = [view for view in views if view.name in beyond and not view.locked]
         views = [view for view in views if view not in large]
@@ -125,7 +125,7 @@ def _as_text(value: Any) -> str:
 def _why_locked(name: str, free: Sequence[str]) -> str:
     if name in free:
         return ""
-    return WITHHELD if name in APPLIED_FIELDS else IN_CODE
+    return str(WITHHELD if name in APPLIED_FIELDS else IN_CODE)
 
 
 def empty_rows() -> dict[str, Input]:
@@ -133,12 +133,7 @@ def empty_rows() -> dict[str, Input]:
     rule: Shown = {"kind": "rule", "field": "", "operator": "equals", "type": "text", "value": ""}
     group: Shown = {"kind": "group", "operator": "AND", "conditions": []}
     rows: dict[str, Shown] = {
-        "text": {"type": "text", "content": ""},
-        "conditional": {
-            "type": "prompt_block",
-            "content": "",
-            "rules": {"operator": "AND", "conditions": [rule]},
-        },
+        "text": {"type": "text", "content": "", "rules": show_rules(None)},
         "reference": {"type": "prompt_block_ref", "id": ""},
         "offered": {"key": "", "description": "", "rules": show_rules(None)},
         "condition": rule,

@@ -10,8 +10,10 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 
 from studio.diff.fields import differences
-from studio.editing.choices import known_names, referred_to
+from studio.editing.choices import known_names
 from studio.editing.forms import EditForm, Submission, empty_rows, form_controls
+from studio.editing.reading import ReadConfig
+from studio.editing.references import referred_to
 from studio.examples.form import ContextForm
 from studio.examples.stored import Examples
 from studio.forms.inputs import Input, controls_of
@@ -88,6 +90,8 @@ class EditPage(EditablePage):
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Show the latest version, or the published one to callers who may not read drafts."""
         self._hear_of_others()
+        if not self.may(Right.SAVE):
+            return self._to_read()
         metadata = self.resource.metadata if self.resource else {}
         return self._form(form_controls(self.config, self.schema.names, metadata), **self._saves_on())
 
@@ -111,6 +115,11 @@ class EditPage(EditablePage):
             return self._form(controls, status=400, errors=unplaced, is_typed=True, **began)
         return unsaved.saved(request, self._after(saved, goes_on=controls["then"].typed == "publish"))
 
+    def _to_read(self) -> HttpResponse:
+        """Return what is live as a page to read, for who may not change it."""
+        read = ReadConfig.of(self.effective(self.base), self.caller)
+        return self.page("studio/editing/view.html", title=self.summary.name, version=self.base, read=read)
+
     def _hear_of_others(self) -> None:
         """Let the open page hear of what others do to the resource from now on."""
         self.listen({"resource_kind": self.kind.word, "resource_id": self.resource_id})
@@ -124,7 +133,9 @@ class EditPage(EditablePage):
         }
         if self.resource is not None:
             tag = submission.controls["tag"].typed
-            return self.collection.edit(self.resource_id, submission.changed, expect={tag}, **about)
+            return self.collection.edit(
+                self.resource_id, submission.changed, expect={tag}, unsaid="", **about
+            )
         if not submission.changed and not submission.metadata:
             return None
         try:
@@ -186,7 +197,8 @@ class EditPage(EditablePage):
         """Return the page with these controls."""
         context_form = self.context_form(self.effective(self.base), drafts=False)
         since = urlencode({"after": self.position, "base": context["base"]})
-        helpers = ("choices", "convert", *(("preview", "context") if self.kind.has_preview else ()))
+        previewing = ("preview", "context") if self.kind.has_preview else ()
+        helpers = ("choices", "convert", "reference", *previewing)
         return self.page(
             "studio/editing/edit.html",
             title=self.summary.name,

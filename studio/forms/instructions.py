@@ -46,7 +46,7 @@ def _show_block(block: dict[str, Any]) -> Shown:
         case "prompt_block":
             rules = show_rules(block.get("rules"))
             return {"type": "prompt_block", "content": block["content"], "rules": rules}
-    return {"type": "text", "content": block["content"]}
+    return {"type": "text", "content": block["content"], "rules": show_rules(None)}
 
 
 def _read_block(row: Input, path: str, reading: Reading) -> dict[str, Any]:
@@ -57,5 +57,8 @@ def _read_block(row: Input, path: str, reading: Reading) -> dict[str, Any]:
         return {"type": block_type, "id": row["id"].as_line.strip()}
     reading.note(f"{path}.content", row["content"])
     block: dict[str, Any] = {"type": block_type, "content": row["content"].as_text}
-    rules = read_rules(row["rules"], f"{path}.rules", reading) if block_type == "prompt_block" else None
-    return block if rules is None else {**block, "rules": rules}
+    rules = read_rules(row["rules"], f"{path}.rules", reading)
+    if rules is None:
+        return block
+    # A text gets its first condition like any other block.
+    return {**block, "type": "prompt_block" if block_type == "text" else block_type, "rules": rules}

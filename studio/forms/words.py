@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from versioning.runtime.known_providers import KNOWN_PROVIDERS
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,36 +24,39 @@ class Words:
     help: str = ""
 
 
-_WORDS: Final = {
-    "name": Words(title="Name"),
-    "description": Words(title="Description", help="What it is for, in a sentence."),
-    "instructions": Words(title="Instructions", help="What the agent is told before anything else."),
-    "content": Words(
-        title="Text", help="{{ path }} is filled in from the context; {{ path || 'text' }} has a fallback."
+def _words(title: StrOrPromise, help_text: StrOrPromise = "") -> tuple[StrOrPromise, StrOrPromise]:
+    """Return the title and the help of a field, translated when they are shown."""
+    return title, help_text
+
+
+_WORDS: Final[Mapping[str, tuple[StrOrPromise, StrOrPromise]]] = {
+    "name": _words(_("Name")),
+    "description": _words(_("Description"), _("What it is for, in a sentence.")),
+    "instructions": _words(_("Instructions"), _("What the agent is told before anything else.")),
+    "content": _words(
+        _("Text"), _("{{ path }} is filled in from the context; {{ path || 'text' }} has a fallback.")
     ),
-    "rules": Words(title="When it is shown"),
-    "model": Words(title="Model"),
-    "tools": Words(
-        title="Tools", help="What the agent can use. A description of your own replaces the tool's."
+    "rules": _words(_("When it is shown")),
+    "model": _words(_("Model")),
+    "tools": _words(_("Tools"), _("What the agent can use. A description of your own replaces the tool's.")),
+    "agents": _words(_("Sub-agents"), _("Whom the agent can delegate to.")),
+    "workflows": _words(_("Workflows")),
+    "scorers": _words(_("Scorers")),
+    "integrationTools": _words(_("Integration tools")),
+    "toolProviders": _words(_("Tool providers")),
+    "mcpClients": _words(_("MCP clients")),
+    "defaultOptions": _words(_("Default options"), _("Options of every run, such as maxSteps.")),
+    "inputProcessors": _words(_("Input processors")),
+    "outputProcessors": _words(_("Output processors")),
+    "memory": _words(_("Memory")),
+    "skills": _words(_("Skills")),
+    "workspace": _words(
+        _("Runtime folder"), _("The agent's own folder at run time; not the team's workspace.")
     ),
-    "agents": Words(title="Sub-agents", help="Whom the agent can delegate to."),
-    "workflows": Words(title="Workflows"),
-    "scorers": Words(title="Scorers"),
-    "integrationTools": Words(title="Integration tools"),
-    "toolProviders": Words(title="Tool providers"),
-    "mcpClients": Words(title="MCP clients"),
-    "defaultOptions": Words(title="Default options", help="Options of every run, such as maxSteps."),
-    "inputProcessors": Words(title="Input processors"),
-    "outputProcessors": Words(title="Output processors"),
-    "memory": Words(title="Memory"),
-    "skills": Words(title="Skills"),
-    "workspace": Words(
-        title="Runtime folder", help="The agent's own folder at run time; not the team's workspace."
-    ),
-    "browser": Words(title="Browser"),
-    "requestContextSchema": Words(
-        title="Context schema",
-        help="A JSON Schema of the context. Makes the form of the preview, and suggests names to conditions.",
+    "browser": _words(_("Browser")),
+    "requestContextSchema": _words(
+        _("Context schema"),
+        _("A JSON Schema of the context. Makes the form of the preview, and suggests names to conditions."),
     ),
 }
 
@@ -56,7 +65,10 @@ _PLACES: Final = {name: place for place, name in enumerate(_WORDS)}
 
 def words_of(name: str) -> Words:
     """Return the words of a field; of one that has none of its own, the words in its name."""
-    return _WORDS.get(name) or Words(title=re.sub(r"([A-Z])", r" \1", name).capitalize())
+    if name not in _WORDS:
+        return Words(title=re.sub(r"([A-Z])", r" \1", name).capitalize())
+    title, help_text = _WORDS[name]
+    return Words(title=str(title), help=str(help_text))
 
 
 def titles(names: Iterable[str]) -> list[str]:
@@ -69,40 +81,68 @@ def in_reading_order(names: Iterable[str]) -> list[str]:
     return sorted(names, key=lambda name: (_PLACES.get(name, len(_PLACES)), name))
 
 
-IN_CODE = "The code of this agent decides this; an override cannot change it."
-WITHHELD = "The code of this agent keeps this to itself."
+IN_CODE = _("The code of this agent decides this; an override cannot change it.")
+WITHHELD = _("The code of this agent keeps this to itself.")
 
-OPERATORS = {
-    "equals": "is",
-    "not_equals": "is not",
-    "contains": "contains",
-    "not_contains": "does not contain",
-    "in": "is one of",
-    "not_in": "is none of",
-    "exists": "is there",
-    "not_exists": "is not there",
-    "greater_than": "is greater than",
-    "greater_than_or_equal": "is at least",
-    "less_than": "is less than",
-    "less_than_or_equal": "is at most",
+OPERATORS: Final[Mapping[str, StrOrPromise]] = {
+    "equals": _("is"),
+    "not_equals": _("is not"),
+    "contains": _("contains"),
+    "not_contains": _("does not contain"),
+    "in": _("is one of"),
+    "not_in": _("is none of"),
+    "exists": _("is present"),
+    "not_exists": _("is missing"),
+    "greater_than": _("is greater than"),
+    "greater_than_or_equal": _("is at least"),
+    "less_than": _("is less than"),
+    "less_than_or_equal": _("is at most"),
 }
 
-OPERANDS = {
-    "text": "text",
-    "number": "number",
-    "boolean": "true or false",
-    "list": "list",
-    "json": "JSON",
-    "none": "nothing",
+JOINED_BY: Final[Mapping[str, StrOrPromise]] = {
+    "AND": _("When all of these hold:"),
+    "OR": _("When any of these holds:"),
+}
+
+OPERANDS: Final[Mapping[str, StrOrPromise]] = {
+    "text": _("text"),
+    "number": _("number"),
+    "boolean": _("true or false"),
+    "list": _("list"),
+    "json": _("JSON"),
+    "none": pgettext_lazy("a value", "nothing"),
 }
 
 PROVIDERS = tuple(sorted({"echo", *KNOWN_PROVIDERS}))
 """Suggestions; any other can be typed, and does not run."""
 
-REASONS = {
-    "rules": "its conditions do not hold in this context",
-    "blank": "there is no text in it",
-    "missing": "there is no such prompt block that you can read",
-    "unpublished": "the prompt block is not published",
+REASONS: Final[Mapping[str, StrOrPromise]] = {
+    "rules": _("its conditions do not hold in this context"),
+    "blank": _("there is no text in it"),
+    "missing": _("there is no such prompt block that you can read"),
+    "unpublished": _("the prompt block is not published"),
 }
 """Why a block was left out."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowWords:
+    """What the buttons of a row say to those who hear them."""
+
+    remove: StrOrPromise
+    up: StrOrPromise = ""
+    down: StrOrPromise = ""
+
+
+ROWS: Final[Mapping[str, RowWords]] = {
+    "block": RowWords(
+        remove=_("Remove this block"), up=_("Move this block up"), down=_("Move this block down")
+    ),
+    "condition": RowWords(remove=_("Remove this condition")),
+    "group": RowWords(remove=_("Remove this group")),
+    "tool": RowWords(remove=_("Remove this tool")),
+    "sub-agent": RowWords(remove=_("Remove this sub-agent")),
+    "variant": RowWords(
+        remove=_("Remove this variant"), up=_("Move this variant up"), down=_("Move this variant down")
+    ),
+}

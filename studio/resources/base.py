@@ -6,12 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
 from django.contrib.admin.utils import unquote
 from django.http import HttpRequest, HttpResponseRedirect
 from django.template.response import TemplateResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from studio.kinds import AGENT, StudioKind
 from studio.resources.summaries import Summary
@@ -23,6 +25,10 @@ from versioning.domain.overrides import CodeAgent, code_config, laid_over
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import Collection
 from versioning.models import VersionedResource
+from versioning.serving.dependents import Dependents
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +36,9 @@ class Tab:
     """A link at the head of every page of a resource."""
 
     page: str
-    title: str
+    title: StrOrPromise
+    reading_title: StrOrPromise = ""
+    """The title for who may not save; the same when empty."""
     right: Right | None = None
     """What it takes to open it; nothing beyond reading the resource when None."""
     kinds: Callable[[StudioKind], bool] = lambda _kind: True
@@ -40,13 +48,13 @@ class Tab:
 
 
 TABS = (
-    Tab(page="change", title="Edit"),
-    Tab(page="history", title="History", right=Right.READ_DRAFTS),
-    Tab(page="compare", title="Compare", right=Right.READ_DRAFTS, needs_record=True),
-    Tab(page="preview", title="Preview", kinds=attrgetter("has_preview")),
-    Tab(page="try", title="Try", kinds=attrgetter("has_preview")),
-    Tab(page="usage", title="Used by", needs_record=True),
-    Tab(page="activity", title="Activity"),
+    Tab(page="change", title=pgettext_lazy("tab", "Edit"), reading_title=pgettext_lazy("tab", "View")),
+    Tab(page="history", title=gettext_lazy("History"), right=Right.READ_DRAFTS),
+    Tab(page="compare", title=pgettext_lazy("tab", "Compare"), right=Right.READ_DRAFTS, needs_record=True),
+    Tab(page="preview", title=gettext_lazy("Preview"), kinds=attrgetter("has_preview")),
+    Tab(page="try", title=pgettext_lazy("tab", "Try"), kinds=attrgetter("has_preview")),
+    Tab(page="usage", title=gettext_lazy("Used by"), needs_record=True),
+    Tab(page="activity", title=gettext_lazy("Activity")),
 )
 
 
@@ -105,6 +113,14 @@ class ResourcePage(StudioPage):
         """The resource in one line, for the head of the page."""
         return Summary.of(self.kind.catalog(self.caller).entry(self.resource_id, self.resource))
 
+    @cached_property
+    def used_by(self) -> int:
+        """How many agents refer to the resource in what is live, as far as the caller may know."""
+        if self.resource is None:
+            return 0
+        found: Dependents = self.collection.dependents(self.resource_id, by=self.caller)
+        return found.count
+
     def effective(self, version: Snapshot | None) -> Config:
         """Return what is served with a version, or without any: an override lies over the code."""
         if self.code_agent is None:
@@ -140,6 +156,8 @@ class ResourcePage(StudioPage):
                 "tabs": self.tabs(),
                 "actions": self.actions(),
                 "list_address": self.kind.address("changelist"),
+                "used_by": self.used_by,
+                "usage_address": self.address("usage"),
                 "may_save": self.may(Right.SAVE),
                 "may_publish": self.may(Right.PUBLISH),
                 **context,
@@ -149,7 +167,12 @@ class ResourcePage(StudioPage):
     def tabs(self) -> list[dict[str, Any]]:
         """Return the tabs that the caller may open."""
         return [
-            {"title": tab.title, "address": self.address(tab.page), "current": tab.page == self.tab}
+            {
+                "title": tab.title if self.may(Right.SAVE) else tab.reading_title or tab.title,
+                "count": self.used_by if tab.page == "usage" else 0,
+                "address": self.address(tab.page),
+                "current": tab.page == self.tab,
+            }
             for tab in TABS
             if tab.kinds(self.kind)
             and (tab.right is None or self.may(tab.right))
@@ -163,11 +186,14 @@ class ResourcePage(StudioPage):
             return []
         publishes = self.may(Right.PUBLISH)
         is_stored_agent = self.kind.has_visibility and self.code_agent is None
-        other = "private" if self.summary.visibility == "public" else "public"
+        is_public = self.summary.visibility == "public"
         offered = {
-            "discard": ("Discard draft…", self.may(Right.SAVE) and resource.has_draft),
-            "unpublish": ("Unpublish…", publishes and resource.active is not None),
-            "visibility": (f"Make {other}…", publishes and is_stored_agent),
-            "delete": ("Delete the override…" if self.code_agent else "Delete…", publishes),
+            "discard": (_("Discard the draft…"), self.may(Right.SAVE) and resource.has_draft),
+            "unpublish": (_("Unpublish…"), publishes and resource.active is not None),
+            "visibility": (
+                _("Make private…") if is_public else _("Make public…"),
+                publishes and is_stored_agent,
+            ),
+            "delete": (_("Delete the override…") if self.code_agent else _("Delete…"), publishes),
         }
         return [(title, self.address(page)) for page, (title, is_offered) in offered.items() if is_offered]

@@ -94,9 +94,10 @@ def test_a_condition_is_built_and_previewed(
     page = edit(enter, "edgar", agent_id, width=width)
     page.get_by_role("radio", name="Blocks").check()
     expect(page.locator(".block")).to_have_count(1)  # the text so far
-    page.get_by_role("button", name="Add text with conditions").click()
+    page.get_by_role("button", name="Add text").click()
     block = page.locator(".block").nth(1)
     block.get_by_label("Text", exact=True).fill("Be generous.")
+    block.get_by_role("button", name="Add condition").click()
     block.get_by_label("Name in the context").fill("customer.tier")
     block.get_by_label("Value", exact=True).fill("gold")
     block.get_by_role("button", name="Add group").click()
@@ -104,7 +105,7 @@ def test_a_condition_is_built_and_previewed(
     group.get_by_role("combobox", name="A group:").select_option(label="any of these holds")
     group.get_by_label("Name in the context").fill("customer.age")
     group.get_by_label("Comparison").select_option(label="is at least")
-    expect(group.get_by_label("Sort of value")).to_have_value("number")
+    expect(group.get_by_label("Type of the value")).to_have_value("number")
     group.get_by_label("Value", exact=True).fill("18")
     preview = page.locator("#preview-result")
     customer = page.get_by_role("group", name="customer")
@@ -175,7 +176,7 @@ def test_an_override_of_a_code_defined_agent_begins_with_what_the_code_says(
     enter: Enter, api_of: ApiOf
 ) -> None:
     page = enter("root", "versioning/agent/supervisor/change/")
-    expect(page.get_by_role("heading", name="Locked: decided by the code")).to_be_visible()
+    expect(page.get_by_role("heading", name="Set by the code")).to_be_visible()
     expect(page.get_by_label("Name", exact=True)).to_have_count(0)
     page.get_by_role("radio", name="One text").check()
     expect(text_of(page)).to_have_value("You lead a small team. Let support answer what is about orders.")

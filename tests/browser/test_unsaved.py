@@ -49,9 +49,10 @@ def offer(page: Page) -> Any:
 def test_text_survives_a_session_that_ends_while_it_is_typed(enter: Enter, api_of: ApiOf, made: str) -> None:
     page = edit(enter, "edgar", made, width=NARROW)
     page.get_by_role("radio", name="Blocks").check()
-    page.get_by_role("button", name="Add text with conditions").click()
+    page.get_by_role("button", name="Add text").click()
     block = page.locator(".block").nth(1)
     block.get_by_label("Text", exact=True).fill("Be generous.")
+    block.get_by_role("button", name="Add condition").click()
     block.get_by_label("Name in the context").fill("tier")
     block.get_by_label("Value", exact=True).fill("gold")
     page.context.clear_cookies()
@@ -199,9 +200,10 @@ def test_saving_at_once_saves_what_the_field_is_becoming(enter: Enter, api_of: A
 def test_what_was_removed_is_put_back_with_the_keyboard(enter: Enter, api_of: ApiOf, made: str) -> None:
     page = edit(enter, "edgar", made, width=NARROW)
     page.get_by_role("radio", name="Blocks").check()
-    page.get_by_role("button", name="Add text with conditions").click()
+    page.get_by_role("button", name="Add text").click()
     block = page.locator(".block").nth(1)
     block.get_by_label("Text", exact=True).fill("Be generous.")
+    block.get_by_role("button", name="Add condition").click()
     block.get_by_label("Name in the context").fill("tier")
     block.get_by_label("Value", exact=True).fill("gold")
     page.get_by_role("button", name="Add tool").click()

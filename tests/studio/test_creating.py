@@ -39,10 +39,10 @@ def test_the_id_is_made_of_the_name_when_none_is_given(cast: Cast, kind: Kind) -
 @pytest.mark.parametrize(
     ("fields", "problem"),
     [
-        ({"name": " "}, "Name must not be blank"),
-        ({"id": "a//b"}, "Id must"),
-        ({"id": "versions"}, "Id must"),
-        ({"name": "…", "id": ""}, "Id is required"),
+        ({"name": " "}, "Name Must not be blank"),
+        ({"id": "a//b"}, "Id Must"),
+        ({"id": "versions"}, "Id Must"),
+        ({"name": "…", "id": ""}, "Id Is required"),
     ],
     ids=["no name", "empty folder", "reserved id", "nothing to make an id of"],
 )
@@ -60,13 +60,14 @@ def test_an_error_stands_beside_its_field_and_what_was_typed_stays(
 @pytest.mark.parametrize("text", ["", " \n"])
 def test_an_agent_needs_instructions(cast: Cast, text: str) -> None:
     seen = make("edgar", AGENTS, text=text)
-    assert (seen.status, "Instructions must not be blank" in seen.text) == (400, True)
+    assert (seen.status, "Instructions Must not be blank" in seen.text) == (400, True)
 
 
 def test_an_id_that_is_taken_is_said_so(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, "policies/refunds")
     seen = make("edgar", kind, text="Other words.")
-    assert (seen.status, "is taken" in seen.text, "Other words." in seen.markup) == (409, True, True)
+    error = 'class="error">The id &#x27;policies/refunds&#x27; is taken.</p>'
+    assert (seen.status, error in seen.markup, "Other words." in seen.markup) == (409, True, True)
     assert cast.alice.get(kind.url("policies/refunds"), status="draft").body[kind.text] == "one"
 
 

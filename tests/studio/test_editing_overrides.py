@@ -47,7 +47,7 @@ def limited(name: str) -> pytest.MarkDecorator:
 
 def test_what_the_code_decides_is_shown_and_cannot_be_typed(ada: Person) -> None:
     shown = page(ada)
-    assert "Locked: decided by the code" in shown and "an override cannot change it" in shown
+    assert "Set by the code" in shown and "an override cannot change it" in shown
     fields = {name.partition(".")[0] for name in controls(shown, "edit-form")}
     assert fields.isdisjoint({"name", "description", "model", "agents", "memory"})
     assert {"instructions", "tools", "integrationTools", "mcpClients", "requestContextSchema"} <= fields
@@ -91,7 +91,7 @@ def test_two_who_begin_an_override_at_once_do_not_lose_the_second(ada: Person, a
 
 def test_what_is_kept_and_never_applied_stays_through_a_save(ada: Person, api: Api) -> None:
     api.post(AGENTS.path, {"id": "answers", "instructions": "one", "memory": {"lastMessages": 3}})
-    assert "Kept, but never applied" in page(ada)
+    assert "Saved, but without effect" in page(ada)
     ada.client.post(ADDRESS, opened(ada) | {"instructions.text": "two"})
     record = api.get(URL, status="draft").body
     assert (record["instructions"], record["memory"]) == ("two", {"lastMessages": 3})

@@ -64,7 +64,7 @@ def test_text_comes_back_on_top_of_what_was_saved_since_also_where_it_cannot_be_
     answer = edgar.post(kind, typed)
     page = answer.content.decode()
     assert answer.status_code == 200
-    assert "Your text is back in the form" in page and "saved version 5" in page
+    assert "Your text is back in the form" in page and "version 5</a>" in page
     back = of_the_form(answer)
     assert (back["name"], back["description"], back["requestContextSchema"]) == ("Paula's", "typed", "{")
     assert edgar.post(kind, back | {"requestContextSchema": ""}).status_code == 302

@@ -63,6 +63,8 @@ class Collection(Resources[R]):
     labels = labelling.labels
     label = labelling.label
     unlabel = labelling.unlabel
+    favorite = favorites.favorite
+    unfavorite = favorites.unfavorite
 
     delete = deleting.delete
     delete_version = deleting.delete_version
@@ -78,8 +80,6 @@ class Agents(Collection[Agent]):
     preview = serving.preview
     explain = serving.explain
     fingerprint = dependencies.fingerprint
-    favorite = favorites.favorite
-    unfavorite = favorites.unfavorite
     require_saving = proposing.require_saving
     request_change = proposing.request_change
 
@@ -91,6 +91,7 @@ class Prompts(Collection[PromptBlock]):
     explain = blocks.explain
     context_notices = blocks.context_notices
     used_in = blocks.used_in
+    texts = blocks.texts
     configs_used_in = blocks.configs_used_in
 
 

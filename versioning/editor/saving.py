@@ -16,7 +16,7 @@ from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.config import Config
 from versioning.domain.errors import IdTaken
 from versioning.domain.selectors import DRAFT
-from versioning.domain.snapshots import Snapshot
+from versioning.domain.snapshots import EDIT_MESSAGE, Snapshot
 from versioning.editor.appending import append, append_copy, append_draft, append_next
 from versioning.editor.creating import create
 from versioning.editor.inputs import NOTHING, Fields, merged_fields, message_or
@@ -26,7 +26,6 @@ from versioning.editor.publishing import activate
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.editor.unversioned import edit_record
 from versioning.models import VersionedResource
-from versioning.models.versioned import EDIT_MESSAGE
 from versioning.serving.resolution import Resolved, find_version
 
 R = TypeVar("R", bound=VersionedResource)
@@ -68,6 +67,7 @@ def edit(
     visibility: str | None = None,
     publish: bool = False,
     message: str | None = None,
+    unsaid: str = EDIT_MESSAGE,
     by: Who = APPLICATION,
     expect: Collection[str] | None = None,
     **named: Any,
@@ -75,8 +75,8 @@ def edit(
     """Save an edit: absent fields stay, None clears, metadata is merged member by member.
 
     A version is made only when a snapshot field differs from the latest; it stays a draft unless
-    `publish=True`, for which the caller needs the right to publish: without it nothing is saved. The
-    first edit of an agent that code defines makes its override.
+    `publish=True`, for which the caller needs the right to publish: without it nothing is saved. Without a
+    `message` the version gets `unsaid`. The first edit of an agent that code defines makes its override.
     """
     by, changes = caller_of(by), merged_fields(fields, named)
     asked: dict[str, Any] = {"metadata": metadata, "visibility": visibility, "message": message}
@@ -88,7 +88,7 @@ def edit(
             by.require(Right.PUBLISH, resource.workspace_id)
         before = resource.base.config
         config = _edited(resources, resource_id, before, changes)
-        message = message_or(EDIT_MESSAGE, message)
+        message = message_or(unsaid, message)
         edit_record(resources, resource, metadata, visibility, by)
         version, changed = resource.latest, resources.kind.schema.changed(before, config)
         if changed:

@@ -49,6 +49,11 @@ class Dependents:
     """(id, name), sorted by id."""
     hidden_count: int
 
+    @property
+    def count(self) -> int:
+        """How many there are, as far as the caller may know."""
+        return len(self.readable) + self.hidden_count
+
 
 def dependents_of(
     target: VersionedResource,

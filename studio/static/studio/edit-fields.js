@@ -2,6 +2,8 @@
 
 import { add, rowsOf } from "./edit-rows.js";
 
+const { gettext, interpolate } = window;
+
 // A field that can be written in several ways shows the one that counts.
 
 const form = document.getElementById("edit-form");
@@ -17,10 +19,10 @@ const isEmpty = (part) => controlsOf(part).every((one) => one.type === "hidden" 
 async function written(field, before, mode) {
   const asked = new URLSearchParams({ field: field.dataset.modes, from: before, to: mode });
   const answer = await fetch(`${form.dataset.convert}?${asked}`, { method: "POST", body: new FormData(form) });
-  if (answer.redirected) throw new Error("You are not signed in any more. Sign in in another tab, and choose again.");
+  if (answer.redirected) throw new Error(gettext("You are no longer signed in. Sign in in another tab, and choose again."));
   const isSentence = answer.headers.get("Content-Type")?.startsWith("text/plain");
   if (answer.status === 400 && isSentence) throw new Error(await answer.text());
-  if (!answer.ok) throw new Error(`This could not be written in another way: the server answers ${answer.status}.`);
+  if (!answer.ok) throw new Error(interpolate(gettext("This could not be converted: the server answered %s."), [answer.status]));
   // The server has escaped whatever was typed; this is its own markup.
   const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");
   return parsed.querySelector(`[data-mode="${mode}"]`);
@@ -39,7 +41,7 @@ async function changeMode(field, mode) {
     }
     showMode(field, mode);
   } catch (refusal) {
-    error.textContent = refusal instanceof TypeError ? "There is no connection to the server, so this stays as it is." : refusal.message;
+    error.textContent = refusal instanceof TypeError ? gettext("There is no connection to the server, so this stays as it is.") : refusal.message;
     error.hidden = false;
     const radio = radioOf(field, before);
     radio.checked = true;
@@ -91,9 +93,10 @@ function onCondition(target) {
 
 function onGroup(target) {
   const group = target.closest("[data-rows]");
-  const inside = group.querySelector("[data-when-ruled]");
-  inside.hidden = !target.value;
-  const list = inside.querySelector("[data-list]");
+  const isOf = (one) => one.closest("[data-rows]") === group;
+  for (const one of [...group.querySelectorAll("[data-when-ruled]")].filter(isOf)) one.hidden = !target.value;
+  for (const one of [...group.querySelectorAll("[data-when-always]")].filter(isOf)) one.hidden = Boolean(target.value);
+  const list = group.querySelector("[data-list]");
   if (target.value && !rowsOf(list).length) showOperand(add(list, "condition"));
 }
 
@@ -105,7 +108,7 @@ export function jsonError(text) {
     JSON.parse(text);
     return "";
   } catch (error) {
-    return `This is not JSON yet: ${error.message}`;
+    return interpolate(gettext("This is not JSON yet: %s"), [error.message]);
   }
 }
 

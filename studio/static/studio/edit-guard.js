@@ -2,6 +2,7 @@
 
 import { typedInto } from "./unsaved.js";
 
+const { gettext } = window;
 const form = document.getElementById("edit-form");
 const save = document.getElementById("save-draft");
 const SCROLLED = `scrolled:${location.pathname}`;
@@ -14,7 +15,7 @@ function setUp() {
   const isChanged = () => typed() !== atFirst;
   let leaving = false;
 
-  const tell = () => { state.textContent = isChanged() ? "Not saved yet." : ""; };
+  const tell = () => { state.textContent = isChanged() ? gettext("Not saved yet.") : ""; };
   for (const kind of ["input", "change"]) document.addEventListener(kind, tell);
 
   addEventListener("beforeunload", (event) => {

@@ -5,10 +5,20 @@
 // keeps its names wherever it is moved. A row that was removed can be had back until the page is left.
 
 const NEW = /^NEW\b|(?<=^(?:in|error|suggested)-)NEW\b/;
+const { gettext, interpolate } = window;
+// What is said about a row that is removed: that it is gone, how to have it back, and that it is back.
+const SAID = {
+  block: [gettext("Block removed."), gettext("Undo: put the block back"), gettext("The block is back.")],
+  condition: [gettext("Condition removed."), gettext("Undo: put the condition back"), gettext("The condition is back.")],
+  group: [gettext("Group removed."), gettext("Undo: put the group back"), gettext("The group is back.")],
+  tool: [gettext("Tool removed."), gettext("Undo: put the tool back"), gettext("The tool is back.")],
+  "sub-agent": [gettext("Sub-agent removed."), gettext("Undo: put the sub-agent back"), gettext("The sub-agent is back.")],
+  variant: [gettext("Variant removed."), gettext("Undo: put the variant back"), gettext("The variant is back.")],
+};
 let made = 0;
 
 const listOf = (place) => place.closest("[data-rows]").querySelector("[data-list]");
-const changed = (place) => place.dispatchEvent(new Event("change", { bubbles: true }));
+export const changed = (place) => place.dispatchEvent(new Event("change", { bubbles: true }));
 
 function named(fragment, name) {
   for (const element of fragment.querySelectorAll("*")) {
@@ -38,10 +48,10 @@ function remove(row, button) {
   const what = button.dataset.what;
   const place = document.createElement("li");
   place.className = "removed";
-  const sentence = `${what[0].toUpperCase()}${what.slice(1)} removed.`;
-  const undo = Object.assign(document.createElement("button"), { type: "button", className: "button button-small", textContent: "Undo" });
+  const [sentence, toUndo] = SAID[what];
+  const undo = Object.assign(document.createElement("button"), { type: "button", className: "button button-small", textContent: gettext("Undo") });
   undo.dataset.undo = what;
-  undo.setAttribute("aria-label", `Undo: put the ${what} back`);
+  undo.setAttribute("aria-label", toUndo);
   place.append(Object.assign(document.createElement("span"), { textContent: sentence }), " ", undo);
   removed.set(place, row);
   row.replaceWith(place);
@@ -55,7 +65,7 @@ function putBack(button) {
   const row = removed.get(place);
   place.replaceWith(row);
   row.querySelector("[data-remove]").focus();
-  announce(`The ${button.dataset.undo} is back.`);
+  announce(SAID[button.dataset.undo][2]);
   // It is as it was, so nothing has to suit anything anew.
   row.dispatchEvent(new Event("input", { bubbles: true }));
 }
@@ -68,12 +78,32 @@ function move(row, by, button) {
   if (by < 0) row.after(other);
   else row.before(other);
   button.focus();
+  announcePlace(row);
   changed(row);
 }
 
+export function announcePlace(row) {
+  const rows = rowsOf(row.parentElement);
+  const place = { place: rows.indexOf(row) + 1, count: rows.length };
+  announce(interpolate(gettext("Moved to place %(place)s of %(count)s."), place, true));
+}
+
+// The first condition of something that was always shown.
+function beginRules(button) {
+  const group = button.closest("[data-rows]");
+  const operator = group.querySelector("[data-operator]");
+  operator.value = "AND";
+  changed(operator);
+  group.querySelector("[data-list] input:not([type=hidden])").focus();
+}
+
 document.addEventListener("click", (event) => {
-  const button = event.target.closest("[data-add], [data-remove], [data-move], [data-undo]");
+  const button = event.target.closest("[data-add], [data-remove], [data-move], [data-undo], [data-begin-rules]");
   if (!button) return;
+  if ("beginRules" in button.dataset) {
+    beginRules(button);
+    return;
+  }
   const row = button.closest("[data-row]");
   if (button.dataset.add) {
     const added = add(listOf(button), button.dataset.add);

@@ -1,0 +1,151 @@
+"""A configuration to read, for those who may not change it: the prompt, the model, tools and sub-agents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Final
+
+from editor_client.shared.instructions import referenced_blocks
+
+from studio.editing.choices import Choice
+from studio.editing.references import References, ShownBlock, references_to
+from studio.forms.values import json_text
+from studio.forms.words import in_reading_order, words_of
+from studio.limits import PageBudget
+from versioning.domain.access import Caller
+from versioning.domain.config import Config, referenced_agents
+
+MAX_ITEMS: Final = 250
+"""How many blocks, tools and variants of each a page shows."""
+
+_WITH_WORDS: Final = frozenset(
+    {"name", "description", "instructions", "content", "rules", "model", "tools", "agents"}
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadText:
+    """A text, as much of it as the page shows."""
+
+    text: str
+    left_out: int
+    """How many characters are too many for the page."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadBlock:
+    """A block of the instructions: a text, or a prompt block that the agent refers to."""
+
+    text: ReadText | None = None
+    id: str = ""
+    chosen: ShownBlock | None = None
+    """The prompt block, if the caller may read it."""
+    rules: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadUsage:
+    """A tool, or a sub-agent with a link to it."""
+
+    name: str
+    description: str
+    rules: Mapping[str, Any] | None
+    agent: Choice | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadVariant:
+    """A value and when it counts; a field without variants has one that always does."""
+
+    value: Any
+    rules: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadModel:
+    """A model, and the provider's own settings as JSON."""
+
+    provider: str
+    name: str
+    more: str
+
+
+@dataclass(kw_only=True)
+class ReadConfig:
+    """What the page shows of a configuration."""
+
+    description: str
+    blocks: Sequence[ReadBlock]
+    more_blocks: int
+    """How many blocks are too many for the page."""
+    rules: Mapping[str, Any] | None
+    models: Sequence[ReadVariant]
+    tools: Sequence[ReadVariant]
+    agents: Sequence[ReadVariant]
+    others: Sequence[tuple[str, ReadText]] = field(default_factory=list)
+    """The titles of all other fields, with what is in them."""
+
+    @classmethod
+    def of(cls, config: Config, caller: Caller) -> ReadConfig:
+        """Return a configuration as the caller may read it; takes three queries."""
+        budget = PageBudget()
+        blocks = [target for _, target in referenced_blocks(config)]
+        agents = [target for _, target in referenced_agents(config)]
+        found = references_to(blocks, agents, caller)
+        instructions = config.get("instructions", config.get("content", ""))
+        listed = instructions if isinstance(instructions, list) else [{"content": instructions}]
+        others = in_reading_order(name for name in config if name not in _WITH_WORDS)
+        return cls(
+            description=config.get("description") or "",
+            blocks=[_block(block, found, budget) for block in listed[:MAX_ITEMS]],
+            more_blocks=len(listed[MAX_ITEMS:]),
+            rules=config.get("rules"),
+            models=[_model(variant) for variant in _variants(config.get("model"))],
+            tools=[_usages(variant, {}) for variant in _variants(config.get("tools"))],
+            agents=[_usages(variant, found.agent) for variant in _variants(config.get("agents"))],
+            others=[(words_of(name).title, _taken(json_text(config[name]), budget)) for name in others],
+        )
+
+
+def _block(block: Mapping[str, Any], found: References, budget: PageBudget) -> ReadBlock:
+    if block.get("type") == "prompt_block_ref":
+        return ReadBlock(id=block["id"], chosen=found.prompt.get(block["id"]))
+    return ReadBlock(text=_taken(block["content"], budget), rules=block.get("rules"))
+
+
+def _taken(text: str, budget: PageBudget) -> ReadText:
+    shown = budget.take(text)
+    return ReadText(text=shown, left_out=len(text) - len(shown))
+
+
+def _variants(value: Any) -> Iterator[ReadVariant]:
+    if isinstance(value, list):
+        for variant in value[:MAX_ITEMS]:
+            yield ReadVariant(value=variant["value"], rules=variant.get("rules"))
+    elif value:
+        yield ReadVariant(value=value)
+
+
+def _model(variant: ReadVariant) -> ReadVariant:
+    more = {key: member for key, member in variant.value.items() if key not in {"provider", "name"}}
+    model = ReadModel(
+        provider=variant.value.get("provider", ""),
+        name=variant.value.get("name", ""),
+        more=json_text(more or None),
+    )
+    return ReadVariant(value=model, rules=variant.rules)
+
+
+def _usages(variant: ReadVariant, agents: Mapping[str, Choice]) -> ReadVariant:
+    usages = [
+        ReadUsage(
+            name=key,
+            description=usage.get("description") or "",
+            rules=usage.get("rules"),
+            agent=agents.get(key),
+        )
+        for key, usage in islice(variant.value.items(), MAX_ITEMS)
+    ]
+    return ReadVariant(value=usages, rules=variant.rules)

@@ -1,0 +1,98 @@
+"""What a form refers to, as it is shown in place: prompt blocks with their text, and sub-agents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from editor_client.shared import ids
+
+from studio.editing.choices import Choice
+from studio.forms.inputs import Input
+from studio.kinds import AGENT, PROMPT_BLOCK, StudioKind
+from studio.limits import PageBudget, shortened
+from studio.resources.base import ResourcePage
+from versioning.conf import get_editor
+from versioning.domain.access import Caller, Right
+from versioning.editor.catalog import suggestions_by_id
+
+EXCERPT_LINES: Final = 2
+EXCERPT: Final = 240
+"""How many characters, and lines, are shown of a prompt block that is not expanded."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownBlock:
+    """A prompt block that instructions refer to, with its text as far as the caller may read it."""
+
+    choice: Choice
+    text: str | None
+    """None where it is too long for the page, together with the others."""
+    rules: Mapping[str, Any] | None
+    """When it is shown, by rules of its own."""
+
+    @property
+    def excerpt(self) -> str:
+        """How the text begins."""
+        lines = [line for line in (self.text or "").splitlines() if line.strip()]
+        return shortened("\n".join(lines[:EXCERPT_LINES]), EXCERPT)
+
+    @property
+    def has_more(self) -> bool:
+        """Whether there is more to read than the excerpt."""
+        return self.text is not None and self.text.strip() != self.excerpt
+
+
+@dataclass(frozen=True, kw_only=True)
+class References:
+    """What is referred to and the caller may read, by kind and id."""
+
+    prompt: Mapping[str, ShownBlock]
+    agent: Mapping[str, Choice]
+
+
+def references_to(blocks: Iterable[str], agents: Iterable[str], caller: Caller) -> References:
+    """Return what the ids name; three queries, however many they are."""
+    return References(prompt=_blocks(blocks, caller), agent=_choices(AGENT, agents, caller))
+
+
+def referred_to(controls: Input, caller: Caller) -> References:
+    """Return what a form refers to."""
+    blocks = {row["id"].as_line for row in controls["instructions"]["blocks"].rows}
+    agents = {row["key"].as_line for row in controls["agents"]["offered"].rows}
+    return references_to(blocks, agents, caller)
+
+
+class ReferencePage(ResourcePage):
+    """One prompt block as the edit page shows it: `?id=tone`; a fragment for what was just picked."""
+
+    def get(self, request: HttpRequest, resource: str) -> HttpResponse:
+        """Return the parts of its card; those of an id that nobody can read say so."""
+        self.require(Right.SAVE)
+        asked = request.GET.get("id", "").strip()
+        context = {"chosen": references_to({asked}, (), self.caller).prompt.get(asked), "id": asked}
+        return TemplateResponse(request, "studio/editing/reference.html", context)
+
+
+def _choices(kind: StudioKind, wanted: Iterable[str], caller: Caller) -> dict[str, Choice]:
+    found = suggestions_by_id(kind.catalog(caller), wanted)
+    return {id_: Choice.of(kind, one) for id_, one in found.items()}
+
+
+def _blocks(wanted: Iterable[str], caller: Caller) -> dict[str, ShownBlock]:
+    possible = {one for one in wanted if not ids.problem(one)}
+    if not possible:
+        return {}
+    texts = get_editor().prompt.texts(possible, limit=PageBudget().characters, by=caller)
+    configs = {id_: found.config for id_, found in texts.items()}
+    return {
+        id_: ShownBlock(
+            choice=choice,
+            text=configs[id_]["content"] if id_ in configs else None,
+            rules=configs.get(id_, {}).get("rules"),
+        )
+        for id_, choice in _choices(PROMPT_BLOCK, possible, caller).items()
+    }
