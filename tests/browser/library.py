@@ -57,6 +57,8 @@ class Library:
             "publish": f"{agent}/publish/",
             "preview": f"{agent}/preview/",
             "try": f"{agent}/try/",
+            "try-block": "versioning/promptblock/tone/try/",
+            "try-several": f"{agent}/try/?mode=several",
             "usage": f"{block}/usage/",
             "unpublish": f"{agent}/unpublish/",
             "delete": f"{agent}/delete/",
