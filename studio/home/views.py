@@ -13,8 +13,8 @@ from studio.activity.views import latest
 from studio.home.sections import WAITING, sections
 from studio.kinds import KINDS, StudioKind
 from studio.preferences.recent import recently_opened
+from studio.resources.create import may_create
 from studio.resources.rows import Row
-from studio.resources.views import may_create
 from studio.views import StudioPage
 from versioning.domain.access import Right
 from versioning.editor.catalog import Filter, Waiting

@@ -26,6 +26,8 @@ def pages(kind: Kind) -> list[tuple[str, dict[str, str]]]:
         (address, {"page": "2", "order": "id"}),
         (address, {"q": "name", "state": "published", "author": "alice", "label": "stable"}),
         (address, {"folder": "r1", "workspace": "acme"}),
+        (address, {"tag": "red", "waiting": "1", "labelled": "1", "starred": "1", "order": "-name"}),
+        (KINDS[kind].address("filters"), {}),
         (KINDS[kind].address("add"), {}),
         *((page_of(kind, page, "r0"), {}) for page in ("usage", "delete", "unpublish")),
     ]

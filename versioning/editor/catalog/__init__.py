@@ -9,6 +9,7 @@ from __future__ import annotations
 from versioning.editor.catalog.catalog import Catalog
 from versioning.editor.catalog.entries import Entry, Origin, ResourceState
 from versioning.editor.catalog.filters import Filter
+from versioning.editor.catalog.overview import Overview, overview
 from versioning.editor.catalog.suggestions import Suggestion, suggestions, suggestions_by_id
 from versioning.editor.catalog.text_results import Hit
 from versioning.editor.catalog.text_search import TextSearch
@@ -20,6 +21,7 @@ __all__ = [
     "Filter",
     "Hit",
     "Origin",
+    "Overview",
     "ResourceState",
     "Suggestion",
     "TextSearch",
@@ -27,6 +29,7 @@ __all__ = [
     "Waits",
     "Whose",
     "changed_since_live",
+    "overview",
     "suggestions",
     "suggestions_by_id",
 ]
