@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NARROW, Enter
+from tests.browser.prompts import control
 from tests.browser.test_pages import MISPLACED, serious_problems
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.remote import RemoteApi
@@ -56,7 +57,7 @@ def test_an_editor_drafts_and_a_publisher_publishes(enter: Enter, api_of: ApiOf,
     save(page)
     assert api_of("vera").get(AGENTS.url(made)).body["instructions"] == "Write well."
     publisher = edit(enter, "paula", made)
-    expect(text_of(publisher)).to_have_value("Write better.")
+    expect(control(publisher)).to_have_value("Write better.")
     publisher.get_by_role("button", name="Publish…").click()
     expect(publisher.locator("ins", has_text="better").first).to_be_visible()
     publisher.get_by_role("button", name="Publish").click()
@@ -76,7 +77,7 @@ def test_of_two_editors_who_collide_neither_loses_a_word(enter: Enter, api_of: A
     expect(told).to_contain_text("You both changed Instructions")
     expect(first.locator("ins", has_text="Paula").first).to_be_visible()
     assert first.evaluate(MISPLACED) + serious_problems(first) == []
-    expect(text_of(first)).to_have_value("Write like Edgar.")
+    expect(control(first)).to_have_value("Write like Edgar.")
     expect(first.get_by_role("textbox", name="Description", exact=True)).to_have_value("Paula's description")
     save(first)
     saved = draft(api_of, made)
@@ -108,12 +109,10 @@ def test_a_condition_is_built_and_previewed(
     expect(group.get_by_label("Type of the value")).to_have_value("number")
     group.get_by_label("Value", exact=True).fill("18")
     preview = page.locator("#preview-result")
-    for context, shown in (
-        ('{"customer": {"tier": "gold"}}', False),
-        ('{"customer": {"tier": "gold", "age": 18}}', True),
-    ):
-        page.get_by_label("Context, as JSON").fill(context)
-        page.get_by_role("button", name="Preview what is typed here").click()
+    customer = page.get_by_role("group", name="customer")
+    customer.get_by_label("tier").fill("gold")
+    for age, shown in (("17", False), ("18", True)):
+        customer.get_by_label("age").fill(age)
         expect(preview).to_contain_text("2. Text with conditions")
         expect(preview.get_by_text("its conditions do not hold")).to_have_count(0 if shown else 1)
         expect(preview.get_by_text("Be generous.")).to_have_count(1 if shown else 0)
@@ -181,7 +180,7 @@ def test_an_override_of_a_code_defined_agent_begins_with_what_the_code_says(
     expect(page.get_by_role("heading", name="Set by the code")).to_be_visible()
     expect(page.get_by_label("Name", exact=True)).to_have_count(0)
     page.get_by_role("radio", name="One text").check()
-    expect(text_of(page)).to_have_value("You lead a small team. Let support answer what is about orders.")
+    expect(control(page)).to_have_value("You lead a small team. Let support answer what is about orders.")
     text_of(page).fill("You lead a big team.")
     save(page)
     saved = api_of("root").get(AGENTS.url("supervisor"), status="draft").body
@@ -221,32 +220,3 @@ def test_errors_are_told_beside_their_fields(enter: Enter, made: str) -> None:
     expect(page.locator("#error-memory")).to_contain_text("Is not valid JSON")
     expect(box).to_have_value("{")
     assert page.evaluate(MISPLACED) + serious_problems(page) == []
-
-
-def test_the_draft_answers_beside_what_is_live(enter: Enter, api_of: ApiOf, made: str) -> None:
-    api_of("edgar").patch(
-        AGENTS.url(made), {"instructions": [{"type": "text", "content": "Greet {{ name }}."}]}
-    )
-    page = enter("edgar", f"versioning/agent/{made}/try/")
-    page.get_by_text("Context", exact=True).click()
-    page.get_by_label("Context, as JSON").fill('{"name": "Ada"}')
-    page.get_by_label("Message").fill("Hello?")
-    page.keyboard.press("Enter")
-    columns = {title: page.get_by_role("region", name=title) for title in ("Draft", "Live")}
-    expect(columns["Draft"].locator(".turn-assistant")).to_have_text("Greet Ada.\n\nHello?")
-    expect(columns["Live"].locator(".turn-assistant")).to_have_text("Write well.\n\nHello?")
-    page.get_by_label("Message").fill("Still there?")
-    page.get_by_role("button", name="Send").click()
-    expect(columns["Live"].locator(".turn-assistant").nth(1)).to_have_text("Write well.\n\nStill there?")
-    assert page.evaluate(MISPLACED) + serious_problems(page) == []
-    page.get_by_role("button", name="Start over").click()
-    expect(page.locator(".turn")).to_have_count(0)
-
-
-def test_a_failure_of_the_model_is_told_in_its_column(enter: Enter, api_of: ApiOf, made: str) -> None:
-    api_of("edgar").patch(AGENTS.url(made), {"model": {"provider": "nonsense", "name": "x"}})
-    page = enter("edgar", f"versioning/agent/{made}/try/")
-    page.get_by_label("Message").fill("Hello?")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("region", name="Draft").locator(".turn-error")).to_contain_text("nonsense")
-    expect(page.get_by_role("region", name="Live").locator(".turn-assistant")).to_contain_text("Hello?")
