@@ -10,6 +10,7 @@ from editor_client.shared import canonical
 
 from studio.forms.fields import changes, rebased, shown, too_large
 from studio.forms.inputs import Input, Reading, Shown
+from studio.forms.pickers import show_model, show_usages
 from studio.forms.rules import show_rules
 from studio.forms.values import json_text, read_json
 from studio.forms.words import IN_CODE, WITHHELD, Words, words_of
@@ -136,6 +137,8 @@ def empty_rows() -> dict[str, Input]:
         "text": {"type": "text", "content": "", "rules": show_rules(None)},
         "reference": {"type": "prompt_block_ref", "id": ""},
         "offered": {"key": "", "description": "", "rules": show_rules(None)},
+        "variant_model": {"value": show_model(None), "rules": show_rules(None)},
+        "variant_usages": {"value": show_usages(None), "rules": show_rules(None)},
         "condition": rule,
         "group": group,
     }

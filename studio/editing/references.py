@@ -62,7 +62,8 @@ def references_to(blocks: Iterable[str], agents: Iterable[str], caller: Caller) 
 def referred_to(controls: Input, caller: Caller) -> References:
     """Return what a form refers to."""
     blocks = {row["id"].as_line for row in controls["instructions"]["blocks"].rows}
-    agents = {row["key"].as_line for row in controls["agents"]["offered"].rows}
+    lists = [controls["agents"], *(row["value"] for row in controls["agents"]["variants"].rows)]
+    agents = {row["key"].as_line for one in lists for row in one["offered"].rows}
     return references_to(blocks, agents, caller)
 
 
