@@ -304,7 +304,9 @@ def expire_at_once(_: Cast) -> None:
 
 
 def like_at_once(_: Cast) -> None:
-    Favorite.objects.bulk_create([Favorite(user=User.objects.get(username="vera"), agent_id="writer")])
+    Favorite.objects.bulk_create(
+        [Favorite(user=User.objects.get(username="vera"), kind="agent", resource_id="writer")]
+    )
 
 
 def write_metadata_at_once(_: Cast) -> None:

@@ -120,10 +120,11 @@ class Chaos:
 
     def like(self) -> object:
         user = User.objects.get(pk=self.random.choice(self.users()))
-        name = self.random.choice(IDS)
+        kind, names = self.random.choice((("agent", IDS), ("promptBlock", BLOCKS)))
+        marked = {"user": user, "kind": kind, "resource_id": self.random.choice(names)}
         if self.random.random() < 0.5:
-            return Favorite.objects.filter(user=user, agent_id=name).delete()
-        return Favorite.objects.get_or_create(user=user, agent_id=name)
+            return Favorite.objects.filter(**marked).delete()
+        return Favorite.objects.get_or_create(**marked)
 
     def users(self) -> list[int]:
         return list(User.objects.exclude(username__startswith="root").values_list("pk", flat=True))
@@ -185,6 +186,7 @@ def questions() -> list[tuple[str, dict[str, Any]]]:
         ("/agents", {}),
         ("/agents/one", {"requestContext": ""}),
         ("/stored/agents", {"favoritedOnly": "true"}),
+        ("/stored/prompt-blocks", {"favoritedOnly": "true"}),
         ("/stored/agents", {"perPage": 1, "page": 1}),
         ("/stored/agents", {"metadata": '{"n":1}'}),
         ("/stored/agents", {"search": "text"}),

@@ -97,7 +97,7 @@ def test_a_key_expires_by_the_clock(somebody: Somebody) -> None:
     ("change", "member", "value"),
     [
         ("user.username += '-new'; user.save()", "authorId", "{name}-new"),
-        ("Favorite.objects.create(user=user, agent_id='{name}')", "favoriteCount", 1),
+        ("Favorite.objects.create(user=user, kind='agent', resource_id='{name}')", "favoriteCount", 1),
         (
             "agent.metadata = {{'a': 1}}; agent.save()",
             "metadata",

@@ -1,4 +1,4 @@
-"""Favorites: the agents that a person marks; nobody else's record, tag or history is changed by it."""
+"""Favorites: what a person marks; nobody else's record, tag or history is changed by it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.db import connections
 
 from tests.conftest import Cast
-from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api, Kind
 from tests.support.door import FrontDoor
 from tests.support.override_files import Folder
 from tests.support.people import give_role, key_of
@@ -24,33 +24,36 @@ pytestmark = pytest.mark.database
 URL = AGENTS.url("writer")
 
 
-def mark(api: Api, agent_id: str = "writer") -> Answer:
-    return api.put(AGENTS.url(agent_id, "favorite"))
+def mark(api: Api, resource_id: str = "writer", kind: Kind = AGENTS) -> Answer:
+    return api.put(kind.url(resource_id, "favorite"))
 
 
-def unmark(api: Api, agent_id: str = "writer") -> Answer:
-    return api.delete(AGENTS.url(agent_id, "favorite"))
+def unmark(api: Api, resource_id: str = "writer", kind: Kind = AGENTS) -> Answer:
+    return api.delete(kind.url(resource_id, "favorite"))
 
 
-def seen(api: Api, **query: str) -> tuple[bool, int]:
+def seen(api: Api, kind: Kind = AGENTS, **query: str) -> tuple[bool, int]:
     """Return what the record says: whether it is the caller's favorite, and how many people's."""
-    found = api.get(URL, **query).body
+    found = api.get(kind.url("writer"), **query).body
     return found["isFavorited"], found["favoriteCount"]
 
 
-def favorites(api: Api, **query: str) -> list[str]:
+def favorites(api: Api, kind: Kind = AGENTS, **query: str) -> list[str]:
     """Return the ids that the list of the caller's favorites holds."""
-    answer = api.get(AGENTS.path, favoritedOnly="true", **query)
-    assert answer.status == 200 and answer.body["total"] == len(answer.body["agents"])
-    assert all(agent["isFavorited"] for agent in answer.body["agents"])
-    return [agent["id"] for agent in answer.body["agents"]]
+    answer = api.get(kind.path, favoritedOnly="true", **query)
+    found = answer.body[kind.list_key]
+    assert answer.status == 200 and answer.body["total"] == len(found)
+    assert all(one["isFavorited"] for one in found)
+    return [one["id"] for one in found]
 
 
 @pytest.fixture
 def published(cast: Cast) -> Cast:
-    """The cast, with a public agent `writer` of acme and one that nobody marks."""
-    AGENTS.make(cast.alice, "other", autoPublish=True)
-    AGENTS.make(cast.alice, visibility="public", autoPublish=True)
+    """The cast, with a `writer` of each kind in acme, of which the agent is public, and two others."""
+    for kind in (AGENTS, PROMPT_BLOCKS):
+        more = {"visibility": "public"} if kind is AGENTS else {}
+        kind.make(cast.alice, "other", autoPublish=True)
+        kind.make(cast.alice, autoPublish=True, **more)
     return cast
 
 
@@ -65,11 +68,37 @@ def test_a_favorite_is_a_person_s_own(published: Cast) -> None:
     assert (seen(published.vera), favorites(published.vera)) == ((False, 1), [])
 
 
-def test_marking_twice_is_marking_once(published: Cast) -> None:
+def test_both_kinds_are_marked_each_for_itself(published: Cast, kind: Kind) -> None:
+    [other] = {AGENTS, PROMPT_BLOCKS} - {kind}
+    assert mark(published.vera, kind=kind).body == {"favorited": True, "favoriteCount": 1}
+    assert mark(published.edgar, kind=kind).body == {"favorited": True, "favoriteCount": 2}
+    assert (seen(published.vera, kind), seen(published.alice, kind)) == ((True, 2), (False, 2))
+    assert (favorites(published.vera, kind), favorites(published.vera, other)) == (["writer"], [])
+    assert seen(published.vera, other) == (False, 0)
+    assert mark(published.vera, kind=other).body == {"favorited": True, "favoriteCount": 1}
+    assert published.alice.delete(kind.url("writer")).status == 200
+    assert (seen(published.vera, other), favorites(published.vera, other)) == ((True, 1), ["writer"])
+    assert set(Favorite.objects.values_list("kind", "resource_id", "user__username")) == {
+        ("agent" if other is AGENTS else "promptBlock", "writer", "vera")
+    }
+
+
+def test_a_stranger_is_answered_as_about_what_does_not_exist(published: Cast, kind: Kind) -> None:
+    if kind is AGENTS:
+        assert published.alice.patch(URL, {"visibility": "private"}).status == 200
+    mark(published.vera, kind=kind)
+    for change in (mark, unmark):
+        hidden, missing = (change(published.charlie, name, kind) for name in ("writer", "none"))
+        assert (hidden.status, hidden.body) == (404, missing.body)
+    assert change(published.nobody, "writer", kind).status == 401
+    assert (favorites(published.charlie, kind), seen(published.vera, kind)) == ([], (True, 1))
+
+
+def test_marking_twice_is_marking_once(published: Cast, kind: Kind) -> None:
     for _ in range(2):
-        assert mark(published.vera).body == {"favorited": True, "favoriteCount": 1}
+        assert mark(published.vera, kind=kind).body == {"favorited": True, "favoriteCount": 1}
     for _ in range(2):
-        assert unmark(published.vera).body == {"favorited": False, "favoriteCount": 0}
+        assert unmark(published.vera, kind=kind).body == {"favorited": False, "favoriteCount": 0}
 
 
 def test_a_key_marks_for_its_owner(published: Cast) -> None:
@@ -79,18 +108,19 @@ def test_a_key_marks_for_its_owner(published: Cast) -> None:
     assert seen(limited) == seen(published.alice) == (True, 1)
 
 
-def test_every_answer_with_a_record_says_it(published: Cast) -> None:
-    mark(published.alice)
-    draft = published.alice.patch(URL, {"description": "x"})
+def test_every_answer_with_a_record_says_it(published: Cast, kind: Kind) -> None:
+    url = kind.url("writer")
+    mark(published.alice, kind=kind)
+    draft = published.alice.patch(url, {"description": "x"})
     answers = [
         draft.body,
-        published.alice.get(URL, status="draft").body,
-        published.alice.get(AGENTS.path).body["agents"][0],
-        published.alice.post(f"{URL}/unpublish").body,
+        published.alice.get(url, status="draft").body,
+        published.alice.get(kind.path).body[kind.list_key][0],
+        published.alice.post(f"{url}/unpublish").body,
     ]
     assert [(one["isFavorited"], one["favoriteCount"]) for one in answers] == [(True, 1)] * 4
-    made = AGENTS.make(published.alice, "new")
-    copy = published.alice.request("POST", f"{URL}/clone", {"newId": "copy"}, query={"status": "draft"}).body
+    made = kind.make(published.alice, "new")
+    copy = published.alice.request("POST", f"{url}/clone", {"newId": "copy"}, query={"status": "draft"}).body
     assert [(one["isFavorited"], one["favoriteCount"]) for one in (made, copy)] == [(False, 0)] * 2
 
 
@@ -125,14 +155,15 @@ def test_a_tag_read_with_marks_holds_until_the_agent_changes(published: Cast) ->
     assert published.alice.patch(URL, {"description": "y"}, if_match=tag).code == "edit_conflict"
 
 
-def test_a_record_from_before_a_mark_is_not_called_unchanged(published: Cast) -> None:
+def test_a_record_from_before_a_mark_is_not_called_unchanged(published: Cast, kind: Kind) -> None:
+    url = kind.url("writer")
     for change in (mark, unmark):
         for who in ("vera", "paula"):
-            tag = published.vera.get(URL).tag
-            change(getattr(published, who))
-            answer = published.vera.request("GET", URL, if_none_match=tag)
+            tag = published.vera.get(url).tag
+            change(getattr(published, who), kind=kind)
+            answer = published.vera.request("GET", url, if_none_match=tag)
             assert (answer.status, answer.body["favoriteCount"]) == (200, Favorite.objects.count())
-            assert published.vera.request("GET", URL, if_none_match=answer.tag).status == 304
+            assert published.vera.request("GET", url, if_none_match=answer.tag).status == 304
 
 
 @pytest.mark.parametrize("door", [Api, FrontDoor], ids=["middleware", "application"])
@@ -143,10 +174,12 @@ def test_what_is_cached_for_one_person_is_not_answered_to_another(published: Cas
     victor = User.objects.create_user("victor")
     give_role("victor", "acme", "viewer")
     people = [vera, other, door(key_of("victor").key), door(key_of("paula", role="viewer").key)]
-    for path, query in ((URL, {}), (AGENTS.path, {}), (AGENTS.path, {"favoritedOnly": "true"})):
+    block = (PROMPT_BLOCKS.url("writer"), {})
+    for path, query in ((URL, {}), (AGENTS.path, {}), (AGENTS.path, {"favoritedOnly": "true"}), block):
+        kind = AGENTS if path.startswith(AGENTS.path) else PROMPT_BLOCKS
         Favorite.objects.all().delete()
 
-        def said(api: Api, path: str = path, query: dict[str, str] = query) -> list[Any]:
+        def said(api: Api, path: str = path, query: Any = query) -> list[Any]:
             body = api.get(path, **query).body
             return [
                 (one["id"], one["isFavorited"], one["favoriteCount"]) for one in body.get("agents", [body])
@@ -154,24 +187,24 @@ def test_what_is_cached_for_one_person_is_not_answered_to_another(published: Cas
 
         for owner, changed in ((None, None), ("vera", mark), ("victor", mark), ("vera", unmark)):
             if changed is not None:
-                changed(published.vera if owner == "vera" else people[2])
+                changed(published.vera if owner == "vera" else people[2], kind=kind)
             count = Favorite.objects.count()
             own = {"vera", "victor"} & set(Favorite.objects.values_list("user__username", flat=True))
             for _ in range(2):
                 for name, api in zip(("vera", "vera", "victor", "paula"), people, strict=True):
                     expected = [("writer", name in own, count), ("other", False, 0)]
-                    shown = expected[:1] if path == URL else expected
+                    shown = expected[:1] if path == kind.url("writer") else expected
                     if query:
                         shown = [one for one in expected if one[1]]
                     assert said(api) == shown, (path, query, owner, name)
     assert victor.username == "victor"
 
 
-def test_a_namesake_is_nobody_s_favorite(published: Cast) -> None:
-    mark(published.vera)
-    assert published.alice.delete(URL).status == 200
-    AGENTS.make(published.alice, visibility="public", autoPublish=True)
-    assert (seen(published.vera), favorites(published.vera)) == ((False, 0), [])
+def test_a_namesake_is_nobody_s_favorite(published: Cast, kind: Kind) -> None:
+    mark(published.vera, kind=kind)
+    assert published.alice.delete(kind.url("writer")).status == 200
+    kind.make(published.alice, autoPublish=True)
+    assert (seen(published.vera, kind), favorites(published.vera, kind)) == ((False, 0), [])
 
 
 def test_people_who_leave_are_not_counted(published: Cast) -> None:
@@ -181,20 +214,19 @@ def test_people_who_leave_are_not_counted(published: Cast) -> None:
     assert seen(published.alice) == (False, 1)
 
 
-def test_prompt_blocks_have_no_favorites(cast: Cast) -> None:
-    made = PROMPT_BLOCKS.make(cast.alice, autoPublish=True)
-    assert not {"isFavorited", "favoriteCount"} & set(made)
-    for method, below in (("PUT", "favorite"), ("DELETE", "favorite"), ("POST", "change-request")):
-        answer = cast.alice.request(method, PROMPT_BLOCKS.url("writer", below))
-        assert (answer.status, answer.code) == (404, "not_found")
-    assert cast.alice.get(PROMPT_BLOCKS.path, favoritedOnly="true").status == 400
+def test_prompt_blocks_have_no_change_requests(cast: Cast) -> None:
+    PROMPT_BLOCKS.make(cast.alice, autoPublish=True)
+    answer = cast.alice.post(PROMPT_BLOCKS.url("writer", "change-request"))
+    assert (answer.status, answer.code) == (404, "not_found")
 
 
 @pytest.mark.parametrize("value", ["", "yes", "True"])
-def test_whether_only_favorites_are_listed_is_said_with_true_or_false(cast: Cast, value: str) -> None:
-    answer = cast.alice.get(AGENTS.path, favoritedOnly=value)
+def test_whether_only_favorites_are_listed_is_said_with_true_or_false(
+    cast: Cast, kind: Kind, value: str
+) -> None:
+    answer = cast.alice.get(kind.path, favoritedOnly=value)
     assert (answer.status, answer.fields) == (400, ["favoritedOnly"])
-    assert cast.alice.get(AGENTS.path, favoritedOnly="false").status == 200
+    assert cast.alice.get(kind.path, favoritedOnly="false").status == 200
 
 
 @pytest.mark.parametrize("segment", ["favorite", "change-request", "team/favorite", "change-request/x"])

@@ -96,7 +96,9 @@ def make_thousands() -> None:
             references(version_id=version_id, target_id=f"of {name}") for version_id, name in versions
         )
     fan = User.objects.get(username="vera")
-    Favorite.objects.bulk_create(Favorite(agent_id=f"r{number}", user=fan) for number in range(ROWS))
+    Favorite.objects.bulk_create(
+        Favorite(kind="agent", resource_id=f"r{number}", user=fan) for number in range(ROWS)
+    )
     with events.transaction():
         for number in range(ROWS):
             about = Target(

@@ -29,6 +29,8 @@ RECORD_MEMBERS = {
     "metadata",
     "createdAt",
     "updatedAt",
+    "isFavorited",
+    "favoriteCount",
 }
 
 
@@ -43,7 +45,7 @@ def test_a_record_holds_who_made_it_where_and_which_version_is_which(alice: Api,
     assert {name: made[name] for name in found} == found
     expected_members = RECORD_MEMBERS | {"name", kind.text}
     if kind is AGENTS:
-        expected_members |= {"visibility", "isFavorited", "favoriteCount"}
+        expected_members |= {"visibility"}
     assert set(found) == expected_members
     assert (found["id"], found["workspaceId"], found["authorId"]) == ("writer", "acme", "alice")
     assert (found["status"], found["activeVersionId"], found["hasDraft"]) == ("draft", None, True)

@@ -77,13 +77,13 @@ class PromptBlockFilters(TypedDict, total=False):
     """A tag, or several that all must be there: texts in the list `tags` of the metadata."""
     search: str
     has_draft: bool
+    favorited_only: bool
 
 
 class AgentFilters(PromptBlockFilters, total=False):
     """The filters of a list of agents."""
 
     visibility: Visibility
-    favorited_only: bool
 
 
 class Run(TypedDict, total=False):

@@ -78,6 +78,8 @@ class Stored(Generic[R, V, L, C]):
     list_labels = awaiting(stored.Stored[R, V, L, C].list_labels)
     set_label = awaiting(stored.Stored[R, V, L, C].set_label)
     remove_label = awaiting(stored.Stored[R, V, L, C].remove_label)
+    favorite = awaiting(stored.Stored[R, V, L, C].favorite)
+    unfavorite = awaiting(stored.Stored[R, V, L, C].unfavorite)
 
 
 class StoredAgent(
@@ -86,8 +88,6 @@ class StoredAgent(
     """A stored agent, by id."""
 
     update = awaiting(stored.StoredAgent.update)
-    favorite = awaiting(stored.StoredAgent.favorite)
-    unfavorite = awaiting(stored.StoredAgent.unfavorite)
 
 
 class StoredPromptBlock(

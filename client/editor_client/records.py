@@ -30,6 +30,9 @@ class Record(CachedResult):
     metadata: Mapping[str, Any] = field(default_factory=dict)
     created_at: datetime.datetime | None = None
     updated_at: datetime.datetime | None = None
+    is_favorited: bool = False
+    """Whether the owner of the key has marked it as a favorite."""
+    favorite_count: int = 0
     warnings: tuple[Notice, ...] = ()
     """What a save has to say; empty in other answers."""
 
@@ -39,9 +42,6 @@ class AgentRecord(Record, AgentFields):
     """A stored agent."""
 
     visibility: Literal["private", "public"] | None = None
-    is_favorited: bool = False
-    """Whether the owner of the key has marked it as a favorite."""
-    favorite_count: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -197,7 +197,7 @@ class Label(Result):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Favorited(Result):
-    """Whether an agent is a favorite of the key's owner, and of how many people."""
+    """Whether a resource is a favorite of the key's owner, and of how many people."""
 
     favorited: bool
     favorite_count: int

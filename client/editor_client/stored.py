@@ -182,6 +182,16 @@ class Stored(Generic[R, V, P, C]):
         """Remove a label."""
         return self._change("DELETE", reading(Success), self._label(name), base=base, removes=True)
 
+    # Favorites
+
+    def favorite(self) -> Call[Favorited]:
+        """Mark it as a favorite of the owner of the key."""
+        return self._change("PUT", reading(Favorited), "/favorite")
+
+    def unfavorite(self) -> Call[Favorited]:
+        """Remove the mark."""
+        return self._change("DELETE", reading(Favorited), "/favorite")
+
     # With the JSON names, as files have them
 
     def create(self, fields: Mapping[str, Any]) -> Call[R]:
@@ -245,14 +255,6 @@ class StoredAgent(Stored[AgentRecord, AgentVersion, AgentVersionPage, AgentCompa
         a change since; then nothing is saved.
         """
         return self.edit(with_json_names(changes), base)
-
-    def favorite(self) -> Call[Favorited]:
-        """Mark the agent as a favorite of the owner of the key."""
-        return self._change("PUT", reading(Favorited), "/favorite")
-
-    def unfavorite(self) -> Call[Favorited]:
-        """Remove the mark."""
-        return self._change("DELETE", reading(Favorited), "/favorite")
 
 
 class StoredPromptBlock(

@@ -75,6 +75,8 @@ class Stored(Generic[R, V, L, C]):
     list_labels = blocking(stored.Stored[R, V, L, C].list_labels)
     set_label = blocking(stored.Stored[R, V, L, C].set_label)
     remove_label = blocking(stored.Stored[R, V, L, C].remove_label)
+    favorite = blocking(stored.Stored[R, V, L, C].favorite)
+    unfavorite = blocking(stored.Stored[R, V, L, C].unfavorite)
 
 
 class StoredAgent(
@@ -83,8 +85,6 @@ class StoredAgent(
     """A stored agent, by id."""
 
     update = blocking(stored.StoredAgent.update)
-    favorite = blocking(stored.StoredAgent.favorite)
-    unfavorite = blocking(stored.StoredAgent.unfavorite)
 
 
 class StoredPromptBlock(

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from editor_client.shared import canonical
 
+from studio.diff import wording
 from studio.diff.json_changes import JsonChange, json_changes
 from studio.diff.lines import Section, sections
-from studio.diff.readable import as_text, readable
+from studio.diff.readable import LISTED, as_text, as_variants, readable
 from studio.diff.spans import Op, spans
 from studio.forms.words import in_reading_order, titles, words_of
 from studio.limits import PageBudget, shortened
 from versioning.domain.config import Config, ConfigSchema
 
-_LINES_OF_A_BLOCK = 5
-"""How many lines a block counts as, with its heading."""
-_BLOCK_TITLES = {
-    "text": "Text",
-    "prompt_block": "Text with a condition",
-    "prompt_block_ref": "Prompt block",
-}
+Names = Mapping[str, str]
+"""What prompt blocks are called, by id; others are called by their ids."""
+NO_NAMES: Final[Names] = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,8 +30,10 @@ class Part:
     title: str
     """Where in the field; empty for the field as a whole."""
     op: Op
-    sections: Sequence[Section]
+    sections: Sequence[Section] = ()
+    """Its text; empty for an empty one, and for a change that the note tells."""
     note: str = ""
+    """The change in a sentence."""
     left_out: int = 0
     """How many differences of it are too many for the page."""
 
@@ -48,6 +48,8 @@ class FieldDifference:
     """`added` where the version before had nothing in it, `removed` the other way round."""
     parts: Sequence[Part]
     """Empty when the same is only written in another way."""
+    note: str = ""
+    """What holds for the field as a whole, in a sentence."""
     left_out: int = 0
     """How many differences are too many for the page, besides those of the parts."""
 
@@ -58,7 +60,11 @@ class FieldDifference:
 
 
 def differences(
-    before: Config, after: Config, schema: ConfigSchema, budget: PageBudget | None = None
+    before: Config,
+    after: Config,
+    schema: ConfigSchema,
+    budget: PageBudget | None = None,
+    names: Names = NO_NAMES,
 ) -> list[FieldDifference]:
     """Return the differing fields of two configurations, in the order of the schema.
 
@@ -66,7 +72,7 @@ def differences(
     """
     budget = budget or PageBudget()
     return [
-        field_difference(name, before.get(name), after.get(name), budget)
+        field_difference(name, before.get(name), after.get(name), budget, names)
         for name in schema.changed(before, after)
     ]
 
@@ -78,54 +84,36 @@ def unchanged_titles(changed: Iterable[FieldDifference], *configs: Config) -> li
     return titles(in_reading_order(same))
 
 
-def field_difference(name: str, before: Any, after: Any, budget: PageBudget) -> FieldDifference:
+def field_difference(
+    name: str, before: Any, after: Any, budget: PageBudget, names: Names = NO_NAMES
+) -> FieldDifference:
     """Return how a field changed, within the budget; None stands for a missing field."""
-    counted = budget.left_out
-    found = json_changes(readable(before), readable(after), budget)
+    old, new = readable(name, before), readable(name, after)
+    counted, note = budget.left_out, ""
+    if name in LISTED and None in (before, after) and isinstance(old or new, dict):
+        old, new = old or {}, new or {}
+    elif wording.is_rewritten(before, after):
+        # Blocks as the text that they are together, a value as the only variant: then both sides are alike.
+        unify = as_text if name == "instructions" else as_variants
+        old, new = unify(old), unify(new)
+        note = wording.rewriting(name, after, is_same_text=canonical.same(old, new))
+    found = json_changes(old, new, budget)
     left_out = budget.left_out - counted
     parts: list[Part] = []
     for number, change in enumerate(found):
         if budget.is_spent:
             left_out += len(found) - number
             break
-        parts.append(_part(name, change, budget))
+        title = wording.title_of(name, change.path, is_list=isinstance(new, list))
+        parts.append(_part(name, title, change, budget, names))
     return FieldDifference(
         name=name,
         title=words_of(name).title,
         op=_op_of(before, after),
         parts=parts,
+        note=note,
         left_out=left_out,
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ShownText:
-    """A piece of a saved field."""
-
-    title: str
-    text: str
-    left_out: int = 0
-    """How many characters are too many for the page."""
-
-
-def shown(name: str, value: Any, budget: PageBudget) -> list[ShownText]:
-    """Return the value of a field in pieces: instructions by block, other values as a whole."""
-    if name != "instructions" or not isinstance(value, list):
-        return [_shown_text("", as_text(readable(value)), budget)]
-    pieces = []
-    for place, block in enumerate(value, 1):
-        if budget.is_spent:
-            pieces.append(ShownText(title=f"And {len(value) - place + 1} more blocks", text=""))
-            break
-        budget.lines -= _LINES_OF_A_BLOCK
-        title = f"{place}. {_BLOCK_TITLES[block['type']]}"
-        pieces.append(_shown_text(title, as_text(readable(block)), budget))
-    return pieces
-
-
-def _shown_text(title: str, text: str, budget: PageBudget) -> ShownText:
-    shown_text = budget.take(text)
-    return ShownText(title=title, text=shown_text, left_out=len(text) - len(shown_text))
 
 
 def _op_of(before: Any, after: Any) -> Op:
@@ -134,16 +122,20 @@ def _op_of(before: Any, after: Any) -> Op:
     return Op.REMOVED if after is None else Op.CHANGED
 
 
-def _part(name: str, change: JsonChange, budget: PageBudget) -> Part:
+def _part(name: str, title: str, change: JsonChange, budget: PageBudget, names: Names) -> Part:
+    title = shortened(title)
+    told = wording.of_reference(change, names) if name == "instructions" else ""
+    if told:
+        return Part(title=title, op=change.op, note=told)
     op, note, counted = change.op, "", budget.left_out
     if op is Op.MOVED:
-        note, texts = f"stood at {change.before} before", (as_text(change.after),) * 2
+        note, texts = wording.moved(int(change.before)), (as_text(change.after),) * 2
     else:
         op = op if change.path else _op_of(change.before, change.after)
         texts = _texts(change.before, change.after, op)
     shown_sections = sections(spans(*texts, budget), budget)
     return Part(
-        title=shortened(_title(name, change.path)),
+        title=title,
         op=op,
         note=note,
         sections=shown_sections,
@@ -159,12 +151,3 @@ def _texts(before: Any, after: Any, op: Op) -> tuple[str, str]:
         # The same characters, as a text and as a number: the notation of JSON tells them apart.
         return canonical.dump(before), canonical.dump(after)
     return old, new
-
-
-def _title(name: str, path: Sequence[str]) -> str:
-    """Return the title of a part, such as `Block 2` or `search · description`."""
-    if name != "instructions" or not path or not path[0].isdigit():
-        return " · ".join("when" if key == "rules" else key for key in path)
-    named = {"content": "", "rules": "when it is shown"}
-    rest = (named.get(key, key) for key in path[1:])
-    return " · ".join(filter(None, (f"Block {path[0]}", *rest)))

@@ -48,6 +48,9 @@ class Section:
     """How many lines are folded."""
     text: str = ""
     """The text of folded lines; empty where it is too long for the page."""
+    before: int = 1
+    """The number of the first line in the version before, and after."""
+    after: int = 1
 
 
 def rows(pieces: Sequence[Span], before: int = 1, after: int = 1) -> Iterator[Row]:
@@ -74,10 +77,12 @@ def sections(pieces: Sequence[Span], budget: PageBudget, *, context: int = 2) ->
         elif isinstance(part, str):
             # What did not change must not use up the budget of what did.
             is_short = len(part) <= budget.characters // 10
-            found.append(Section(folded=_count_lines(part), text=budget.take(part) if is_short else ""))
+            text = budget.take(part) if is_short else ""
+            found.append(Section(folded=_count_lines(part), text=text, before=before, after=after))
             budget.lines -= 1
         else:
-            found.append(Section(rows=tuple(_affordable(part, budget, before, after))))
+            shown = tuple(_affordable(part, budget, before, after))
+            found.append(Section(rows=shown, before=before, after=after))
         for piece in [Span(Op.SAME, part)] if isinstance(part, str) else part:
             breaks = piece.text.count("\n")
             before += breaks * (piece.op is not Op.ADDED)

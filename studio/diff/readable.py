@@ -1,104 +1,193 @@
-"""Values of a configuration as text for comparing: display rules in words, the rest as JSON. Pure."""
+"""Fields of a configuration as people read them: texts, conditions in words, the rest as an outline. Pure."""
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Iterator
+from typing import Any, Final
 
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from editor_client.shared import canonical
 
-from studio.forms.values import json_text
-from studio.forms.words import OPERATORS
+from studio.forms.conditions import in_lines, in_words, is_rules
 
-_JOINED_BY = {"AND": "all of:", "OR": "any of:"}
-_ALWAYS = "always"
+REFERENCE: Final = "prompt_block_ref"
+MODEL: Final = "model"
+LISTED: Final = ("tools", "agents", "workflows", "scorers")
+"""The fields that list what is used, by name: one more of it is told as one more."""
+_NAMING_A_MODEL: Final = frozenset({"provider", "name", MODEL})
+MAX_OUTLINED: Final = 50_000
+"""How much JSON becomes an outline: deep inside, the indent of an item is sixty times as long."""
+_LONG: Final = 160
+"""How long a condition in one line may be."""
+_LIKE_JSON: Final = re.compile(r"-?\d|true$|false$|null$|[\"\s-]|.*\s$")
+"""Texts that need quotes, so that nobody takes them for a number, a list or nothing."""
+
+_SHOWN: Final = (gettext_lazy("Shown when %(condition)s"), gettext_lazy("Always shown"))
+_AVAILABLE: Final = (gettext_lazy("Available when %(condition)s"), gettext_lazy("Always available"))
+_USED: Final = (gettext_lazy("Used when %(condition)s"), gettext_lazy("Always used"))
+_VERBS: Final = {
+    **dict.fromkeys(("instructions", "rules"), _SHOWN),
+    **dict.fromkeys(("tools", "agents", "workflows"), _AVAILABLE),
+}
 
 
-class RulesInWords(str):
-    """Display rules in words; `rules` are the rules themselves."""
+class Condition(str):
+    """Display rules in words."""
 
-    __slots__ = ("rules",)
-    rules: dict[str, Any]
+    __slots__ = ("always",)
+    always: bool
 
     @classmethod
-    def of(cls, rules: dict[str, Any]) -> RulesInWords:
-        """Return the words for rules."""
-        words = cls(_group_in_words(rules))
-        words.rules = rules
+    def of(cls, rules: dict[str, Any] | None, verbs: tuple[str | Promise, str | Promise]) -> Condition:
+        """Return the words for rules; None and a group without members always hold."""
+        condition = in_words(rules)
+        when, otherwise = verbs
+        if len(condition) > _LONG and rules is not None:
+            condition = in_lines(rules)
+        words = cls(str(when) % {"condition": condition} if condition else str(otherwise))
+        words.always = not condition
         return words
+
+
+class Named(str):
+    """Words that need no key before them: what they name is the field itself."""
+
+    __slots__ = ()
+
+
+def readable(name: str, value: Any) -> Any:
+    """Return the value of a field for comparing: in the same shape, as far as people think in it.
+
+    Rules become words, a block of text is one with and without rules, and the provider and the name of a
+    model are one text.
+    """
+    verbs = _VERBS.get(name, _USED)
+    if is_rules(value) or (name == "rules" and value is None):
+        return Condition.of(value, verbs)
+    if name == "instructions" and isinstance(value, list):
+        return [_readable_block(block) for block in value]
+    if _are_variants(value):
+        return [_variant(readable(name, one["value"]), one.get("rules")) for one in value]
+    if (
+        name == MODEL
+        and isinstance(value, dict)
+        and value.keys() & _NAMING_A_MODEL == _NAMING_A_MODEL - {MODEL}
+    ):
+        rest = {key: member for key, member in value.items() if key not in {"provider", "name"}}
+        return {MODEL: Named(f"{value['provider']} / {value['name']}"), **rest}
+    if verbs is _AVAILABLE and isinstance(value, dict):
+        return {
+            key: {**usage, "rules": Condition.of(usage.get("rules"), verbs)} for key, usage in value.items()
+        }
+    return _with_conditions(value, verbs)
+
+
+def as_variants(value: Any) -> list[Any]:
+    """Return a value from `readable` as variants: one that is always used, unless it is a list of them."""
+    return value if isinstance(value, list) else [_variant(value, None)]
 
 
 def as_text(value: Any) -> str:
     """Return a value from `readable` as the text that a page shows."""
     if isinstance(value, str):
         return value
-    block_type = value.get("type") if isinstance(value, dict) else None
-    if block_type == "prompt_block_ref" and value.keys() == {"type", "id"}:
-        return f"→ {value['id']}"
-    if block_type == "text" and value.keys() == {"type", "content"}:
-        return str(value["content"])
-    if block_type == "prompt_block" and value.keys() <= {"type", "content", "rules"}:
-        return f"{value['content']}\n\nshown when {value.get('rules') or _ALWAYS}"
-    if isinstance(value, dict) and isinstance(value.get("rules"), RulesInWords):
-        rest = {key: member for key, member in value.items() if key != "rules"}
-        return f"{_as_json(rest)}\n\nwhen {value['rules']}"
-    return _as_json(value)
+    if isinstance(value, list) and value and all(map(_is_block, value)):
+        return "\n\n".join(text for text in map(as_text, value) if text.strip())
+    if _is_block(value):
+        if value["type"] == REFERENCE:
+            return _("[Prompt block %(id)s]") % {"id": value["id"]}
+        return "\n\n".join(filter(None, (value["content"], "" if value["rules"].always else value["rules"])))
+    if len(canonical.dump(value)) > MAX_OUTLINED:
+        return canonical.dump(value)
+    return "\n".join(_outline(value))
 
 
-def _as_json(value: Any) -> str:
-    return json_text(_as_saved(value)) or canonical.dump(value)
+def is_reference(value: Any) -> bool:
+    """Say whether a value from `readable` is a reference to a prompt block."""
+    return _is_block(value) and value["type"] == REFERENCE
 
 
-def _as_saved(value: Any) -> Any:
-    """Return a value from `readable` as it is stored, including rules."""
-    if isinstance(value, RulesInWords):
-        return value.rules
+def _readable_block(block: dict[str, Any]) -> dict[str, Any]:
+    if block["type"] == REFERENCE:
+        return block
+    return {"type": "text", "content": block["content"], "rules": Condition.of(block.get("rules"), _SHOWN)}
+
+
+def _variant(value: Any, rules: dict[str, Any] | None) -> dict[str, Any]:
+    return {"rules": Condition.of(rules, _USED), "value": value}
+
+
+def _with_conditions(value: Any, verbs: tuple[Any, Any]) -> Any:
+    if is_rules(value):
+        return Condition.of(value, verbs)
     if isinstance(value, list):
-        return [_as_saved(item) for item in value]
+        return [_with_conditions(item, verbs) for item in value]
     if isinstance(value, dict):
-        return {key: _as_saved(member) for key, member in value.items()}
+        return {key: _with_conditions(member, verbs) for key, member in value.items()}
     return value
 
 
-def readable(value: Any) -> Any:
-    """Return the value with its display rules in words, for comparing as text."""
-    if isinstance(value, list):
-        return [readable(item) for item in value]
+def _are_variants(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(
+            isinstance(one, dict)
+            and {"value"} <= one.keys() <= {"value", "rules"}
+            and (one.get("rules") is None or is_rules(one["rules"]))
+            for one in value
+        )
+    )
+
+
+def _is_block(value: Any) -> bool:
     if not isinstance(value, dict):
+        return False
+    is_text = value.keys() == {"type", "content", "rules"} and isinstance(value["rules"], Condition)
+    return is_text or (value.keys() == {"type", "id"} and value["type"] == REFERENCE)
+
+
+def _outline(value: Any) -> Iterator[str]:
+    """Yield the lines of a JSON value: `key: value`, `- item`, and what lies deeper indented."""
+    if isinstance(value, dict) and value:
+        is_variant = value.keys() == {"rules", "value"}
+        for key, member in value.items():
+            if isinstance(member, Condition) and key == "rules":
+                yield from member.split("\n") if is_variant or not member.always else ()
+            elif isinstance(member, Named):
+                yield member
+            elif is_variant:
+                yield from _outline(member)
+            else:
+                yield from _entry(f"{key}:", member)
+    elif isinstance(value, list) and value:
+        for item in value:
+            yield from _entry("-", item)
+    else:
+        yield from _scalar(value).split("\n")
+
+
+def _entry(head: str, value: Any) -> Iterator[str]:
+    """Yield a member or an item: on one line if it has one, otherwise below its head."""
+    is_nested = isinstance(value, dict | list) and bool(value)
+    lines = list(_outline(value))
+    if not is_nested and len(lines) == 1:
+        yield f"{head} {lines[0]}"
+        return
+    if head == "-" and lines:
+        yield f"- {lines[0]}"
+        yield from (f"  {line}" for line in lines[1:])
+        return
+    yield head
+    yield from (f"  {line}" for line in lines)
+
+
+def _scalar(value: Any) -> str:
+    if value is None:
+        return _("nothing")
+    if isinstance(value, str) and value and not _LIKE_JSON.match(value):
         return value
-    if _is_group(value):
-        return RulesInWords.of(value)
-    return {key: readable(member) for key, member in value.items()}
-
-
-def _is_group(value: Any) -> bool:
-    return (
-        isinstance(value, dict)
-        and value.keys() == {"operator", "conditions"}
-        and value["operator"] in list(_JOINED_BY)
-        and isinstance(value["conditions"], list)
-        and all(_is_group(member) or _is_rule(member) for member in value["conditions"])
-    )
-
-
-def _is_rule(value: Any) -> bool:
-    return (
-        isinstance(value, dict)
-        and {"field", "operator"} <= value.keys() <= {"field", "operator", "value"}
-        and value["operator"] in list(OPERATORS)
-    )
-
-
-def _group_in_words(group: dict[str, Any], indent: str = "") -> str:
-    if not group["conditions"]:
-        return f"{indent}{_ALWAYS}"
-    inner = f"{indent}  "
-    lines = [
-        _group_in_words(member, inner) if _is_group(member) else f"{inner}{_rule_in_words(member)}"
-        for member in group["conditions"]
-    ]
-    return "\n".join([f"{indent}{_JOINED_BY[group['operator']]}", *lines])
-
-
-def _rule_in_words(rule: dict[str, Any]) -> str:
-    words = f"{rule['field']} {OPERATORS[rule['operator']]}"
-    return f"{words} {canonical.dump(rule['value'])}" if "value" in rule else words
+    return canonical.dump(value) if value not in ({}, []) else _("(empty)")

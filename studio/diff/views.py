@@ -1,27 +1,36 @@
-"""Two versions side by side: any two, draft and live, or one and the previous one."""
+"""Two versions compared: any two, draft and live, or one and the previous one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils.translation import gettext as _
 
+from studio.dates import moment_in_words
+from studio.diff import layout
 from studio.diff.fields import FieldDifference, differences, field_difference, unchanged_titles
-from studio.limits import PageBudget
+from studio.limits import PageBudget, shortened
 from studio.resources.base import ResourcePage
+from studio.versions import message_of, said_of, title_of
 from versioning.domain.access import Right
 from versioning.domain.config import Config
 from versioning.domain.errors import NotFound
 from versioning.domain.selectors import State
-from versioning.domain.snapshots import Snapshot, subject_of, title_of
+from versioning.domain.snapshots import Snapshot
 from versioning.editor.timeline import Timeline, entry_of, labels_of, previous_of
 from versioning.models import VersionedResource
 
 IN_CODE: Final = "code"
 """What stands in the address for the agent as its code defines it."""
+PREVIOUS: Final = "previous"
+"""What stands in the address for the version before the other one."""
 OFFERED: Final = 50
+MAX_MESSAGE: Final = 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +39,8 @@ class Side:
 
     id: str
     title: str
+    address: str = ""
+    """Where the version is shown; empty for the agent as its code defines it."""
     version: Snapshot | None = None
     """None for the agent as its code defines it."""
     state: State | None = None
@@ -41,7 +52,37 @@ class DifferencesPage(ResourcePage):
     def effects(self, before: Snapshot | None, after: Snapshot | None) -> list[FieldDifference]:
         """Return what changes if the second version is served instead of the first."""
         schema = self.collection.schema_of(self.resource_id)
-        return differences(self.effective(before), self.effective(after), schema)
+        old, new = self.effective(before), self.effective(after)
+        return differences(old, new, schema, self.budget(), self.names(old, new))
+
+    def budget(self) -> PageBudget:
+        """Return how much the page may show: side by side, every text is there three times."""
+        if layout.layout_of(self.request) == layout.INLINE:
+            return PageBudget()
+        whole = PageBudget()
+        return PageBudget(characters=whole.characters // 2, lines=whole.lines // 2)
+
+    def names(self, *configs: Config) -> dict[str, str]:
+        """Return what the prompt blocks are called that configurations refer to, by id; takes one query."""
+        listed = [config.get("instructions") for config in configs]
+        together = [block for blocks in listed if isinstance(blocks, list) for block in blocks]
+        used = self.editor.prompt.used_in({"instructions": together}, by=self.caller)
+        return {block.id: block.name for block in used}
+
+    def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
+        """Return a page with the switch between the layouts, which the browser remembers."""
+        response = super().page(
+            template,
+            title=title,
+            status=status,
+            **{
+                "is_beside": layout.layout_of(self.request) == layout.BESIDE,
+                "layouts": layout.switch(self.request),
+                **context,
+            },
+        )
+        layout.remember(self.request, response)
+        return response
 
 
 class ComparePage(DifferencesPage):
@@ -54,24 +95,31 @@ class ComparePage(DifferencesPage):
         self.require(Right.READ_DRAFTS)
         found = self.with_history
         if found is None:
-            return self.page("studio/diff/compare.html", title="Compare")
+            return self.page("studio/diff/compare.html", title=_("Compare"))
         before, after = self._sides(found)
         if before is None:
             return self.page(
                 "studio/diff/compare.html",
-                title="Compare",
+                title=_("Compare"),
                 after=after,
                 history_address=self.address("history"),
             )
         fields, both = self._compared(before, after)
+        asked = layout.asked_layout(request)
+        swapped = {"from": after.id, "to": before.id, **({layout.PARAMETER: asked} if asked else {})}
         return self.page(
             "studio/diff/compare.html",
-            title=f"{before.title} → {after.title}",
+            title=_("%(before)s → %(after)s") % {"before": before.title, "after": after.title},
             sides=(before, after),
+            before_title=before.title,
+            after_title=after.title,
             fields=fields,
             unchanged=unchanged_titles(fields, *both),
             resource=found,
             choices=self._choices(found, (before, after)),
+            layout_asked=asked,
+            swap_query=urlencode(swapped),
+            history_address=self.address("history"),
         )
 
     def _compared(self, before: Side, after: Side) -> tuple[list[FieldDifference], tuple[Config, Config]]:
@@ -79,21 +127,23 @@ class ComparePage(DifferencesPage):
             both = self.effective(before.version), self.effective(after.version)
             return self.effects(before.version, after.version), both
         old, new, found = self.collection.compare(self.resource_id, before.id, after.id, by=self.caller)
-        budget = PageBudget()
-        fields = [field_difference(one.field, one.previous, one.current, budget) for one in found]
-        return fields, (old.version.config, new.version.config)
+        both = old.version.config, new.version.config
+        budget, names = self.budget(), self.names(*both)
+        fields = [field_difference(one.field, one.previous, one.current, budget, names) for one in found]
+        return fields, both
 
     def _sides(self, resource: VersionedResource) -> tuple[Side | None, Side]:
         """Return what the address names: by default what is live, and what was saved last."""
         given = {name: self.request.GET.get(name) or None for name in ("from", "to")}
         after = self._side(resource, given["to"] or resource.latest_id)
-        if given["from"] is not None:
-            return self._side(resource, given["from"]), after
+        if given["from"] not in {None, PREVIOUS}:
+            return self._side(resource, given["from"] or ""), after
         live = resource.active
-        if live is not None and live.version_id != after.id:
-            return self._side_of(resource, live), after
-        if live is None and self.code_agent is not None:
-            return self._side(resource, IN_CODE), after
+        if given["from"] is None:
+            if live is not None and live.version_id != after.id:
+                return self._side_of(resource, live), after
+            if live is None and self.code_agent is not None:
+                return self._side(resource, IN_CODE), after
         previous = previous_of(resource, after.version) if after.version else None
         return self._side_of(resource, previous) if previous else None, after
 
@@ -101,7 +151,7 @@ class ComparePage(DifferencesPage):
         if version_id == IN_CODE:
             if self.code_agent is None:
                 raise NotFound
-            return Side(id=IN_CODE, title="The code")
+            return Side(id=IN_CODE, title=_("The code"))
         found = self.collection.version(self.resource_id, version_id, by=self.caller).version
         return self._side_of(resource, found)
 
@@ -109,6 +159,7 @@ class ComparePage(DifferencesPage):
         return Side(
             id=version.version_id,
             title=title_of(version),
+            address=self.address("version", version.version_id),
             version=version,
             state=resource.state_of(version),
         )
@@ -120,14 +171,20 @@ class ComparePage(DifferencesPage):
         live = [resource.active] if resource.active else []
         chosen = [side.version for side in sides if side.version]
         versions = {version.version_id: version for version in [*newest, *live, *chosen]}
-        in_code = [(IN_CODE, "The code")] if self.code_agent else []
+        in_code = [(IN_CODE, _("The code"))] if self.code_agent else []
         return [*in_code, *self._named(resource, list(versions.values()))]
 
     def _named(self, resource: VersionedResource, versions: list[Snapshot]) -> Iterator[tuple[str, str]]:
+        states = {State.PUBLISHED: _("live"), State.DRAFT: _("draft")}
         labels = labels_of(resource, versions)
         for version in versions:
             entry = entry_of(resource, version, labels.get(version.version_id, ()), None)
-            state = "" if entry.state is State.HISTORICAL else entry.state.value
-            labels_of_entry = (label.name for label in entry.labels)
-            about: list[Any] = [state, *labels_of_entry, subject_of(version.change_message)[:60]]
-            yield version.version_id, " · ".join([entry.title, *filter(None, about)])
+            about = [
+                title_of(version),
+                moment_in_words(version.created_at),
+                states.get(entry.state, ""),
+                *(label.name for label in entry.labels),
+                version.author_name or "",
+                shortened(message_of(version) or said_of(version), MAX_MESSAGE),
+            ]
+            yield version.version_id, " · ".join(filter(None, about))

@@ -12,8 +12,8 @@ from django.core.paginator import Page, Paginator
 from django.http import HttpRequest, HttpResponse
 from editor_client.shared import ids
 
-from studio.diff.fields import shown
 from studio.forms.words import in_reading_order, titles, words_of
+from studio.history.reading import pieces_of as shown
 from studio.limits import PageBudget
 from studio.resources.base import ResourcePage
 from studio.resources.blocks import blocks_on_page

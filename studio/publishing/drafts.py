@@ -10,6 +10,7 @@ from studio.forms.words import in_reading_order, titles
 from studio.kinds import KINDS, StudioKind
 from studio.resources.chosen import tag_field, value_of
 from studio.resources.rows import Row
+from studio.versions import message_of
 from versioning.domain.access import Caller, Right
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.catalog import Entry, changed_since_live
@@ -31,6 +32,11 @@ class Draft:
     def newest(self) -> Snapshot:
         """The version that waits."""
         return self.resource.latest
+
+    @property
+    def message(self) -> str:
+        """Why it was saved, in a line; empty if nobody said."""
+        return message_of(self.newest)
 
     @property
     def live(self) -> Snapshot | None:

@@ -6,16 +6,17 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 
 from studio.diff.fields import unchanged_titles
 from studio.diff.views import DifferencesPage
 from studio.limits import MAX_MESSAGES, MAX_NOTES, first_of
 from studio.publishing.usage import DependentsPage
 from studio.resources.blocks import blocks_on_page, unpublished
+from studio.versions import title_of
 from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, Invalid, NotFound
 from versioning.domain.selectors import Status
-from versioning.domain.snapshots import title_of
 from versioning.models import VersionedResource
 
 CHANGED = "Somebody changed this since you looked, so nothing was published. This is how it stands now."
@@ -73,6 +74,8 @@ class PublishPage(DifferencesPage, DependentsPage):
             is_live=version.version_id == resource.active_id,
             is_latest=version.version_id == resource.latest_id,
             latest_title=title_of(resource.latest),
+            before_title=title_of(live) if live else _("The code") if self.code_agent else _("Nothing live"),
+            after_title=title_of(version),
             fields=fields,
             unchanged=unchanged_titles(fields, self.effective(version)),
             issues=issues[:MAX_NOTES],

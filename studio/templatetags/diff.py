@@ -2,38 +2,91 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from html import escape
 
 from django import template
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from studio.diff.lines import Row, Section
+from studio.diff.sides import Cell, side_by_side
 from studio.diff.spans import Op, Span
 
 register = template.Library()
 
 _ELEMENTS = {Op.REMOVED: "del", Op.ADDED: "ins"}
-_BREAKS = {
-    Op.REMOVED: '<del title="This line break is gone">↵</del>',
-    Op.ADDED: '<ins title="This line break is new">↵</ins>',
-}
+_NOTHING = '<td class="diff-no"></td><td class="diff-nothing"></td>'
 
 
 @register.simple_tag
 def lines(section: Section) -> SafeString:
-    """Return the rows of a section; what was removed and added is marked for screen readers too."""
-    return SafeString("".join(map(_row, section.rows)))  # every piece of text is escaped below
+    """Return a section as one text; what was removed and added is marked for screen readers too."""
+    if section.folded:
+        return SafeString(_fold(section, 1))  # every piece of text is escaped below
+    return SafeString("".join(map(_row, section.rows)))
+
+
+@register.simple_tag
+def sides(sections: Iterable[Section]) -> SafeString:
+    """Return sections as rows of a table: the number and the text of each line before, then after."""
+    return SafeString("".join(line for section in sections for line in _side_rows(section)))
 
 
 def _row(row: Row) -> str:
-    pieces = "".join(map(_piece, row.spans))
-    mark = _BREAKS[row.ends] if row.shows_break and row.ends else ""
+    mark = _break(row.ends) if row.shows_break and row.ends else ""
     number = "" if row.after is None else row.after
     return (
         f'<div class="diff-row diff-{row.op.value}">'
         f'<span class="diff-no" aria-hidden="true">{number}</span>'
-        f'<span class="diff-text">{pieces}{mark}</span></div>'
+        f'<span class="diff-text">{_pieces(row.spans)}{mark}</span></div>'
     )
+
+
+def _side_rows(section: Section) -> Iterator[str]:
+    if section.folded:
+        yield f'<tr><td class="diff-across" colspan="4">{_fold(section, 2)}</td></tr>'
+    for pair in side_by_side(section.rows, section.before, section.after):
+        before, after = _cell(pair.before, Op.REMOVED, pair.after), _cell(pair.after, Op.ADDED, pair.before)
+        yield f"<tr>{before}{after}</tr>"
+
+
+def _cell(cell: Cell | None, own: Op, other: Cell | None) -> str:
+    if cell is None:
+        return _NOTHING
+    mark = _break(own) if cell.shows_break else ""
+    tint = "same" if cell.op is Op.SAME and other is not None else own.value
+    return (
+        f'<td class="diff-no" aria-hidden="true">{cell.number}</td>'
+        f'<td class="diff-text diff-{tint}">{_pieces(cell.spans)}{mark}</td>'
+    )
+
+
+def _fold(section: Section, copies: int) -> str:
+    """Return unchanged lines behind a count; side by side they are there twice, once for screen readers."""
+    if not section.text:
+        words = ngettext("%(count)s unchanged line", "%(count)s unchanged lines", section.folded)
+        return f'<p class="diff-none">{words % {"count": section.folded}}</p>'
+    show = ngettext("Show %(count)s unchanged line", "Show %(count)s unchanged lines", section.folded)
+    hide = ngettext("Hide %(count)s unchanged line", "Hide %(count)s unchanged lines", section.folded)
+    count, text = {"count": section.folded}, escape(section.text)
+    again = f'<pre aria-hidden="true">{text}</pre>' * (copies - 1)
+    return (
+        f'<details class="diff-fold"><summary><span class="when-closed">{show % count}</span>'
+        f'<span class="when-open">{hide % count}</span></summary>'
+        f'<div class="diff-folded"><pre>{text}</pre>{again}</div></details>'
+    )
+
+
+def _break(op: Op) -> str:
+    title = _("This line break is gone") if op is Op.REMOVED else _("This line break is new")
+    element = _ELEMENTS[op]
+    return f'<{element} title="{escape(title)}">↵</{element}>'
+
+
+def _pieces(spans: Iterable[Span]) -> str:
+    return "".join(map(_piece, spans))
 
 
 def _piece(span: Span) -> str:

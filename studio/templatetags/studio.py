@@ -12,33 +12,20 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from studio.dates import moment_in_words
 from studio.domain_messages.translated import translated
-from versioning.domain import snapshots
-from versioning.domain.snapshots import Snapshot
-from versioning.models.versioned import EDIT_MESSAGE
+from studio.versions import message_of, reference_to, said_of, title_of
+from versioning.domain.snapshots import Snapshot, subject_of
 
 register = template.Library()
+register.filter(title_of)
+register.filter(reference_to)
+register.filter(message_of)
+register.filter(said_of)
+register.filter(subject_of)
 register.filter(translated)
 
 MINUTE, HOUR, DAY = 60, 60 * 60, 24 * 60 * 60
-
-
-@register.filter
-def title_of(version: Snapshot) -> str:
-    """Return what a version is called where its name stands alone, such as "Version 3"."""
-    return translated(snapshots.title_of(version))
-
-
-@register.filter
-def reference_to(version: Snapshot) -> str:
-    """Return what a version is called within a sentence, such as "version 3"."""
-    return translated(snapshots.reference_to(version))
-
-
-@register.filter("subject_of")
-def subject(message: str) -> str:
-    """Return the first paragraph of a message; nothing for the one that programs leave by saying none."""
-    return "" if message == EDIT_MESSAGE else snapshots.subject_of(message)
 
 
 @register.simple_tag(takes_context=True)
@@ -63,9 +50,17 @@ def when(moment: datetime.datetime) -> SafeString:
     return format_html(
         '<time datetime="{}" title="{}">{}</time>',
         exact.isoformat(timespec="seconds"),
-        # Translators: the exact time of something, as PHP's date() formats it
-        date_format(exact, _("j F Y, H:i")) + " UTC",
+        moment_in_words(exact) + " UTC",
         spoken(moment, timezone.now()),
+    )
+
+
+@register.simple_tag
+def moment(at: datetime.datetime) -> SafeString:
+    """Return the day and the time of a moment, with how long ago it is in the title."""
+    exact = at.astimezone(datetime.UTC).isoformat(timespec="seconds")
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>', exact, spoken(at, timezone.now()), moment_in_words(at)
     )
 
 

@@ -302,7 +302,21 @@ def following(say: Conversation) -> None:
         say("GET", f"/events?{query}")
 
 
-SCENARIOS: list[Scenario] = [lifecycle, conflicts_and_errors, serving, reading, following]
+def marking(say: Conversation) -> None:
+    for path, text_field in (("/stored/agents", "instructions"), ("/stored/prompt-blocks", "content")):
+        for resource_id in ("a", "b"):
+            say("POST", path, {"id": resource_id, "name": "A", text_field: "x", "autoPublish": True})
+        for method in ("PUT", "PUT", "DELETE", "DELETE", "PUT"):
+            say(method, f"{path}/a/favorite")
+            say("GET", f"{path}/a")
+        say("PUT", f"{path}/none/favorite")
+        for query in ("favoritedOnly=true", "favoritedOnly=false", "favoritedOnly=true&status=draft"):
+            say("GET", f"{path}?{query}")
+        say("DELETE", f"{path}/a")
+        say("POST", path, {"id": "a", "name": "A", text_field: "x"})
+
+
+SCENARIOS: list[Scenario] = [lifecycle, conflicts_and_errors, serving, reading, following, marking]
 
 
 @pytest.fixture
@@ -333,7 +347,6 @@ def test_the_same_requests_have_the_same_answers(
 def test_what_it_does_not_do_it_names(fake: Conversation) -> None:
     fake("POST", "/stored/agents", {"id": "a", "name": "A", "instructions": "x"})
     for method, path in (
-        ("PUT", "/stored/agents/a/favorite"),
         ("POST", "/webhooks"),
         ("GET", "/events/stream"),
         ("GET", "/stored/agents?metadata=x"),

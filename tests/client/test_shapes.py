@@ -36,14 +36,14 @@ _OF_A_KIND: dict[str, tuple[Any, Any]] = {
     "GET {}/{}/labels": (records.LabelList, records.LabelList),
     "PUT {}/{}/labels/{}": (records.Label, records.Label),
     "DELETE {}/{}/labels/{}": (Success, Success),
+    "PUT {}/{}/favorite": (records.Favorited, records.Favorited),
+    "DELETE {}/{}/favorite": (records.Favorited, records.Favorited),
 }
 RESULTS: dict[str, Any] = {
     route.replace("{}", f"/stored/{kind}", 1): results[number]
     for route, results in _OF_A_KIND.items()
     for number, kind in enumerate(("agents", "prompt-blocks"))
 } | {
-    "PUT /stored/agents/{}/favorite": records.Favorited,
-    "DELETE /stored/agents/{}/favorite": records.Favorited,
     "POST /stored/agents/preview-instructions": served.Preview,
     "GET /agents": dict[str, served.ServedAgent],
     "GET /agents/{}": served.ServedAgent | served.AgentParts,

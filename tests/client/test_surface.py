@@ -362,7 +362,14 @@ class TestLabels:
 
 
 class TestFavorites:
-    """Agents that people mark."""
+    """What people mark."""
+
+    def test_a_prompt_block_is_marked_too(self, client: Any, new_id: str) -> None:
+        client.create_stored_prompt_block(id=new_id, name="Tone", content="one")
+        stored = client.get_stored_prompt_block(new_id)
+        assert (stored.favorite().favorited, stored.details().favorite_count) == (True, 1)
+        assert new_id in {one.id for one in client.iter_stored_prompt_blocks(favorited_only=True)}
+        assert stored.unfavorite().favorited is stored.details(status="draft").is_favorited is False
 
     def test_a_favorite_is_marked_listed_and_unmarked(self, client: Any, viewer: Any, new_id: str) -> None:
         made = client.create_stored_agent(id=new_id, name="Writer", instructions="one")

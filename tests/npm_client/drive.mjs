@@ -1082,8 +1082,16 @@ async function errors() {
     await refused(() => agent.createVersion({ name: 'anders' }), 400, { field: 'name' });
     assert.equal((await agent.listVersions()).total, 1);
   });
-  await check('error: 400 names a query parameter that is unknown or out of range', async () => {
+  await check('a favorite is marked, listed and unmarked', async () => {
     assert.deepEqual((await client.listStoredAgents({ favoritedOnly: true })).agents, []);
+    assert.deepEqual(await agent.favorite(), { favorited: true, favoriteCount: 1 });
+    assert.deepEqual(await agent.favorite(), { favorited: true, favoriteCount: 1 });
+    const [marked, ...others] = (await client.listStoredAgents({ favoritedOnly: true, status: 'all' })).agents;
+    assert.deepEqual([marked.id, marked.isFavorited, marked.favoriteCount, others], [agent.storedAgentId, true, 1, []]);
+    assert.deepEqual(await agent.unfavorite(), { favorited: false, favoriteCount: 0 });
+    await refused(() => client.getStoredAgent(own('x')).favorite(), 404);
+  });
+  await check('error: 400 names a query parameter that is unknown or out of range', async () => {
     await refused(() => client.listStoredAgents({ perPage: 1001 }), 400, { field: 'perPage' });
     await refused(() => client.listStoredAgents({ page: -1 }), 400, { field: 'page' });
     await refused(() => client.listStoredAgents({ status: 'archived' }), 400, { field: 'status' });

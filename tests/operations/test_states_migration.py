@@ -13,7 +13,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.state import StateApps
 from django.utils import timezone
 
-from versioning.models import Agent, PromptBlock
+from versioning.models import Agent, Favorite, PromptBlock
 
 pytestmark = pytest.mark.database
 
@@ -50,6 +50,15 @@ def store(apps: StateApps, kind: str, name: str, *, live: bool, metadata: Any, *
             id=version, resource_id=name, number=1, config_json=json.dumps(config), changed_fields=[]
         )
     return identity
+
+
+def test_what_was_marked_stays_marked_as_agents(earlier_release: StateApps) -> None:
+    user = earlier_release.get_model("auth", "User").objects.create(username="vera")
+    earlier_release.get_model("versioning", "Favorite").objects.create(agent_id="team/writer", user=user)
+    migrate([("versioning", "0011_favorites_of_both_kinds")])
+    assert list(Favorite.objects.values_list("kind", "resource_id", "user__username")) == [
+        ("agent", "team/writer", "vera")
+    ]
 
 
 @pytest.mark.parametrize(

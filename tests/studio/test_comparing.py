@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import copy
+import re
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from tests.conftest import Cast
-from tests.support.api import AGENTS, Api, Kind
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.calls import make_history
-from tests.support.configurations import FOR_GOLD, FULL_AGENT
+from tests.support.configurations import ALWAYS, FOR_GOLD, FULL_AGENT
 from tests.support.studio import Visitor, page_of, words_of
 from versioning.conf import get_editor
 
@@ -61,7 +63,7 @@ def test_a_moved_block_is_called_moved(cast: Cast, edgar: Visitor) -> None:
     edit(cast.alice, {"instructions": [*blocks[1:], blocks[0]]})
     answer = edgar.get(COMPARE)
     assert fields_on(answer) == {"Instructions": [("Block 3", "moved")]}
-    assert "stood at 1 before" in words_of(answer)
+    assert "It was number 1 before." in words_of(answer)
 
 
 def test_without_a_draft_what_is_live_is_compared_with_the_one_before(
@@ -90,8 +92,7 @@ def test_every_field_is_told_in_its_parts(cast: Cast, edgar: Visitor) -> None:
     AGENTS.make(cast.alice, **FULL_AGENT)
     changed = copy.deepcopy(FULL_AGENT)
     first, second = changed["instructions"]
-    either = {**second["rules"], "operator": "OR"}
-    changed["instructions"] = [{"type": "prompt_block_ref", "id": "tone"}, first, {**second, "rules": either}]
+    changed["instructions"] = [{"type": "prompt_block_ref", "id": "tone"}, first, {**second, "rules": ALWAYS}]
     changed["tools"]["clock"] = {"description": "What time it is"}
     del changed["tools"]["search"]
     changed["model"]["temperature"] = 1
@@ -120,18 +121,138 @@ def test_conditions_are_compared_in_words(cast: Cast, edgar: Visitor) -> None:
 
     AGENTS.make(cast.alice, **when("gold"))
     edit(cast.alice, when("gold", "silver"))
-    assert 'tier is "gold"' in words_of(edgar.get(COMPARE))
-    assert "<ins>  tier is &quot;silver&quot;</ins>" in edgar.get(COMPARE).content.decode()
+    shown = edgar.get(COMPARE)
+    assert "Shown when tier is gold<ins> and tier is silver</ins>" in shown.content.decode()
+    assert fields_on(shown) == {"Instructions": [("Block 1 · when it is shown", "changed")]}
 
 
 def test_a_tool_that_came_is_shown_with_its_condition_in_words(cast: Cast, edgar: Visitor) -> None:
     AGENTS.make(cast.alice)
     edit(cast.alice, {"tools": {"search": {"rules": FOR_GOLD}}})
-    assert '"operator": "equals"' in words_of(edgar.get(COMPARE))
-    edit(cast.alice, {"tools": {"search": {"rules": FOR_GOLD}, "find": {"rules": FOR_GOLD}}})
+    shown = edgar.get(COMPARE)
+    assert fields_on(shown) == {"Tools": [("search", "added")]}
+    assert "Available when tier is gold" in words_of(shown)
+    edit(cast.alice, {"tools": {"search": {}, "find": {"rules": FOR_GOLD}}})
     first, second = (row["id"] for row in AGENTS.versions(cast.alice)[:2])
-    words = words_of(edgar.get(COMPARE, **{"from": second, "to": first}))
-    assert 'when all of: tier is "gold"' in words.replace("4 ", "").replace("5 ", "")
+    answer = edgar.get(COMPARE, **{"from": second, "to": first})
+    assert fields_on(answer) == {"Tools": [("search · when it is available", "changed"), ("find", "added")]}
+    assert "Available when tier is gold Always available" in words_of(answer)
+
+
+def text_block(content: str, *conditions: dict[str, Any]) -> dict[str, Any]:
+    rules = {"operator": "OR", "conditions": list(conditions)}
+    return {"type": "prompt_block", "content": content, "rules": rules}
+
+
+def about(topic: str) -> dict[str, Any]:
+    return {"field": "topic", "operator": "equals", "value": topic}
+
+
+REF = {"type": "prompt_block_ref", "id": "tone"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (
+            "Be kind.\n\nBe brief.",
+            [{"type": "text", "content": "Be kind."}, {"type": "text", "content": "Be brief."}],
+            "The instructions are now written as blocks; the text itself is the same.",
+        ),
+        (
+            "Greet {{ name }}.",
+            [{"type": "text", "content": "Greet {{ name }}."}],
+            "the text itself is the same. Its placeholders are filled in from now on",
+        ),
+        (
+            [{"type": "text", "content": "Be kind."}],
+            "Be brief.",
+            "The instructions are now written as one text.",
+        ),
+        ([text_block("Be kind.")], [text_block("Be kind."), REF], "Now uses the prompt block Tone (tone)."),
+        (
+            [text_block("Be kind."), REF],
+            [text_block("Be kind.")],
+            "No longer uses the prompt block Tone (tone).",
+        ),
+        (
+            [REF, text_block("Be kind.")],
+            [{**REF, "id": "hidden"}, text_block("Be kind.")],
+            "Uses the prompt block hidden instead of Tone (tone).",
+        ),
+        (
+            [REF, text_block("Be kind.")],
+            [text_block("Be kind."), REF],
+            "The prompt block Tone (tone) was block 1 before.",
+        ),
+        (
+            [{"type": "text", "content": "Be kind."}],
+            [text_block("Be kind.", about("billing"))],
+            "Always shown Shown when topic is billing",
+        ),
+        (
+            [text_block("Be kind.", about("billing"))],
+            [text_block("Be kind.", about("billing"), about("delivery"))],
+            "Shown when topic is billing or delivery",
+        ),
+    ],
+)
+def test_a_change_of_instructions_is_told_in_words_and_never_as_json(
+    cast: Cast, edgar: Visitor, before: Any, after: Any, words: str
+) -> None:
+    PROMPT_BLOCKS.make(cast.alice, "tone", name="Tone")
+    PROMPT_BLOCKS.make(cast.charlie, "hidden", name="Secrets of others", workspaceId="elsewhere")
+    AGENTS.make(cast.alice, instructions=before)
+    edit(cast.alice, {"instructions": after})
+    for layout in ("inline", "beside"):
+        answer = edgar.get(COMPARE, view=layout)
+        shown = words_of(answer)
+        assert words in re.sub(r"(?<!\S)\d+ (?=[A-Z])", "", shown)
+        assert "{" not in shown.replace("{{ name }}", "") and "Secrets of others" not in shown
+
+
+def test_a_value_that_came_to_depend_on_conditions_gets_variants(cast: Cast, edgar: Visitor) -> None:
+    small, large = ({"provider": "echo", "name": name} for name in ("small", "large"))
+    AGENTS.make(cast.alice, model=small)
+    edit(cast.alice, {"model": [{"value": small}, {"value": large, "rules": FOR_GOLD}]})
+    answer = edgar.get(COMPARE)
+    assert fields_on(answer) == {"Model": [("Variant 2", "added")]}
+    words = words_of(answer)
+    assert "It depends on conditions now" in words
+    assert "Used when tier is gold 2 echo / large" in words
+
+
+def test_what_no_page_knows_is_an_outline(cast: Cast, edgar: Visitor) -> None:
+    AGENTS.make(cast.alice)
+    edit(cast.alice, {"memory": {"stores": [{"name": "long", "days": 30}, "short"], "on": True}})
+    texts = [row.spans[0].text for row in edgar.get(COMPARE).context["fields"][0].parts[0].sections[0].rows]
+    assert texts == ["on: true", "stores:", "  - days: 30", "    name: long", "  - short"]
+
+
+def test_the_layout_is_remembered_by_the_browser_and_the_address_outranks_it(
+    cast: Cast, kind: Kind, edgar: Visitor
+) -> None:
+    make_history(kind, cast.alice)
+    compare = page_of(kind, "compare")
+    shown = [
+        b'<table class="diff beside"' in edgar.get(compare, **query).content
+        for query in ({}, {"view": "beside"}, {}, {"view": "inline"}, {}, {"view": "else"})
+    ]
+    assert shown == [False, True, True, False, False, False]
+
+
+def test_the_picker_and_the_columns_say_who_when_and_why(cast: Cast, kind: Kind, edgar: Visitor) -> None:
+    history = make_history(kind, cast.alice)
+    kind.save(cast.edgar, text="later words", changeMessage="Be later")
+    answer = edgar.get(page_of(kind, "compare"), **{"from": history.historical})
+    day = f"{timezone.now():%-d %B %Y}"
+    titles = [title for _, title in answer.context["choices"]]
+    assert titles[0].startswith(f"Version 5 · {day}, ") and titles[0].endswith(" · draft · edgar · Be later")
+    assert titles[3].endswith(" · alice · Instructions" if kind is AGENTS else " · alice · Text")
+    content = answer.content.decode()
+    for version_id in (history.historical, answer.context["sides"][1].id):
+        assert f'href="{page_of(kind, f"versions/{version_id}")}"' in content
+    assert "Auto-saved" not in words_of(answer)
 
 
 def test_a_number_that_became_a_text_is_a_change(cast: Cast, edgar: Visitor) -> None:

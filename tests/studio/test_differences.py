@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from studio.diff.alignment import common_runs
 from studio.diff.json_changes import JsonChange, json_changes
 from studio.diff.lines import Row, Section, rows, sections
+from studio.diff.sides import Cell, Pair, side_by_side
 from studio.diff.spans import Op, spans
 from studio.limits import PageBudget
 from tests.support.configurations import json_values, texts, unhurried
@@ -107,6 +108,52 @@ def test_what_a_page_has_no_room_for_is_counted(before: str, after: str, charact
     shown = sections(pieces, budget)
     assert budget.left_out or rows_in(shown) == rows_in(whole)
     assert sum(len(written(row)) for row in rows_in(shown)) <= characters
+
+
+def pairs_of(before: str, after: str) -> list[Pair]:
+    return list(side_by_side(lines_of(before, after)))
+
+
+def text_of(cells: list[Cell | None]) -> str:
+    return "\n".join("".join(span.text for span in cell.spans) for cell in cells if cell is not None)
+
+
+@unhurried
+@given(prose, prose)
+def test_side_by_side_each_side_is_its_text_line_by_line(before: str, after: str) -> None:
+    pairs = pairs_of(before, after)
+    sides = ([pair.before for pair in pairs], [pair.after for pair in pairs])
+    for text, cells, other in zip((before, after), sides, (Op.ADDED, Op.REMOVED), strict=True):
+        assert text_of(cells) == text.removesuffix("\n")
+        lines = [cell for cell in cells if cell is not None]
+        assert [cell.number for cell in lines] == list(range(1, len(lines) + 1))
+        assert other not in {span.op for cell in lines for span in cell.spans}
+    assert all(pair.before or pair.after for pair in pairs)
+
+
+@unhurried
+@given(prose, prose)
+def test_side_by_side_unchanged_lines_stand_beside_each_other(before: str, after: str) -> None:
+    for pair in pairs_of(before, after):
+        if pair.before and pair.after and {pair.before.op, pair.after.op} == {Op.SAME}:
+            assert text_of([pair.before]) == text_of([pair.after])
+
+
+def test_side_by_side_a_changed_line_stands_beside_what_it_became() -> None:
+    found = [
+        (text_of([pair.before]), text_of([pair.after]))
+        for pair in pairs_of(
+            "Hello.\nBe brief.\nGone.\nBe kind.\nEnd", "Hello.\nBe brief.\nBe very kind.\nNew\nEnd"
+        )
+    ]
+    assert found == [
+        ("Hello.", "Hello."),
+        ("Be brief.", "Be brief."),
+        ("Gone.", ""),
+        ("Be kind.", "Be very kind."),
+        ("", "New"),
+        ("End", "End"),
+    ]
 
 
 @pytest.mark.parametrize(

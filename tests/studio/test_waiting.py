@@ -36,7 +36,7 @@ def test_both_kinds_wait_changed_last_first(cast: Cast) -> None:
     assert heading(seen) == "Waiting to be published · 2"
     assert "Say it better" in agent and "At length" not in agent
     assert "Changes Description, Instructions" in agent and "Version 5 in place of Version 3" in agent
-    assert "Saved by edgar just now" in agent and "Saved by alice" in block
+    assert "saved by edgar just now" in agent and "saved by alice" in block
     assert page_of(AGENTS, "compare") in "".join(seen.links)
 
 

@@ -26,6 +26,8 @@ _OF_A_RESOURCE = [
     "GET /stored/{kind}/{}/labels",
     "PUT /stored/{kind}/{}/labels/{}",
     "DELETE /stored/{kind}/{}/labels/{}",
+    "PUT /stored/{kind}/{}/favorite",
+    "DELETE /stored/{kind}/{}/favorite",
 ]
 
 
@@ -38,8 +40,6 @@ RUNS = ["POST /agents/{}/generate", "POST /agents/{}/stream"]
 """The routes that run an agent."""
 ROUTES = [
     *of_both_kinds(_OF_A_RESOURCE),
-    "PUT /stored/agents/{}/favorite",
-    "DELETE /stored/agents/{}/favorite",
     "POST /stored/agents/{}/change-request",
     "POST /stored/agents/preview-instructions",
     "GET /agents",

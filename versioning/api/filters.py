@@ -102,6 +102,9 @@ class ResourceFilter(django_filters.FilterSet):
         schema={"type": "string", "minLength": 0, "maxLength": MAX_LENGTH},
     )
     hasDraft = WordFilter(criteria.HAS_DRAFT, YES_NO, "With, or without, a draft that the caller may read.")
+    favoritedOnly = WordFilter(
+        criteria.FAVORITE, {"true": True, "false": None}, "`true`: only the caller's favorites."
+    )
 
     default_status = "all"
 
@@ -160,9 +163,6 @@ class AgentFilter(ResourceFilter):
 
     visibility = WordFilter(
         criteria.VISIBILITY, {choice: choice for choice in Visibility.values}, "Private or public ones."
-    )
-    favoritedOnly = WordFilter(
-        criteria.FAVORITE, {"true": True, "false": None}, "`true`: only the caller's favorites."
     )
 
     default_status = "published"

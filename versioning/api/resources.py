@@ -25,12 +25,13 @@ from versioning.editor import Collection
 from versioning.editor.reading import Difference
 from versioning.editor.records import (
     ConfigFile,
+    RecordView,
     VersionView,
     record_of,
     records_of,
     versions_of,
 )
-from versioning.models import VersionedResource
+from versioning.models import Favorited, VersionedResource
 from versioning.serving.followed_log import Dependency
 from versioning.serving.resolution import Resolved
 
@@ -150,6 +151,18 @@ class ResourceViewSet(EditorViewSet):
         Nothing.read(request)
         return self._record(self.collection.unpublish(id, by=self.caller, expect=self._expected))
 
+    # Favorites
+
+    def favorite(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Mark it as a favorite of the caller's; a key acts as its owner."""
+        Nothing.read(request)
+        return self._favorited(*self.collection.favorite(id, by=self.caller))
+
+    def unfavorite(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Take the caller's mark away."""
+        Nothing.read(request)
+        return self._favorited(*self.collection.unfavorite(id, by=self.caller))
+
     # Versions
 
     def versions(self, request: Request, id: str) -> Response:  # noqa: A002
@@ -245,7 +258,7 @@ class ResourceViewSet(EditorViewSet):
     def _depends_on(self, resource_id: str | None, *others: Dependency) -> None:
         """Declare that the answer depends on a resource, or on all of the kind."""
         # Records say which resources are favorites of the caller.
-        self.depends_on((self.kind.word, resource_id), *others, is_personal=self.kind.has_favorites)
+        self.depends_on((self.kind.word, resource_id), *others, is_personal=True)
 
     @property
     def _expected(self) -> frozenset[str] | None:
@@ -254,6 +267,16 @@ class ResourceViewSet(EditorViewSet):
     def _record(self, found: Resolved[Any]) -> Response:
         record = record_of(self.collection, found, self.caller)
         return tagged(self.request, self.dump(record), tag=record.tag)
+
+    def _favorited(self, resource: VersionedResource, favorited: Favorited) -> Response:
+        record = RecordView(
+            resource=resource,
+            version=resource.active or resource.latest,
+            caller=self.caller,
+            code=self.collection.code,
+            favorited=favorited,
+        )
+        return tagged(self.request, self.dump(favorited), tag=record.tag)
 
     def _records(self, rows: Any) -> Any:
         return records_of(self.collection, rows, self.caller)

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from versioning.api.base import tagged
 from versioning.api.filters import AgentFilter
 from versioning.api.resources import ResourceViewSet
 from versioning.api.schemas import common, prompt_blocks, records, stored_agents, versions
@@ -15,8 +14,6 @@ from versioning.api.schemas.base import RequestSchema, ResponseSchema, body_of
 from versioning.conf import get_editor
 from versioning.domain.config import raise_for_issues
 from versioning.domain.kinds import AGENT, PROMPT_BLOCK
-from versioning.editor.records import RecordView
-from versioning.models import Agent, Favorited
 
 Requests = Mapping[str, type[RequestSchema]]
 Responses = Mapping[str, type[ResponseSchema]]
@@ -57,6 +54,8 @@ def responses_of(
         "export": export,
         "dependents": records.DependentsAnswer,
         "activate": versions.Activated,
+        "favorite": records.FavoriteAnswer,
+        "unfavorite": records.FavoriteAnswer,
         "labels": versions.LabelList,
         "set_label": versions.LabelAnswer,
     }
@@ -85,20 +84,8 @@ class AgentViewSet(ResourceViewSet):
             comparison=stored_agents.AgentComparison,
             export=stored_agents.AgentExport,
         ),
-        "favorite": stored_agents.FavoriteAnswer,
-        "unfavorite": stored_agents.FavoriteAnswer,
         "change_request": stored_agents.ChangeRequestAnswer,
     }
-
-    def favorite(self, request: Request, id: str) -> Response:  # noqa: A002
-        """Mark the agent as a favorite of the caller's; a key acts as its owner."""
-        common.Nothing.read(request)
-        return self._favorited(*get_editor().agent.favorite(id, by=self.caller))
-
-    def unfavorite(self, request: Request, id: str) -> Response:  # noqa: A002
-        """Take the caller's mark away."""
-        common.Nothing.read(request)
-        return self._favorited(*get_editor().agent.unfavorite(id, by=self.caller))
 
     def change_request(self, request: Request, id: str) -> Response:  # noqa: A002
         """Propose a change to the repository that keeps the override; no repository is configured yet."""
@@ -109,16 +96,6 @@ class AgentViewSet(ResourceViewSet):
         about = {name: fields[name] for name in ("changeMessage", "inspectOnly") if name in fields}
         raise_for_issues(stored_agents.ChangeRequest, about)
         agents.request_change(id, fields, message=about.get("changeMessage"), by=self.caller)
-
-    def _favorited(self, agent: Agent, favorited: Favorited) -> Response:
-        record = RecordView(
-            resource=agent,
-            version=agent.active or agent.latest,
-            caller=self.caller,
-            code=self.collection.code,
-            favorited=favorited,
-        )
-        return tagged(self.request, self.dump(favorited), tag=record.tag)
 
     def create_schema(self, request: Request) -> type[RequestSchema]:
         """Return the schema of the body: for an agent that code defines, that of an override."""

@@ -46,9 +46,8 @@ def routes(views: type[ResourceViewSet]) -> list[URLPattern]:
         (f"/{ID}/export", {"post": "export"}),
         (f"/{ID}/clone", {"post": "clone"}),
         (f"/{ID}/unpublish", {"post": "unpublish"}),
+        (f"/{ID}/favorite", {"put": "favorite", "delete": "unfavorite"}),
     ]
-    if kind.has_favorites:
-        table.append((f"/{ID}/favorite", {"put": "favorite", "delete": "unfavorite"}))
     if kind.in_code:
         table.append((f"/{ID}/change-request", {"post": "change_request"}))
     table.append((f"/{ID}", {"get": "retrieve", "patch": "update", "delete": "destroy"}))

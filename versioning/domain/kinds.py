@@ -38,8 +38,6 @@ class ResourceKind:
     """Whether a resource can be public: readable beyond its workspace."""
     is_run: bool = False
     """Whether applications run resources of this kind, which people can then try out in a chat."""
-    has_favorites: bool = False
-    """Whether people can mark a resource for themselves."""
     is_shown: bool = False
     """Whether its text is part of the instructions of agents, for whoever may read those."""
 
@@ -67,7 +65,6 @@ AGENT: Final = ResourceKind(
     publishes_at_once=True,
     has_visibility=True,
     is_run=True,
-    has_favorites=True,
 )
 PROMPT_BLOCK: Final = ResourceKind(
     word="promptBlock",

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 SHORT_COMMIT: Final = 7
 SHORT_ID: Final = 11
+INITIAL_MESSAGE: Final = "Initial version"
+EDIT_MESSAGE: Final = "Auto-saved after edit"
+RESTORED: Final = "Restored from {version}"
 _IN_GIT: Final = "git-"
 _IN_FILE: Final = "file-"
+_RESTORED_FROM: Final = re.compile(r"Restored from (version \d+|Git [0-9a-f]{7}|the override file)")
 
 
 class Snapshot(Protocol):
@@ -116,6 +121,22 @@ def subject_of(message: str) -> str:
     """Return the first paragraph of a message as one line, which Git calls the subject."""
     first = message.strip().partition("\n\n")[0]
     return " ".join(first.split("\n"))
+
+
+def own_words_of(version: Snapshot) -> str:
+    """Return the message that somebody wrote; empty for one that the editor chose for lack of it."""
+    message = version.change_message
+    is_ours = message in {INITIAL_MESSAGE, EDIT_MESSAGE} or _RESTORED_FROM.fullmatch(message)
+    return "" if is_ours and version.source == "database" else message
+
+
+def restored_from(version: Snapshot) -> str:
+    """Return the name of the version that this one is a copy of, within a sentence: `version 3`.
+
+    Empty for a version that is no copy, and for a copy about which somebody wrote a message.
+    """
+    found = _RESTORED_FROM.fullmatch(version.change_message)
+    return found[1] if found is not None and version.source == "database" else ""
 
 
 def _title_of_unstored(version_id: str) -> str:

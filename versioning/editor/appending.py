@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from versioning.domain.access import Caller
 from versioning.domain.config import Config
-from versioning.domain.snapshots import Snapshot, reference_to
+from versioning.domain.snapshots import RESTORED, Snapshot, reference_to
 from versioning.editor.inputs import Fields, message_or
 from versioning.editor.recording import record
 from versioning.editor.resources import Resources
@@ -59,5 +59,5 @@ def append_copy(
 ) -> Version:
     """Add a version with the whole configuration of another one."""
     changed = resources.kind.schema.changed(resource.latest.config, source.config)
-    message = message_or(f"Restored from {reference_to(source)}", message)
+    message = message_or(RESTORED.format(version=reference_to(source)), message)
     return append(resources, resource, source.config, changed, message=message, by=by, **detail)

@@ -63,6 +63,8 @@ class Collection(Resources[R]):
     labels = labelling.labels
     label = labelling.label
     unlabel = labelling.unlabel
+    favorite = favorites.favorite
+    unfavorite = favorites.unfavorite
 
     delete = deleting.delete
     delete_version = deleting.delete_version
@@ -77,8 +79,6 @@ class Agents(Collection[Agent]):
     parts = serving.parts
     preview = serving.preview
     fingerprint = dependencies.fingerprint
-    favorite = favorites.favorite
-    unfavorite = favorites.unfavorite
     require_saving = proposing.require_saving
     request_change = proposing.request_change
 

@@ -12,6 +12,7 @@ from editor_client.shared import ids
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Forbidden, IdTaken, Invalid
 from versioning.domain.selectors import PUBLISHED, Selector
+from versioning.domain.snapshots import INITIAL_MESSAGE
 from versioning.editor.inputs import (
     NOTHING,
     Fields,
@@ -28,7 +29,6 @@ from versioning.editor.recording import record as record_event
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.editor.unversioned import visibility_of_new
 from versioning.models import VersionedResource, Workspace
-from versioning.models.versioned import INITIAL_MESSAGE
 from versioning.serving.resolution import Resolved
 
 R = TypeVar("R", bound=VersionedResource)

@@ -1,40 +1,45 @@
-"""Favorites: the agents that a person has marked. They are personal, and no part of any version."""
+"""Favorites: what a person has marked. They are personal, and no part of any version."""
 
 from __future__ import annotations
+
+from typing import TypeVar
 
 from versioning.domain.access import Caller
 from versioning.domain.errors import Forbidden, NotFound
 from versioning.editor.locking import retried
 from versioning.editor.resources import Resources, Who, caller_of
-from versioning.models import Agent, Favorite, Favorited, events
+from versioning.models import Favorite, Favorited, VersionedResource, events
+
+R = TypeVar("R", bound=VersionedResource)
 
 
 @retried
-def favorite(resources: Resources[Agent], agent_id: str, *, by: Who) -> tuple[Agent, Favorited]:
-    """Mark an agent as a favorite of the caller; a key marks it for its owner.
+def favorite(resources: Resources[R], resource_id: str, *, by: Who) -> tuple[R, Favorited]:
+    """Mark a resource as a favorite of the caller; a key marks it for its owner.
 
-    Raises `NotFound` if the caller cannot read the agent without a selector, and `Forbidden` for the
+    Raises `NotFound` if the caller cannot read the resource without a selector, and `Forbidden` for the
     application, which is no person.
     """
-    return _mark(resources, agent_id, caller_of(by), wanted=True)
+    return _mark(resources, resource_id, caller_of(by), wanted=True)
 
 
 @retried
-def unfavorite(resources: Resources[Agent], agent_id: str, *, by: Who) -> tuple[Agent, Favorited]:
+def unfavorite(resources: Resources[R], resource_id: str, *, by: Who) -> tuple[R, Favorited]:
     """Remove the mark, if there is one; raises as `favorite` does."""
-    return _mark(resources, agent_id, caller_of(by), wanted=False)
+    return _mark(resources, resource_id, caller_of(by), wanted=False)
 
 
-def _mark(resources: Resources[Agent], agent_id: str, by: Caller, *, wanted: bool) -> tuple[Agent, Favorited]:
-    # The lock prevents a mark from outliving an agent that is being deleted.
-    with resources.backend.locked(agent_id, by) as agent:
-        if agent.gone:
+def _mark(resources: Resources[R], resource_id: str, by: Caller, *, wanted: bool) -> tuple[R, Favorited]:
+    # The lock prevents a mark from outliving a resource that is being deleted.
+    with resources.backend.locked(resource_id, by) as resource:
+        if resource.gone:
             raise NotFound
         if by.user_id is None:
             raise Forbidden("Only people have favorites.")
         events.acts(by)
+        kind = resources.kind
         if wanted:
-            Favorite.objects.get_or_create(agent_id=agent.pk, user_id=by.user_id)
+            Favorite.objects.get_or_create(kind=kind.word, resource_id=resource.pk, user_id=by.user_id)
         else:
-            Favorite.objects.filter(agent_id=agent.pk, user_id=by.user_id).delete()
-        return agent, Favorite.objects.about([agent.pk], by.user_id)[agent.pk]
+            Favorite.objects.of(by.user_id, kind).filter(resource_id=resource.pk).delete()
+        return resource, Favorite.objects.about(kind, [resource.pk], by.user_id)[resource.pk]

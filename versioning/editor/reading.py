@@ -170,7 +170,5 @@ def schema_of(resources: Resources[R], resource_id: str) -> ConfigSchema:
 def favorites_about(
     resources: Resources[R], resource_ids: Collection[str], *, by: Who = APPLICATION
 ) -> Mapping[str, Favorited]:
-    """Return who has marked these resources as favorites, by id; empty for a kind without favorites."""
-    if not resources.kind.has_favorites:
-        return {}
-    return Favorite.objects.about(resource_ids, caller_of(by).user_id)
+    """Return who has marked these resources as favorites, by id."""
+    return Favorite.objects.about(resources.kind, resource_ids, caller_of(by).user_id)

@@ -31,8 +31,7 @@ class RecordView:
     caller: Caller
     code: Registry
     """The code-defined agents, which decide who may read their overrides."""
-    favorited: Favorited | None
-    """None for a kind without favorites."""
+    favorited: Favorited
     warnings: Sequence[Notice] | None = None
     """Notices about a save; None if the record is only read."""
     reads_drafts: bool = field(init=False)
@@ -84,7 +83,7 @@ class RecordView:
             tag += f"-{agent.visibility}"
         if not self.reads_drafts:
             tag += _WITHOUT_DRAFTS
-        if self.favorited is not None and self.favorited.count:
+        if self.favorited.count:
             tag += f"-{'own' if self.favorited.by_caller else 'others'}-{self.favorited.count}"
         return tag
 
@@ -140,7 +139,7 @@ def record_of(collection: Collection[Any], found: Resolved[Any], by: Caller) -> 
         version=found.version,
         caller=by,
         code=collection.code,
-        favorited=collection.favorites_about([resource.pk], by=by).get(resource.pk),
+        favorited=collection.favorites_about([resource.pk], by=by)[resource.pk],
     )
 
 
@@ -155,7 +154,7 @@ def records_of(
             version=resource.active or resource.latest,
             caller=by,
             code=collection.code,
-            favorited=favorites.get(resource.pk),
+            favorited=favorites[resource.pk],
         )
         for resource in resources
     ]

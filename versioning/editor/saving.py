@@ -16,7 +16,7 @@ from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.config import Config
 from versioning.domain.errors import IdTaken
 from versioning.domain.selectors import DRAFT
-from versioning.domain.snapshots import Snapshot
+from versioning.domain.snapshots import EDIT_MESSAGE, Snapshot
 from versioning.editor.appending import append, append_copy, append_draft, append_next
 from versioning.editor.creating import create
 from versioning.editor.inputs import NOTHING, Fields, merged_fields, message_or
@@ -26,7 +26,6 @@ from versioning.editor.publishing import activate
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.editor.unversioned import edit_record
 from versioning.models import VersionedResource
-from versioning.models.versioned import EDIT_MESSAGE
 from versioning.serving.resolution import Resolved, find_version
 
 R = TypeVar("R", bound=VersionedResource)

@@ -93,7 +93,7 @@ def tags(name, resource, constraint):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("versioning", "0010_rights_position")]
+    dependencies = [("versioning", "0011_favorites_of_both_kinds")]
 
     operations = [
         migrations.AddField("agent", "was_ever_published", was_ever_published()),

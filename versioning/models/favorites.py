@@ -1,4 +1,4 @@
-"""The agents that people have marked as favorites."""
+"""What people have marked as favorites: agents and prompt blocks."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from django.conf import settings
 from django.db import connection, models
 from django.db.models import Count, Q
 
+from versioning.domain.kinds import ResourceKind
 from versioning.models.statements import prepared_cursor
 
 
 @dataclass(frozen=True, kw_only=True)
 class Favorited:
-    """The favorites of an agent, as one person sees them."""
+    """The favorites of a resource, as one person sees them."""
 
     by_caller: bool
     count: int
@@ -25,50 +26,53 @@ class Favorited:
 class FavoriteQuerySet(models.QuerySet["Favorite"]):
     """Queries for favorites."""
 
-    def of(self, user_id: Any) -> Self:
-        """Filter by person; the application has no favorites."""
-        return self.filter(user_id=user_id) if user_id is not None else self.none()
+    def of(self, user_id: Any, kind: ResourceKind) -> Self:
+        """Filter by person and kind; the application has no favorites."""
+        return self.filter(user_id=user_id, kind=kind.word) if user_id is not None else self.none()
 
-    def about(self, agent_ids: Collection[str], user_id: Any) -> dict[str, Favorited]:
-        """Return the favorites of each of these agents, in one query.
+    def about(self, kind: ResourceKind, resource_ids: Collection[str], user_id: Any) -> dict[str, Favorited]:
+        """Return the favorites of each of these resources of a kind, in one query.
 
-        For a single agent, which every save returns, the statement is built only once.
+        For a single resource, which every save returns, the statement is built only once.
         """
-        if len(agent_ids) == 1:
-            [agent_id] = agent_ids
-            return {agent_id: _about_one(agent_id, user_id)}
+        if len(resource_ids) == 1:
+            [resource_id] = resource_ids
+            return {resource_id: _about_one(kind, resource_id, user_id)}
         marks, own = Count("pk"), Count("pk", filter=Q(user_id=user_id))
-        counted = self.filter(agent_id__in=agent_ids).values_list("agent_id").annotate(marks=marks, own=own)
-        found = {agent_id: Favorited(by_caller=bool(mine), count=count) for agent_id, count, mine in counted}
-        return {agent_id: found.get(agent_id, Favorited(by_caller=False, count=0)) for agent_id in agent_ids}
+        rows = self.filter(kind=kind.word, resource_id__in=resource_ids)
+        counted = rows.values_list("resource_id").annotate(marks=marks, own=own)
+        found = {one: Favorited(by_caller=bool(mine), count=count) for one, count, mine in counted}
+        return {one: found.get(one, Favorited(by_caller=False, count=0)) for one in resource_ids}
 
 
 class Favorite(models.Model):
-    """A person has marked an agent.
+    """A person has marked a resource.
 
-    There is no foreign key to the agent, because an override stored as a file may have no row.
+    There is no foreign key to the resource, because an override stored as a file may have no row.
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
-    agent_id = models.CharField(max_length=200)
+    kind = models.CharField(max_length=32)
+    """The word of its kind: an agent and a prompt block may have the same id."""
+    resource_id = models.CharField(max_length=200)
 
     objects = FavoriteQuerySet.as_manager()
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(name="favorite_once_per_person", fields=["agent_id", "user"]),
+            models.UniqueConstraint(name="favorite_once_per_person", fields=["resource_id", "kind", "user"]),
         ]
 
     def __str__(self) -> str:
-        return f"{self.user} likes {self.agent_id}"
+        return f"{self.user} likes {self.kind} {self.resource_id}"
 
 
-def _about_one(agent_id: str, user_id: Any) -> Favorited:
+def _about_one(kind: ResourceKind, resource_id: str, user_id: Any) -> Favorited:
     user = Favorite._meta.get_field("user").get_db_prep_value(user_id, connection)
     table, column = Favorite._meta.db_table, Favorite._meta.get_field("user").column
     with prepared_cursor() as cursor:
         # Only names of the table and of a column are inserted.
         counted = f'SELECT COUNT(*), COUNT(CASE WHEN "{column}" = %s THEN 1 END) FROM "{table}"'  # noqa: S608
-        cursor.execute(f"{counted} WHERE agent_id = %s", [user, agent_id])
+        cursor.execute(f"{counted} WHERE resource_id = %s AND kind = %s", [user, resource_id, kind.word])
         count, own = cursor.fetchone()
     return Favorited(by_caller=bool(own), count=count)

@@ -34,9 +34,6 @@ from versioning.models.workspaces import Workspace
 if TYPE_CHECKING:
     from django.db.models.fields.related_descriptors import RelatedManager
 
-INITIAL_MESSAGE = "Initial version"
-EDIT_MESSAGE = "Auto-saved after edit"
-
 _FIXED: Final = frozenset({"uuid", "workspace", "author", "created_at"})
 """The fields that never change."""
 

@@ -92,6 +92,8 @@ class Resource:
     updated_at: str = field(default_factory=now)
     published_at: str | None = None
     last_number: int = 0
+    is_favorited: bool = False
+    """Whether the one person who uses this editor has marked it."""
     _identity: str = field(default_factory=lambda: str(uuid.uuid4()))
     _revision: int = 0
 
@@ -109,6 +111,11 @@ class Resource:
     def tag(self) -> str:
         """The entity tag of the record, which changes with everything about the resource."""
         return hashlib.sha256(f"{self._identity} {self._revision}".encode()).hexdigest()[:32]
+
+    @property
+    def shown_tag(self) -> str:
+        """The tag as answers have it: a mark follows a dash, since it does not change the resource."""
+        return f"{self.tag}-own-1" if self.is_favorited else self.tag
 
     def touch(self) -> None:
         """Note a change."""
@@ -141,7 +148,7 @@ class Resource:
     def record(self, version: Version | None = None) -> dict[str, Any]:
         """Return the record, with the fields of a version; of the published one by default, or the latest."""
         shown = version or self.active or self.latest
-        agents_only = {"visibility": self.visibility, "isFavorited": False, "favoriteCount": 0}
+        agents_only = {"visibility": self.visibility}
         return {
             "id": self.id,
             "workspaceId": self.workspace,
@@ -154,6 +161,8 @@ class Resource:
             "metadata": self.metadata,
             "createdAt": self.created_at,
             "updatedAt": self.updated_at,
+            "isFavorited": self.is_favorited,
+            "favoriteCount": int(self.is_favorited),
             **(agents_only if self.kind is AGENT else {}),
             **shown.config,
         }

@@ -17,7 +17,7 @@ from editor_client.testing.refusals import refuse_unknown
 from editor_client.testing.resources import PROMPT_BLOCK, Resource, Version, message_or
 
 # What a real editor takes, and this one does not.
-BEYOND: Final = frozenset({"metadata", "orderBy[field]", "orderBy[direction]", "source", "favoritedOnly"})
+BEYOND: Final = frozenset({"metadata", "orderBy[field]", "orderBy[direction]", "source"})
 
 
 # Records
@@ -30,6 +30,8 @@ def _list(asked: Asked) -> Answer:
         one for one in asked.editor.all(asked.kind) if status == "all" or one.record()["status"] == status
     ]
     rows = [one for one in rows if reading.holds_text(one, asked.query.get("search", ""))]
+    if asked.query.get("favoritedOnly") == "true":
+        rows = [one for one in rows if one.is_favorited]
     if "tag" in asked.query:
         wanted = set(tags.asked_for(asked.query["tag"]))
         rows = [one for one in rows if wanted <= set(tags.tags_of(one.metadata))]
@@ -46,7 +48,7 @@ def _create(asked: Asked) -> Answer:
 def _read(asked: Asked) -> Answer:
     resource = asked.resource
     version, _ = serving.select(resource, serving.selector_of(asked.query))
-    return Answer(content=resource.record(version), tag=resource.tag)
+    return Answer(content=resource.record(version), tag=resource.shown_tag)
 
 
 def _edit(asked: Asked) -> Answer:
@@ -57,7 +59,7 @@ def _edit(asked: Asked) -> Answer:
 
 def _saved(resource: Resource, status: int = 200) -> Answer:
     content = {**resource.record(resource.latest), "warnings": []}
-    return Answer(content=content, status=status, tag=resource.tag)
+    return Answer(content=content, status=status, tag=resource.shown_tag)
 
 
 def _delete(asked: Asked) -> Answer:
@@ -71,7 +73,7 @@ def _delete(asked: Asked) -> Answer:
 def _unpublish(asked: Asked) -> Answer:
     resource = asked.changing()
     asked.editor.unpublish(resource)
-    return Answer(content=resource.record(), tag=resource.tag)
+    return Answer(content=resource.record(), tag=resource.shown_tag)
 
 
 def _clone(asked: Asked) -> Answer:
@@ -150,7 +152,7 @@ def _activate(asked: Asked) -> Answer:
     asked.editor.publish(resource, version)
     message = f"Version {version.number} is published."
     content = {"success": True, "message": message, "activeVersionId": version.id, "warnings": []}
-    return Answer(content=content, tag=resource.tag)
+    return Answer(content=content, tag=resource.shown_tag)
 
 
 def _delete_version(asked: Asked) -> Answer:
@@ -169,12 +171,29 @@ def _labels(asked: Asked) -> Answer:
 def _set_label(asked: Asked) -> Answer:
     resource = asked.changing()
     asked.editor.set_label(resource, asked.names[2], asked.body)
-    return Answer(content=resource.label_record(asked.names[2]), tag=resource.tag)
+    return Answer(content=resource.label_record(asked.names[2]), tag=resource.shown_tag)
 
 
 def _remove_label(asked: Asked) -> Answer:
     asked.editor.remove_label(asked.changing(), asked.names[2])
     return _done(f"The label {asked.names[2]!r} is removed.")
+
+
+# Favorites
+
+
+def _favorite(asked: Asked) -> Answer:
+    return _marked(asked.resource, is_favorited=True)
+
+
+def _unfavorite(asked: Asked) -> Answer:
+    return _marked(asked.resource, is_favorited=False)
+
+
+def _marked(resource: Resource, *, is_favorited: bool) -> Answer:
+    resource.is_favorited = is_favorited
+    content = {"favorited": is_favorited, "favoriteCount": int(is_favorited)}
+    return Answer(content=content, tag=resource.shown_tag)
 
 
 # Agents, as applications use them
@@ -229,7 +248,17 @@ PAGING: Final = ("page", "perPage")
 ROUTES: Final[Mapping[tuple[str, str], tuple[Handler, tuple[str, ...]]]] = {
     ("GET", "/stored/+"): (
         _list,
-        (*PAGING, "status", "visibility", "authorId", "workspaceId", "hasDraft", "search", "tag"),
+        (
+            *PAGING,
+            "status",
+            "visibility",
+            "authorId",
+            "workspaceId",
+            "hasDraft",
+            "search",
+            "tag",
+            "favoritedOnly",
+        ),
     ),
     ("POST", "/stored/+"): (_create, ()),
     ("POST", "/stored/agents/preview-instructions"): (_preview, ()),
@@ -250,6 +279,8 @@ ROUTES: Final[Mapping[tuple[str, str], tuple[Handler, tuple[str, ...]]]] = {
     ("GET", "/stored/+/*/labels"): (_labels, ()),
     ("PUT", "/stored/+/*/labels/*"): (_set_label, ()),
     ("DELETE", "/stored/+/*/labels/*"): (_remove_label, ()),
+    ("PUT", "/stored/+/*/favorite"): (_favorite, ()),
+    ("DELETE", "/stored/+/*/favorite"): (_unfavorite, ()),
     ("GET", "/agents"): (_agents, ("partial",)),
     ("GET", "/agents/*"): (_agent, (*serving.SELECTORS, "form")),
     ("POST", "/agents/*/generate"): (_generate, serving.SELECTORS),

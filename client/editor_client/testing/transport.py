@@ -82,7 +82,7 @@ class FakeEditor(httpx.BaseTransport, httpx.AsyncBaseTransport):
             return httpx.Response(200, text=events, headers={"Content-Type": "text/event-stream"})
         tag = answer.tag or hashlib.sha256(canonical.dump(answer.content).encode()).hexdigest()[:32]
         headers = {"ETag": f'"{tag}"'}
-        if request.method == "GET" and tag in request.headers.get("If-None-Match", ""):
+        if request.method == "GET" and headers["ETag"] in request.headers.get("If-None-Match", ""):
             return httpx.Response(304, headers=headers)
         return httpx.Response(answer.status, json=answer.content, headers=headers)
 

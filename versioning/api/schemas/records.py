@@ -76,9 +76,22 @@ class Record(ResponseSchema):
     has_draft: Annotated[bool | None, Field(description="Null for who may not read drafts.")]
     author_id: str | None
     metadata: Annotated[JsonObject, Source("resource.metadata")]
+    is_favorited: Annotated[
+        bool, Source("favorited.by_caller"), Field(description="Whether it is a favorite of the caller's.")
+    ]
+    favorite_count: Annotated[
+        int, Source("favorited.count"), Field(ge=0, description="How many people have marked it.")
+    ]
     created_at: Annotated[Time, Source("resource.created_at")]
     updated_at: Annotated[Time, Source("resource.updated_at")]
     warnings: Annotated[list[NoticeAnswer], Field(description="In the answer to a save only.")] = []
+
+
+class FavoriteAnswer(ResponseSchema):
+    """Whether a resource is a favorite of the caller's, and of how many people."""
+
+    favorited: Annotated[bool, Source("by_caller")]
+    favorite_count: Annotated[int, Source("count"), Field(ge=0)]
 
 
 class DependentsAnswer(ResponseSchema):

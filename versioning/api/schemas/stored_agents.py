@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict
 
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source
 from versioning.api.schemas.common import PageOf
@@ -62,12 +62,6 @@ class AgentRecord(Record, fields.AgentFields):
     """A stored agent."""
 
     visibility: fields.Visibility
-    is_favorited: Annotated[
-        bool, Source("favorited.by_caller"), Field(description="Whether it is a favorite of the caller's.")
-    ]
-    favorite_count: Annotated[
-        int, Source("favorited.count"), Field(ge=0, description="How many people have marked it.")
-    ]
 
 
 class AgentPage(PageOf):
@@ -80,13 +74,6 @@ class AgentExport(Export):
     """An agent's configuration as a file."""
 
     agent_id: Annotated[str, Source("resource_id")]
-
-
-class FavoriteAnswer(ResponseSchema):
-    """Whether an agent is a favorite of the caller's, and of how many people."""
-
-    favorited: Annotated[bool, Source("by_caller")]
-    favorite_count: Annotated[int, Source("count"), Field(ge=0)]
 
 
 class AgentVersionRecord(VersionRecord, fields.AgentFields):

@@ -16,6 +16,7 @@ from editor_client.shared.tags import tags_of
 
 from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config
+from versioning.domain.kinds import AGENT, ResourceKind
 from versioning.domain.registry import Registry
 from versioning.domain.selectors import Status
 from versioning.editor.catalog.entries import Entry, ResourceState, entry_of, reads_drafts
@@ -42,15 +43,14 @@ class Viewer:
         """The condition that the caller may read the drafts of a resource."""
         return within("workspace_id", self.caller.scope(Right.READ_DRAFTS))
 
-    @property
-    def favorites(self) -> QuerySet[Favorite]:
-        """The agents that the caller has marked."""
-        return Favorite.objects.of(self.caller.user_id)
+    def favorites(self, kind: ResourceKind) -> QuerySet[Favorite]:
+        """Return what the caller has marked of a kind."""
+        return Favorite.objects.of(self.caller.user_id, kind)
 
     @cached_property
-    def favorite_ids(self) -> frozenset[str]:
-        """The ids of these agents, in one query for all unstored resources."""
-        return frozenset(self.favorites.values_list("agent_id", flat=True))
+    def favorite_agents(self) -> frozenset[str]:
+        """The ids of the agents that the caller has marked, in one query for all unstored ones."""
+        return frozenset(self.favorites(AGENT).values_list("resource_id", flat=True))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,8 +119,8 @@ def _has_draft(found: Unstored, wanted: bool, viewer: Viewer) -> bool:  # noqa: 
     return (found.override is not None and found.override.has_draft) == wanted
 
 
-def _is_marked(viewer: Viewer) -> Q:
-    return Q(Exists(viewer.favorites.filter(agent_id=OuterRef("pk"))))
+def _marked(rows: Rows, _wanted: bool, viewer: Viewer) -> Rows:  # noqa: FBT001  as above
+    return rows.filter(Exists(viewer.favorites(rows.model.kind).filter(resource_id=OuterRef("pk"))))
 
 
 def _saved_by(name: str, viewer: Viewer) -> Q:
@@ -215,8 +215,8 @@ TAGS = Criterion[Collection[str]](
 )
 """It has all of these tags, of which none is named twice."""
 
-FAVORITE: Criterion[bool] = condition(
-    lambda _wanted, viewer: _is_marked(viewer),
-    lambda found, _wanted, viewer: found.entry.id in viewer.favorite_ids,
+FAVORITE = Criterion[bool](
+    narrow=_marked,
+    holds=lambda found, _wanted, viewer: found.entry.id in viewer.favorite_agents,
 )
 """The viewer has marked it. There is no filter for resources that are not marked."""

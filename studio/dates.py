@@ -1,0 +1,56 @@
+"""Days and times as people write them, in the language of the page."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Final
+
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+# Translators: a date, as PHP's date() formats it
+_DAY_OF_YEAR: Final = gettext_lazy("j F Y")
+# Translators: a date of this year, as PHP's date() formats it
+_DAY: Final = gettext_lazy("j F")
+# Translators: the day on which a range of days within a month begins, as PHP's date() formats it
+_DAY_OF_MONTH: Final = gettext_lazy("j")
+
+
+def day_of(moment: datetime.datetime) -> datetime.date:
+    """Return the day of a moment."""
+    return timezone.localtime(moment).date()
+
+
+def day_in_words(day: datetime.date) -> str:
+    """Return a day with its year: `3 May 2026`."""
+    return date_format(day, str(_DAY_OF_YEAR))
+
+
+def moment_in_words(moment: datetime.datetime) -> str:
+    """Return a day and a time: `3 May 2026, 14:02`."""
+    # Translators: a day and a time, as PHP's date() formats them
+    return date_format(timezone.localtime(moment), _("j F Y, H:i"))
+
+
+def time_in_words(moment: datetime.datetime) -> str:
+    """Return the time of day: `14:02`."""
+    # Translators: a time of day, as PHP's date() formats it
+    return date_format(timezone.localtime(moment), _("H:i"))
+
+
+def range_in_words(first: datetime.date, last: datetime.date, today: datetime.date) -> str:
+    """Return a range of days as shortly as possible: `3 May`, `3–9 May`, `28 April – 3 May 2025`."""  # noqa: RUF002
+    end = date_format(last, str(_DAY if last.year == today.year else _DAY_OF_YEAR))
+    if first == last:
+        return end
+    if (first.year, first.month) == (last.year, last.month):
+        return _("%(first)s–%(last)s") % {"first": date_format(first, str(_DAY_OF_MONTH)), "last": end}  # noqa: RUF001
+    begin = date_format(first, str(_DAY if first.year == last.year else _DAY_OF_YEAR))
+    return _("%(first)s – %(last)s") % {"first": begin, "last": end}  # noqa: RUF001
+
+
+def short_day(day: datetime.date, today: datetime.date) -> str:
+    """Return a day, with its year unless that is this one: `3 May`."""
+    return range_in_words(day, day, today)

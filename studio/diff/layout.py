@@ -1,0 +1,67 @@
+"""How differences are shown: in one text, or side by side. Browsers remember what was chosen last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+INLINE: Final = "inline"
+BESIDE: Final = "beside"
+LAYOUTS: Final = (INLINE, BESIDE)
+PARAMETER: Final = "view"
+COOKIE: Final = "editor_comparison"
+_YEAR: Final = 365 * 24 * 60 * 60
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """A link of the switch."""
+
+    title: str
+    address: str
+    is_current: bool
+
+
+def layout_of(request: HttpRequest) -> str:
+    """Return the layout that the address names, or the one that this browser used last; inline at first."""
+    asked = asked_layout(request)
+    remembered = request.COOKIES.get(COOKIE, "")
+    return asked or (remembered if remembered in LAYOUTS else INLINE)
+
+
+def asked_layout(request: HttpRequest) -> str:
+    """Return the layout that the address names; empty if it names none."""
+    asked = request.GET.get(PARAMETER, "")
+    return asked if asked in LAYOUTS else ""
+
+
+def switch(request: HttpRequest) -> list[Choice]:
+    """Return links to the same page in each layout."""
+    titles = {INLINE: _("Inline"), BESIDE: _("Side by side")}
+    current = layout_of(request)
+    found = []
+    for layout, title in titles.items():
+        query = request.GET.copy()
+        query[PARAMETER] = layout
+        found.append(Choice(title=title, address=f"?{query.urlencode()}", is_current=layout == current))
+    return found
+
+
+def remember(request: HttpRequest, response: HttpResponse) -> None:
+    """Let this browser remember the layout that the address names, if it names one."""
+    asked = asked_layout(request)
+    if asked and request.COOKIES.get(COOKIE) != asked:
+        response.set_cookie(
+            COOKIE,
+            asked,
+            max_age=_YEAR,
+            path=reverse("admin:index"),
+            secure=settings.SESSION_COOKIE_SECURE,
+            httponly=True,
+            samesite="Lax",
+        )

@@ -1,0 +1,119 @@
+"""Display rules in words: `topic is billing or delivery`. Pure, but for the language of the reader."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any, Final
+
+from django.utils.text import get_text_list
+from django.utils.translation import gettext as _
+from editor_client.shared import canonical
+
+from studio.forms.words import OPERATORS
+
+_JUNCTIONS: Final = frozenset({"AND", "OR"})
+_PLAIN: Final = re.compile(r"[^\W\d_][\w./:@#+-]*(?: [\w./:@#+-]+)*")
+"""A text that nobody takes for anything but a text."""
+_LIKE_JSON: Final = frozenset({"true", "false", "null"})
+
+
+def is_rules(value: Any) -> bool:
+    """Say whether a JSON value has the shape of display rules: a group of conditions and of groups."""
+    return (
+        isinstance(value, dict)
+        and value.keys() == {"operator", "conditions"}
+        and value["operator"] in list(_JUNCTIONS)
+        and isinstance(value["conditions"], list)
+        and all(is_rules(member) or _is_rule(member) for member in value["conditions"])
+    )
+
+
+def in_words(rules: dict[str, Any] | None) -> str:
+    """Return display rules as a condition in one line; an empty text if they always hold."""
+    if rules is None:
+        return ""
+    if rules["operator"] == "OR" or len(rules["conditions"]) == 1:
+        return get_text_list(list(_alternatives(rules["conditions"])), _("or"))
+    return get_text_list([_clause_of(member) for member in rules["conditions"]], _("and"))
+
+
+def in_lines(rules: dict[str, Any], indent: str = "") -> str:
+    """Return display rules as a list, a line for each condition, for those that make no readable line."""
+    inner = f"{indent}  "
+    head = _("all of these:") if rules["operator"] == "AND" else _("any of these:")
+    lines = [
+        in_lines(member, inner) if is_rules(member) else f"{inner}{_rule_in_words(member)}"
+        for member in rules["conditions"]
+    ]
+    return "\n".join([f"{indent}{head}", *lines])
+
+
+def value_in_words(value: Any) -> str:
+    """Return a value that a condition compares with; a text that looks like something else has quotes."""
+    if isinstance(value, str) and _PLAIN.fullmatch(value) and value not in _LIKE_JSON:
+        return value
+    if isinstance(value, list) and value:
+        return get_text_list([value_in_words(item) for item in value], _("or"))
+    return canonical.dump(value)
+
+
+def _alternatives(conditions: Sequence[Any]) -> Iterator[str]:
+    """Yield conditions of which one must hold; neighbours that compare one value are told as one."""
+    for field, members in groupby(conditions, _compared_field):
+        if field is None:
+            yield from map(_clause_of, members)
+        else:
+            values = [value_in_words(value) for member in members for value in _compared_values(member)]
+            yield _clause(field, str(OPERATORS["equals"]), get_text_list(values, _("or")))
+
+
+def _clause_of(member: Any) -> str:
+    """Return a condition, or a group of them, as a part of a condition."""
+    if not is_rules(member):
+        return _rule_in_words(member)
+    words = in_words(member)
+    if not words:
+        return _("always")
+    return words if len(member["conditions"]) == 1 else f"({words})"
+
+
+def _compared_field(member: Any) -> str | None:
+    """Return which value a condition compares for equality; None for every other condition."""
+    if is_rules(member) or "value" not in member or member["operator"] not in {"equals", "in"}:
+        return None
+    is_list = isinstance(member["value"], list)
+    if is_list is not (member["operator"] == "in") or (is_list and not member["value"]):
+        return None
+    field: str = member["field"]
+    return field
+
+
+def _compared_values(member: dict[str, Any]) -> list[Any]:
+    values: list[Any] = member["value"] if member["operator"] == "in" else [member["value"]]
+    return values
+
+
+def _rule_in_words(rule: dict[str, Any]) -> str:
+    value = value_in_words(rule["value"]) if "value" in rule else ""
+    return _clause(rule["field"], str(OPERATORS[rule["operator"]]), value)
+
+
+def _clause(field: str, operator: str, value: str) -> str:
+    if not value:
+        return _("%(field)s %(operator)s") % {"field": field, "operator": operator}
+    return _("%(field)s %(operator)s %(value)s") % {"field": field, "operator": operator, "value": value}
+
+
+def _joined_by(junction: str) -> str:
+    return _("and") if junction == "AND" else _("or")
+
+
+def _is_rule(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and {"field", "operator"} <= value.keys() <= {"field", "operator", "value"}
+        and isinstance(value["field"], str)
+        and value["operator"] in list(OPERATORS)
+    )
