@@ -6,9 +6,11 @@ None of it is a version, and none of it appears in the log: it changes nothing t
 from __future__ import annotations
 
 from typing import Any, Self
+from uuid import UUID
 
 from django.conf import settings
 from django.db import models
+from editor_client.shared import canonical
 
 
 class Density(models.TextChoices):
@@ -83,35 +85,50 @@ class SavedFilter(models.Model):
 class ExampleQuerySet(models.QuerySet["Example"]):
     """Queries for examples."""
 
-    def about(self, kind: str, resource_id: str) -> Self:
+    def about(self, kind: str, resource_id: str, identity: UUID) -> Self:
         """Filter by resource, in the order of the names."""
-        return self.filter(kind=kind, resource_id=resource_id).order_by("name")
+        found = self.filter(kind=kind, resource_id=resource_id, identity=identity)
+        return found.order_by("name")
 
 
 class Example(models.Model):
     """A context for trying out a resource, with a name, such as "Gold customer".
 
     Everybody who may read the drafts of the resource sees it. There is no foreign key to the resource,
-    because an agent that only code defines has no row.
+    because an agent that only code defines has no row; when a row is deleted, its examples go with it
+    (`studio.examples.stored`).
     """
 
     kind = models.CharField(max_length=32)
     """The word of the kind of the resource."""
     resource_id = models.CharField(max_length=200)
+    identity = models.UUIDField()
+    """What a later resource with the same id does not share; `IN_CODE` for an agent that code defines."""
     name = models.CharField(max_length=80)
-    context = models.JSONField(default=dict)
-    """The request context, a JSON object."""
+    context_json = models.TextField(default="{}")
+    """The request context, a JSON object, in one line."""
+    revision = models.PositiveIntegerField(default=1)
+    """Counts the changes, so that nobody writes over one that they have not seen."""
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
+    """Who changed it last."""
     updated_at = models.DateTimeField(auto_now=True)
 
     objects = ExampleQuerySet.as_manager()
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(name="example_named_once", fields=["kind", "resource_id", "name"]),
+            models.UniqueConstraint(
+                name="example_named_once", fields=["kind", "resource_id", "identity", "name"]
+            ),
         ]
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """The request context."""
+        context: dict[str, Any] = canonical.parse(self.context_json)
+        return context

@@ -26,6 +26,7 @@ from studio.home.views import HomePage
 from studio.kinds import KINDS, StudioKind
 from studio.preferences.language import ScriptCatalog, translated_packages
 from studio.preferences.views import DensityPage, LanguagePage, TourPage
+from studio.preview.context_page import ContextPage
 from studio.preview.try_page import TryPage, TryRun
 from studio.preview.views import PreviewPage
 from studio.publishing.confirm import DeletePage, DiscardPage, UnpublishPage, VisibilityPage
@@ -48,7 +49,10 @@ def resource_urls(kind: StudioKind) -> list[URLPattern]:
     def page(route: str, view: type[StudioPage], name: str) -> URLPattern:
         return path(route, view.as_view(kind=kind), name=kind.url_name(name))
 
-    preview = [page("<str:resource>/preview/", PreviewPage, "preview")]
+    preview = [
+        page("<str:resource>/preview/", PreviewPage, "preview"),
+        page("<str:resource>/context/", ContextPage, "context"),
+    ]
     trying_out = [page("<str:resource>/try/", TryPage, "try"), try_run(kind)]
     to_the_edit_page = RedirectView.as_view(pattern_name=f"admin:{kind.url_name('change')}")
     return [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from editor_client.shared.instructions import BlockText, assemble, render
+from editor_client.shared.instructions import BlockText, Origin, Piece, assemble, render, traced
 from hypothesis import given
 
 from tests.support.configurations import FOR_GOLD, json_objects, texts, unhurried
@@ -166,6 +166,29 @@ def stored(content: str, **more: Any) -> BlockText:
 @pytest.mark.parametrize(("template", "expected"), RENDERED.items())
 def test_a_placeholder_is_filled_in(template: str, expected: str) -> None:
     assert render(template, CONTEXT) == expected
+
+
+@pytest.mark.parametrize("template", [*RENDERED, *AS_WRITTEN])
+def test_the_pieces_of_a_text_are_the_text(template: str) -> None:
+    blocks = [{"type": "text", "content": template}, {"type": "prompt_block_ref", "id": "tone"}]
+    found = {"tone": BlockText(version_id="v1", config={"content": template})}
+    pieces, reports = traced(blocks, CONTEXT, found)
+    assert ("".join(piece.text for piece in pieces), reports) == assemble(blocks, CONTEXT, found)
+
+
+def test_each_piece_says_where_it_comes_from() -> None:
+    blocks = [{"type": "text", "content": "Hi {{ name }}, {{ none || 'you' }} and {{ user.none }}!"}]
+    pieces, _ = traced(blocks, CONTEXT, {})
+    assert pieces == [
+        Piece("Hi "),
+        Piece("Ann", Origin.CONTEXT, "name"),
+        Piece(", "),
+        Piece("you", Origin.FALLBACK, "none"),
+        Piece(" and "),
+        Piece("{{ user.none }}", Origin.MISSING, "user.none"),
+        Piece("!"),
+    ]
+    assert traced("{{ name }}", CONTEXT, {}) == ([Piece("{{ name }}")], [])
 
 
 @pytest.mark.parametrize("template", AS_WRITTEN)

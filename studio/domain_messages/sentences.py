@@ -31,6 +31,7 @@ SENTENCES: Final = (
     _("is longer than {limit} characters"),
     _("must not be larger than {limit} KiB"),
     _("must not hold the character NUL"),
+    _("must name a tag"),
     _("must not have more than {limit} items"),
     _("must be a whole number from {least} to {most}"),
     _("is not a field that can be set here"),

@@ -12,7 +12,8 @@ from django.utils.translation import gettext_lazy as _
 from studio.domain_messages.translated import translated
 from studio.editing.forms import EditForm
 from studio.editing.references import referred_to
-from studio.editing.views import EditablePage, controls_of
+from studio.editing.views import EditablePage
+from studio.forms.inputs import controls_of
 from studio.forms.modes import MODES, rewritten, typed_value
 from studio.forms.words import OPERANDS, OPERATORS
 from versioning.domain.access import Right

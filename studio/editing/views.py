@@ -7,15 +7,16 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse
 
 from studio.diff.fields import differences
 from studio.editing.choices import known_names
 from studio.editing.forms import EditForm, Submission, empty_rows, form_controls
 from studio.editing.reading import ReadConfig
 from studio.editing.references import referred_to
-from studio.forms.context import context_controls
-from studio.forms.inputs import Input
+from studio.examples.form import ContextForm
+from studio.examples.stored import Examples
+from studio.forms.inputs import Input, controls_of
 from studio.forms.words import OPERANDS, OPERATORS, PROVIDERS, titles
 from studio.limits import MAX_MESSAGES, PageBudget, first_of
 from studio.resources import unsaved
@@ -25,11 +26,6 @@ from versioning.domain.config import Config, ConfigSchema
 from versioning.domain.errors import EditConflict, IdTaken, Invalid, NotFound
 from versioning.domain.snapshots import Snapshot, title_of
 from versioning.serving.resolution import Resolved
-
-
-def controls_of(sent: QueryDict) -> Input:
-    """Return what was typed, in the order of the page."""
-    return Input.of((name, values[-1]) for name, values in sent.lists() if values)
 
 
 def _half_a_budget() -> PageBudget:
@@ -76,6 +72,11 @@ class EditablePage(ResourcePage):
             return self.collection.version(self.resource_id, version_id, by=self.caller).version.config
         except NotFound:
             return None
+
+    def context_form(self, config: Config, *, drafts: bool) -> ContextForm:
+        """Return an empty form for a context; `drafts` are those of prompt blocks in the configuration."""
+        examples = Examples.of(self.kind, self.resource_id, self.resource, self.caller)
+        return ContextForm.of(config, examples, drafts=drafts)
 
     def submission(self, controls: Input) -> Submission:
         """Return what was typed, read against the version that the form began with."""
@@ -194,9 +195,10 @@ class EditPage(EditablePage):
 
     def _form(self, controls: Input, *, status: int = 200, **context: Any) -> HttpResponse:
         """Return the page with these controls."""
-        in_context = context_controls(self.config.get("requestContextSchema"))
+        context_form = self.context_form(self.effective(self.base), drafts=False)
         since = urlencode({"after": self.position, "base": context["base"]})
-        helpers = ("choices", "convert", "reference", *(("preview",) if self.kind.has_preview else ()))
+        previewing = ("preview", "context") if self.kind.has_preview else ()
+        helpers = ("choices", "convert", "reference", *previewing)
         return self.page(
             "studio/editing/edit.html",
             title=self.summary.name,
@@ -210,9 +212,9 @@ class EditPage(EditablePage):
             operators=OPERATORS,
             operands=OPERANDS,
             providers=PROVIDERS,
-            known=known_names(self.resource_id, in_context),
+            known=known_names(self.resource_id, context_form.controls),
             refers=referred_to(controls, self.caller),
-            context_rows=[(control, Input(f"given.{control.path}")) for control in in_context],
+            context_form=context_form,
             addresses={name: self.address(name) for name in helpers},
             live_source=f"{self.address('since')}?{since}",
             **context,

@@ -1,70 +1,152 @@
-"""The context of a preview: controls from its schema, and the JSON object from their values."""
+"""The context of a preview or a run: fields for its names, and the JSON object from their values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from itertools import islice
+from typing import Any, Final
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from editor_client.shared import canonical
 
+from studio.forms.context_names import Name, names_in
 from studio.forms.inputs import MAX_SEGMENTS, Input, Reading
-from studio.forms.values import read_json
+from studio.forms.values import json_text, read_json
 from studio.limits import MAX_NAME, shortened
+from versioning.domain.config import Config
+from versioning.domain.context_schema import SCHEMA_FIELD
 from versioning.domain.errors import Invalid
 
-MAX_CONTROLS = 40
-"""How many controls a schema may make; what lies beyond is typed as JSON."""
-MAX_OPTIONS = 10_000
-"""How much JSON the values may be that a control lets one choose from; of more, one is typed."""
+MAX_CONTROLS: Final = 60
+"""How many fields a context has; what lies beyond is typed as JSON."""
+MAX_OPTIONS: Final = 10_000
+"""How much JSON the values may be that a field lets one choose from; of more, one is typed."""
+MAX_SUGGESTIONS: Final = 30
+"""How many values of conditions a field suggests."""
 
-# What a JSON Schema calls a plain value, what it is in Python, and on the page.
-_SCALARS: dict[str, tuple[Any, str]] = {
-    "string": (str, "text"),
-    "number": (int | float, "a number"),
-    "integer": (int, "a whole number"),
-    "boolean": (bool, "true or false"),
+_CONTROL_CHARACTERS: Final = frozenset(map(chr, (*range(32), 127)))
+"""What the control of one line cannot hold, line breaks among them."""
+
+# What a JSON Schema calls a plain value, and what it is in Python.
+_SCALARS: Final[dict[str, Any]] = {"string": str, "number": int | float, "integer": int, "boolean": bool}
+_WRONG: Final = {
+    "string": gettext_lazy("This must be a text."),
+    "number": gettext_lazy("This must be a number."),
+    "integer": gettext_lazy("This must be a whole number."),
+    "boolean": gettext_lazy("This must be yes or no."),
 }
 
 
 @dataclass(frozen=True, kw_only=True)
 class ContextControl:
-    """A value of the context that a schema declares."""
+    """A value of the context that has a field."""
 
     path: str
     """Dotted, as templates and conditions name it."""
-    type: str
-    title: str
+    type: str = "string"
+    format: str = ""
+    """`date` for a day; other formats are typed as text."""
+    title: str = ""
+    """What a schema calls it; empty if none does."""
     help: str = ""
     options: list[tuple[str, str]] = field(default_factory=list)
     """What it may be, where the schema lists that: as JSON, and in words."""
+    suggestions: list[str] = field(default_factory=list)
+    """Values that conditions compare it with."""
+
+    @property
+    def label(self) -> str:
+        """What the field is called, below the name of its group."""
+        return self.title or self.path.partition(".")[2] or self.path
+
+    @property
+    def group(self) -> str:
+        """The first part of a path with several; empty for one that stands alone."""
+        return self.path.partition(".")[0] if "." in self.path else ""
 
 
-def context_controls(schema: Any) -> list[ContextControl]:
-    """Return a control for every plain value that a JSON Schema declares, including nested ones."""
-    controls = _controls(schema, "", MAX_SEGMENTS - 2)
-    return [control for control, _ in zip(controls, range(MAX_CONTROLS), strict=False)]
+def context_controls(config: Config, blocks: Iterable[Config] = ()) -> list[ContextControl]:
+    """Return a control for every plain value that a configuration asks the context for.
+
+    Names come from its schema, its placeholders and its conditions, and from those of the prompt blocks
+    that it refers to. Where both say something about a name, the schema decides about its type.
+    """
+    configs = [config, *blocks]
+    found: dict[str, ContextControl] = {}
+    others: set[str] = set()
+    for one in configs:
+        for path, declared in _declared(one.get(SCHEMA_FIELD), "", MAX_SEGMENTS - 2):
+            control = _of_schema(path, declared)
+            if control is None:
+                others.add(path)
+            else:
+                found.setdefault(path, control)
+    for name in names_in(*configs):
+        if name.path in found:
+            found[name.path] = _suggesting(found[name.path], name)
+        elif name.path not in others and _has_a_field(name.path) and (control := _of_name(name)):
+            found[name.path] = control
+    # What holds another name is an object, which has fields for its parts only.
+    parents = {path[:place] for path in found for place, sign in enumerate(path) if sign == "."}
+    return list(islice((control for path, control in found.items() if path not in parents), MAX_CONTROLS))
 
 
-def read_context(posted: Input, controls: list[ContextControl], reading: Reading) -> dict[str, Any]:
+def read_context(posted: Input, controls: Sequence[ContextControl], reading: Reading) -> dict[str, Any]:
     """Return the context: the JSON in `context`, with the values below `given` laid over it.
 
-    Raises `Invalid` with every error; `reading` knows where they belong.
+    A value that has no control any more, because its name has gone from the text, is kept as text. Raises
+    `Invalid` with every error; `reading` knows where they belong.
     """
     context = read_json(posted["context"], "context", reading)
     if context is not None and not isinstance(context, dict):
-        reading.add_error("context", 'must be a JSON object, such as {"tier": "gold"}')
+        reading.add_error("context", _('This must be a JSON object, such as {"tier": "gold"}.'))
     context = dict(context) if isinstance(context, dict) else {}
-    for control in controls:
-        node = posted["given"].at(control.path)
+    known = {control.path: control for control in controls}
+    for path, node in _leaves(posted["given"], ""):
         if node.typed.strip():
-            _put(context, control.path.split("."), _value(control, node, reading))
+            control = known.get(path)
+            value = node.as_line if control is None else _value(control, node, reading)
+            _put(context, path.split("."), value)
     if reading.issues:
         raise Invalid(reading.issues)
     return context
 
 
-def _controls(schema: Any, prefix: str, depth: int) -> Iterator[ContextControl]:
+def shown_context(context: Mapping[str, Any], controls: Sequence[ContextControl]) -> Input:
+    """Return the form that gives this context: what controls can hold in these, and the rest as JSON."""
+    rest: dict[str, Any] = dict(context)
+    typed: list[tuple[str, str]] = []
+    for control in controls:
+        value = _at(context, control.path)
+        text = _text_of(control, value)
+        if text:
+            typed.append((f"given.{control.path}", text))
+            rest = _without(rest, control.path.split("."))
+    return Input.of([*typed, ("context", json_text(rest or None))])
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContextGroup:
+    """Fields that belong together: the parts of one object, or what stands alone."""
+
+    title: str
+    rows: list[tuple[ContextControl, Input]]
+
+
+def context_groups(controls: Sequence[ContextControl], posted: Input) -> list[ContextGroup]:
+    """Return the fields with what was typed into them; those that stand alone come first."""
+    groups: dict[str, ContextGroup] = {"": ContextGroup(title="", rows=[])}
+    for control in controls:
+        group = groups.setdefault(control.group, ContextGroup(title=control.group, rows=[]))
+        group.rows.append((control, posted["given"].at(control.path)))
+    return [group for group in groups.values() if group.rows]
+
+
+def _declared(schema: Any, prefix: str, depth: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield (path, schema) of every value that a schema declares."""
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     if not isinstance(properties, Mapping) or not depth:
         return
@@ -73,23 +155,55 @@ def _controls(schema: Any, prefix: str, depth: int) -> Iterator[ContextControl]:
         if not isinstance(declared, Mapping) or not name or "." in name or len(name) > MAX_NAME:
             continue
         path = f"{prefix}{name}"
-        # Compared one by one: what stands there may be a list, which no dictionary can look up.
-        if declared.get("type") in tuple(_SCALARS):
-            yield ContextControl(
-                path=path,
-                type=declared["type"],
-                title=shortened(str(declared.get("title") or path)),
-                help=shortened(str(declared.get("description") or "")),
-                options=_options(declared.get("enum")),
-            )
-        else:
-            yield from _controls(declared, f"{path}.", depth - 1)
+        yield path, declared
+        yield from _declared(declared, f"{path}.", depth - 1)
+
+
+def _of_schema(path: str, declared: Mapping[str, Any]) -> ContextControl | None:
+    """Return the control of a plain value; None for an object, a list, and what has no type."""
+    types = declared.get("type")
+    listed = [one for one in (types if isinstance(types, list) else [types]) if one != "null"]
+    # Compared one by one: what stands there may be a list, which no dictionary can look up.
+    if len(listed) != 1 or listed[0] not in tuple(_SCALARS):
+        return None
+    return ContextControl(
+        path=path,
+        type=listed[0],
+        format="date" if listed[0] == "string" and declared.get("format") == "date" else "",
+        title=shortened(str(declared.get("title") or "")),
+        help=shortened(str(declared.get("description") or "")),
+        options=_options(declared.get("enum")),
+    )
+
+
+def _has_a_field(path: str) -> bool:
+    segments = path.split(".")
+    return all(segments) and len(segments) <= MAX_SEGMENTS - 2 and len(path) <= MAX_NAME
+
+
+def _of_name(name: Name) -> ContextControl | None:
+    """Return the control of a name without a schema: conditions show what it is, otherwise it is text."""
+    values = name.values
+    if name.is_number or (values and all(_is(value, "number") for value in values)):
+        return _suggesting(ContextControl(path=name.path, type="number"), name)
+    if values and all(isinstance(value, bool) for value in values):
+        return ContextControl(path=name.path, type="boolean")
+    if not all(isinstance(value, str) for value in values):
+        return None
+    return _suggesting(ContextControl(path=name.path), name)
+
+
+def _suggesting(control: ContextControl, name: Name) -> ContextControl:
+    if control.options or control.type == "boolean":
+        return control
+    fitting = (_text_of(control, value) for value in name.values)
+    return replace(control, suggestions=list(islice(filter(None, fitting), MAX_SUGGESTIONS)))
 
 
 def _options(listed: Any) -> list[tuple[str, str]]:
     if not isinstance(listed, list) or len(canonical.dump(listed)) > MAX_OPTIONS:
         return []
-    return [_option(value) for value in listed]
+    return [_option(value) for value in listed if value is not None]
 
 
 def _option(value: Any) -> tuple[str, str]:
@@ -97,19 +211,58 @@ def _option(value: Any) -> tuple[str, str]:
     return text, value if isinstance(value, str) else text
 
 
+def _is(value: Any, of_type: str) -> bool:
+    wanted = _SCALARS[of_type]
+    return isinstance(value, wanted) and (wanted is bool or not isinstance(value, bool))
+
+
 def _value(control: ContextControl, node: Input, reading: Reading) -> Any:
     if control.type == "string" and not control.options:
         return node.as_line
     path = f"given.{control.path}"
     reading.note(path, node)
-    wanted, words = _SCALARS[control.type]
     try:
         value = canonical.parse(node.typed, field=path)
     except Invalid:
         value = None
-    if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
-        reading.add_error(path, f"must be {words}")
+    if not _is(value, control.type):
+        reading.add_error(path, str(_WRONG[control.type]))
     return value
+
+
+def _text_of(control: ContextControl, value: Any) -> str:
+    """Return what a control holds when it stands for the value; empty if it cannot."""
+    if not _is(value, control.type):
+        return ""
+    if control.options:
+        text = canonical.dump(value)
+        return text if text in dict(control.options) else ""
+    if not isinstance(value, str):
+        return canonical.dump(value)
+    is_line = bool(value.strip()) and _CONTROL_CHARACTERS.isdisjoint(value)
+    return value if is_line and (control.format != "date" or _is_day(value)) else ""
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
+def _leaves(node: Input, prefix: str) -> Iterator[tuple[str, Input]]:
+    for name, part in node.parts.items():
+        path = f"{prefix}{name}"
+        if part.parts:
+            yield from _leaves(part, f"{path}.")
+        else:
+            yield path, part
+
+
+def _at(context: Any, path: str) -> Any:
+    for name in path.split("."):
+        context = context.get(name) if isinstance(context, Mapping) else None
+    return context
 
 
 def _put(context: dict[str, Any], path: list[str], value: Any) -> None:
@@ -119,3 +272,13 @@ def _put(context: dict[str, Any], path: list[str], value: Any) -> None:
         context[name] = dict(inner) if isinstance(inner, Mapping) else {}
         context = context[name]
     context[last] = value
+
+
+def _without(context: Mapping[str, Any], path: list[str]) -> dict[str, Any]:
+    """Return a context without the value at a path, and without the objects that only led to it."""
+    first, *rest = path
+    kept = {name: value for name, value in context.items() if name != first}
+    if not rest:
+        return kept
+    inner = _without(context[first], rest)
+    return {**context, first: inner} if inner else kept

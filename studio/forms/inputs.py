@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from django.http import QueryDict
+
 from versioning.domain.errors import Invalid, Issue
 
 Shown: TypeAlias = "str | Mapping[str, Shown] | list[Shown]"
@@ -94,6 +96,11 @@ class Input:
     def as_text(self) -> str:
         """What was typed, with the line ends that the configuration has: browsers post others."""
         return self.typed.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def controls_of(sent: QueryDict) -> Input:
+    """Return what a form sent, in the order of the page."""
+    return Input.of((name, values[-1]) for name, values in sent.lists() if values)
 
 
 @dataclass

@@ -5,80 +5,28 @@ It has its own page for what is saved, and is shown on the edit page for what is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from editor_client.shared.instructions import BlockReport
+from django.utils.translation import gettext as _
+from editor_client.shared.evaluation import Evaluation
 
 from studio.editing.forms import Submission
-from studio.editing.views import EditablePage, controls_of
-from studio.forms.context import context_controls, read_context
-from studio.forms.inputs import Reading
-from studio.forms.words import REASONS
-from studio.limits import PageBudget
+from studio.editing.views import EditablePage
+from studio.examples.changes import change_examples
+from studio.examples.form import ContextForm
+from studio.forms.inputs import controls_of
+from studio.preview.explained import Preview
 from studio.resources.blocks import BlockOnPage, blocks_on_page
 from versioning.domain.access import Right
 from versioning.domain.config import Config
-from versioning.domain.errors import Invalid
+from versioning.domain.errors import Invalid, Issue
 from versioning.domain.overrides import laid_over
 from versioning.domain.selectors import Selector, Status
-
-MAX_BLOCKS: Final = 300
-"""For how many blocks a preview says whether they are shown."""
-
-_SORTS = {"text": "Text", "prompt_block": "Text with conditions", "prompt_block_ref": "Prompt block"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class PreviewedBlock:
-    """A block as the page shows it."""
-
-    position: int
-    sort: str
-    id: str | None
-    why_not: str
-    """Why it was left out; empty when it is shown."""
-    used: BlockOnPage | None = None
-    """Where the prompt block that it refers to stands, if the caller may read that."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Preview:
-    """What a page shows of a preview."""
-
-    text: str
-    blocks: Sequence[PreviewedBlock]
-    more_characters: int
-    """How many are too many for the page."""
-    more_blocks: int
-
-    @classmethod
-    def of(cls, text: str, reports: Sequence[BlockReport], used: Sequence[BlockOnPage] = ()) -> Preview:
-        """Return the preview of assembled instructions, as much of it as a page shows.
-
-        `used` are the prompt blocks that it refers to.
-        """
-        known = {block.id: block for block in used}
-        shown = PageBudget().take(text)
-        return cls(
-            text=shown,
-            more_characters=len(text) - len(shown),
-            more_blocks=len(reports[MAX_BLOCKS:]),
-            blocks=[
-                PreviewedBlock(
-                    position=report.position + 1,
-                    sort=_SORTS[report.type],
-                    id=report.id,
-                    why_not=str(REASONS[report.reason]) if report.reason else "",
-                    used=known.get(report.id or ""),
-                )
-                for report in reports[:MAX_BLOCKS]
-            ],
-        )
+from versioning.editor import Explanation
 
 
 class InstructionsPage(EditablePage):
@@ -123,68 +71,118 @@ class PreviewPage(SavedInstructionsPage):
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Show what is saved in the context that the address names, at first in an empty one."""
-        asked = controls_of(request.GET)
-        reading = Reading()
-        declared = context_controls(self.config.get("requestContextSchema"))
-        wanted = self._wanted(asked["version"].typed)
-        preview, errors = None, []
-        try:
-            preview = self._of_saved(wanted, read_context(asked, declared, reading))
-        except Invalid as error:
-            errors = reading.attach(error.issues)
-        return self.page(
-            "studio/preview/preview.html",
-            title="Preview",
-            errors=errors,
-            preview=preview,
-            asked=asked,
-            context_rows=[(control, asked["given"].at(control.path)) for control in declared],
-            wanted=wanted.value,
-            with_drafts=self.with_drafts,
-            offers_drafts=not self.kind.is_shown and self.may(Right.READ_DRAFTS),
-            statuses=[status.value for status in self.statuses],
-        )
+        return self.preview_page(self.saved_form().take(request.GET))
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show what is typed into the form at this moment; a part of a page, for the edit page."""
+        """Show what is typed into the form at this moment; parts of a page, for the edit page."""
         self.require(Right.SAVE)
         submission = self.submission(controls_of(request.POST))
-        declared = context_controls(self.config.get("requestContextSchema"))
-        preview, errors = None, []
         try:
             submission.check(self.schema)
-            preview = self._of_typed(submission, read_context(submission.controls, declared, Reading()))
+            config = self._typed(submission)
         except Invalid as error:
-            errors = error.issues
-        return TemplateResponse(request, "studio/preview/result.html", {"preview": preview, "errors": errors})
+            # Examples can be kept all the same.
+            form = self.saved_form().take(request.POST)
+            status = change_examples(form, request.POST.get("do", ""))
+            return self.parts_of_page(form, None, error.issues, status=status)
+        form = self.context_form(config, drafts=self.with_drafts).take(request.POST)
+        status = change_examples(form, request.POST.get("do", ""))
+        preview, errors = _previewed(form, lambda context: self._of_typed(config, context))
+        return self.parts_of_page(form, preview, errors, status=status)
 
-    def _wanted(self, asked: str) -> Status:
-        return next((status for status in self.statuses if status.value == asked), self.statuses[0])
+    def parts_of_page(
+        self,
+        form: ContextForm,
+        preview: Preview | None,
+        errors: Sequence[Issue],
+        *,
+        status: int = 200,
+        **which: object,
+    ) -> HttpResponse:
+        """Return what an open page puts in the place of its preview and of its context."""
+        context = {"preview": preview, "errors": errors, "context_form": form, **which, **self.places()}
+        return TemplateResponse(self.request, "studio/preview/live.html", context, status=status)
 
-    def _of_saved(self, status: Status, context: dict[str, Any]) -> Preview:
-        selector = Selector(status=status)
+    def saved_form(self) -> ContextForm:
+        """Return an empty form for the context of the version that the request asks for."""
+        return self.context_form(self.saved(self._wanted), drafts=self.with_drafts)
+
+    def preview_page(self, form: ContextForm, *, status: int = 200) -> HttpResponse:
+        """Return the page with this context."""
+        preview, errors = _previewed(form, self._of_saved)
+        which = {
+            "wanted": self._wanted.value,
+            "with_drafts": self.with_drafts,
+            "offers_drafts": not self.kind.is_shown and self.may(Right.READ_DRAFTS),
+        }
+        if "fragment" in self.request.POST:
+            return self.parts_of_page(form, preview, errors, status=status, **which)
+        return self.page(
+            "studio/preview/preview.html",
+            title=_("Preview"),
+            status=status,
+            preview=preview,
+            errors=errors,
+            context_form=form,
+            statuses=[one.value for one in self.statuses],
+            **which,
+            **self.places(),
+        )
+
+    def places(self) -> dict[str, object]:
+        """Return what the fields of a context need besides themselves, on every page that has them."""
+        return {"addresses": {name: self.address(name) for name in ("preview", "context")}}
+
+    @cached_property
+    def _wanted(self) -> Status:
+        asked = self.request.POST if self.request.method == "POST" else self.request.GET
+        wanted = asked.get("version", "")
+        return next((status for status in self.statuses if status.value == wanted), self.statuses[0])
+
+    def _of_saved(self, context: Mapping[str, Any]) -> Preview:
+        selector = Selector(status=self._wanted)
         if self.kind.is_shown:
             version = self.collection.get(self.resource_id, selector, by=self.caller).version
             return self._of_block(version.config, context)
-        served = self.editor.agent.preview(
+        explanation = self.editor.agent.explain(
             self.resource_id, selector, context=context, drafts_of_blocks=self.with_drafts, by=self.caller
         )
-        return Preview.of(served.instructions, served.blocks, self.used(self.saved(status)))
+        return Preview.of(explanation, self.used(self.saved(self._wanted)))
 
-    def _of_typed(self, submission: Submission, context: dict[str, Any]) -> Preview:
+    def _typed(self, submission: Submission) -> Config:
+        """Return the configuration that publishing what is typed would serve; raises `Invalid`."""
         config = self.schema.edited(submission.began_with or {}, submission.changed)
+        return laid_over(self.code_agent, config) if self.code_agent else config
+
+    def _of_typed(self, config: Config, context: Mapping[str, Any]) -> Preview:
         if self.kind.is_shown:
             return self._of_block(config, context)
-        config = laid_over(self.code_agent, config) if self.code_agent else config
         # The code of an agent may leave them to the editor.
         instructions = config.get("instructions", "")
         if isinstance(instructions, str):
-            return Preview.of(instructions, [])
-        text, reports = self.editor.prompt.preview(
+            return Preview.of(Explanation.of(instructions, Evaluation({}), {}))
+        explanation = self.editor.prompt.explain(
             instructions, context, drafts=self.with_drafts, by=self.caller, field="instructions"
         )
-        return Preview.of(text, reports, self.used(config))
+        return Preview.of(explanation, self.used(config))
 
-    def _of_block(self, config: Config, context: dict[str, Any]) -> Preview:
+    def _of_block(self, config: Config, context: Mapping[str, Any]) -> Preview:
         block = {"type": "prompt_block", "content": config["content"], "rules": config.get("rules")}
-        return Preview.of(*self.editor.prompt.preview([block], context, by=self.caller))
+        return Preview.of(self.editor.prompt.explain([block], context, by=self.caller))
+
+
+def _previewed(
+    form: ContextForm, preview: Callable[[Mapping[str, Any]], Preview]
+) -> tuple[Preview | None, Sequence[Issue]]:
+    """Return the preview in the context of a form, or what is wrong with the text.
+
+    What is wrong with the context stands beside its fields.
+    """
+    try:
+        context = form.read()
+    except Invalid:
+        return None, []
+    try:
+        return preview(context), []
+    except Invalid as error:
+        return None, error.issues

@@ -85,7 +85,9 @@ class MemoryStore:
         context: Mapping[str, Any],
         by: Caller,
         identity: UUID | None,
+        draft_blocks: frozenset[str] = frozenset(),
     ) -> ResolvedAgent:
+        assert not draft_blocks, "there are no prompt blocks here"
         self.served.append((agent_id, selector))
         self.threads.append(threading.get_ident())
         code, stored = self.code.get(agent_id), self.stored.get(agent_id)

@@ -1,20 +1,36 @@
-"""The form of a context, made from its schema; and that the page has words for everything."""
+"""The form of a context, made from names and schemas; and that the page has words for everything."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from editor_client.shared import conditions
+from editor_client.shared import canonical, conditions
 from hypothesis import given
 
-from studio.forms.context import MAX_CONTROLS, context_controls, read_context
+from studio.forms.context import (
+    MAX_CONTROLS,
+    ContextControl,
+    context_controls,
+    read_context,
+    shown_context,
+)
 from studio.forms.inputs import Input, Reading
 from studio.forms.words import OPERATORS, REASONS, in_reading_order, words_of
-from tests.support.configurations import json_values, unhurried
+from tests.support.configurations import json_objects, json_values, unhurried
 from versioning.domain.config import AGENT, PROMPT_BLOCK
 from versioning.domain.errors import Invalid
 
+
+def one(field: str, operator: str, *value: Any) -> dict[str, Any]:
+    """Return a group of one condition."""
+    rule = {"field": field, "operator": operator, **({"value": value[0]} if value else {})}
+    return {"operator": "AND", "conditions": [rule]}
+
+
+DAY: dict[str, Any] = {"properties": {"day": {"type": "string", "format": "date"}}}
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -30,21 +46,27 @@ SCHEMA: dict[str, Any] = {
 def read(schema: Any = SCHEMA, **typed: str) -> dict[str, Any]:
     """Fill in the form (`given__path__typed`) and return the context."""
     controls = Input.of((name.replace("__", "."), text) for name, text in typed.items())
-    return read_context(controls, context_controls(schema), Reading())
+    return read_context(controls, controls_of_schema(schema), Reading())
+
+
+def controls_of_schema(schema: Any) -> list[ContextControl]:
+    return context_controls({"name": "Writer", "requestContextSchema": schema})
 
 
 def test_every_plain_value_of_a_schema_has_a_control() -> None:
-    found = {control.path: (control.type, control.title) for control in context_controls(SCHEMA)}
+    found = {
+        control.path: (control.type, control.group, control.label) for control in controls_of_schema(SCHEMA)
+    }
     assert found == {
-        "tier": ("string", "Tier"),
-        "path.typed": ("string", "path.typed"),
-        "path.parts": ("number", "path.parts"),
-        "beta": ("boolean", "beta"),
+        "tier": ("string", "", "Tier"),
+        "path.typed": ("string", "path", "typed"),
+        "path.parts": ("number", "path", "parts"),
+        "beta": ("boolean", "", "beta"),
     }
 
 
 def test_what_a_schema_lists_is_chosen_in_words() -> None:
-    tier = context_controls(SCHEMA)[0]
+    tier = controls_of_schema(SCHEMA)[0]
     assert tier.options == [('"gold"', "gold"), ('"silver"', "silver")]
 
 
@@ -87,13 +109,93 @@ def test_any_context_schema_gives_a_form(schema: Any) -> None:
     assert read({"properties": {"a": schema, "b": {"properties": schema}}, "type": schema}) == {}
 
 
+FOR_ADULTS = {"field": "customer.age", "operator": "greater_than", "value": 17}
+ASKING: dict[str, Any] = {
+    "name": "Writer",
+    "instructions": [
+        {"type": "text", "content": "{{ customer.name }} {{ tier || 'none' }} {{ customer.name }} {{ a }}"},
+        {
+            "type": "prompt_block",
+            "content": "{{ a.b }}",
+            "rules": {
+                "operator": "AND",
+                "conditions": [
+                    {"field": "tier", "operator": "in", "value": ["gold", "tin"]},
+                    {"operator": "OR", "conditions": [FOR_ADULTS]},
+                ],
+            },
+        },
+    ],
+    "tools": [
+        {
+            "value": {"search": {"rules": one("beta", "in", [True])}},
+            "rules": one("mixed", "in", [1, "one"]),
+        }
+    ],
+    "model": [{"value": {"provider": "echo", "name": "echo"}, "rules": one("region", "exists")}],
+    "memory": {"rules": one("not.a.rule", "exists")},
+}
+
+
+def test_every_name_in_placeholders_and_conditions_has_a_control_of_its_type() -> None:
+    found = {control.path: (control.type, control.suggestions) for control in context_controls(ASKING)}
+    assert found == {
+        "customer.name": ("string", []),
+        "tier": ("string", ["gold", "tin"]),
+        "a.b": ("string", []),  # and `a`, which holds it, is an object
+        "customer.age": ("number", ["17"]),
+        "region": ("string", []),
+        "beta": ("boolean", []),
+    }
+
+
+def test_instructions_that_are_one_text_ask_for_nothing() -> None:
+    assert context_controls({"instructions": "{{ name }}"}) == []
+
+
+def test_prompt_blocks_ask_too_and_a_schema_decides_about_types() -> None:
+    block = {"name": "Tone", "content": "{{ tier }} {{ day }}", "requestContextSchema": DAY}
+    found = context_controls({"instructions": [], "requestContextSchema": SCHEMA}, [block])
+    by_path = {control.path: control for control in found}
+    assert by_path["tier"].options and by_path["day"].format == "date"
+
+
+@unhurried
+@given(json_objects)
+def test_any_context_is_shown_in_fields_and_json_and_read_back_the_same(context: dict[str, Any]) -> None:
+    names = [f"{{{{ {path} }}}}" for path in _paths(context)]
+    controls = context_controls({"content": " ".join(names), "requestContextSchema": SCHEMA})
+    shown = shown_context(context, controls)
+    assert canonical.same(read_context(shown, controls, Reading()), context)
+
+
+def test_what_a_control_cannot_hold_stays_json() -> None:
+    controls = controls_of_schema({"properties": {**SCHEMA["properties"], **DAY["properties"]}})
+    context = {"tier": "tin", "beta": "yes", "day": "1.5.2026", "path": {"typed": "two\nlines", "parts": 5}}
+    shown = shown_context(context, controls)
+    assert shown.at("given.path.parts").typed == "5"
+    assert json.loads(shown["context"].typed) == context | {"path": {"typed": "two\nlines"}}
+
+
+def test_a_value_whose_name_has_gone_from_the_text_is_kept() -> None:
+    assert read({}, given__old__name="Ada") == {"old": {"name": "Ada"}}
+
+
+def _paths(context: dict[str, Any], prefix: str = "") -> Iterator[str]:
+    for name, value in context.items():
+        if name.isascii() and name.isidentifier():
+            yield f"{prefix}{name}"
+            if isinstance(value, dict):
+                yield from _paths(value, f"{prefix}{name}.")
+
+
 def test_a_schema_makes_only_so_many_controls_at_so_many_levels() -> None:
     wide = {"properties": {f"p{number}": {"type": "string"} for number in range(MAX_CONTROLS + 1)}}
-    assert len(context_controls(wide)) == MAX_CONTROLS
+    assert len(controls_of_schema(wide)) == MAX_CONTROLS
     deep: dict[str, Any] = {"properties": {"end": {"type": "string"}}}
     for _ in range(60):
         deep = {"properties": {"a": deep}}
-    assert context_controls(deep) == []
+    assert controls_of_schema(deep) == []
 
 
 def test_a_field_without_words_of_its_own_is_called_by_its_name_and_comes_last() -> None:

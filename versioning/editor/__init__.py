@@ -28,7 +28,7 @@ from versioning.domain.overrides import CodeAgent
 from versioning.domain.registry import Registry
 from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.domain.selectors import Selector
-from versioning.editor.blocks import UsedBlock
+from versioning.editor.blocks import Explanation, UsedBlock
 from versioning.editor.collection import Agents, Collection, Prompts, agents_of, prompts_of
 from versioning.editor.event_log import EventLog
 from versioning.editor.invitations import Invitations
@@ -38,7 +38,16 @@ from versioning.serving import choice, grants
 from versioning.serving.answer_cache import AnswerCache
 from versioning.sources.overrides import OverrideSource
 
-__all__ = ["Agents", "Collection", "Editor", "Invitations", "Prompts", "UsedBlock", "Workspaces"]
+__all__ = [
+    "Agents",
+    "Collection",
+    "Editor",
+    "Explanation",
+    "Invitations",
+    "Prompts",
+    "UsedBlock",
+    "Workspaces",
+]
 
 
 class Editor:
@@ -87,15 +96,23 @@ class Editor:
         context: Mapping[str, Any] | Evaluation,
         by: Who,
         identity: UUID | None,
+        draft_blocks: frozenset[str] = frozenset(),
     ) -> ResolvedAgent:
         """Return the agent that the selector names; see `Agents.serve`."""
         evaluation = Evaluation.of(context)
         caller = caller_of(by)
 
         def make() -> ResolvedAgent:
-            return self.agent.serve(agent_id, selector, context=evaluation, by=caller, identity=identity)
+            return self.agent.serve(
+                agent_id,
+                selector,
+                context=evaluation,
+                by=caller,
+                identity=identity,
+                draft_blocks=draft_blocks,
+            )
 
-        if not self.is_cached(selector, evaluation.context):
+        if draft_blocks or not self.is_cached(selector, evaluation.context):
             return make()
         return self.cache.resolved(agent_id, (selector, identity, caller.rights), make)
 

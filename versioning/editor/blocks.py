@@ -6,21 +6,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from django.db.models import Case, F, When
-from django.db.models.functions import Length
+from django.db.models.functions import Coalesce, Length
 from editor_client.shared.evaluation import Evaluation
-from editor_client.shared.instructions import BlockReport, BlockText, assemble, referenced_blocks
+from editor_client.shared.instructions import (
+    BlockReport,
+    BlockText,
+    Piece,
+    assemble,
+    referenced_blocks,
+    traced,
+)
 
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.config import Config
 from versioning.domain.context_schema import SCHEMA_FIELD
+from versioning.domain.errors import NotFound
 from versioning.domain.resolved_agent import Notice
 from versioning.editor.reading import list_readable
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import PromptBlock
-from versioning.models.querysets import within
 from versioning.serving.assembly import context_notices as notices_of
-from versioning.serving.blocks import find_blocks
+from versioning.serving.blocks import Texts, find_blocks
 from versioning.serving.candidates import Blocks
 
 # Only the numbers of the versions are needed, not their texts.
@@ -29,6 +35,31 @@ _TEXTS: Final = [
     for version in ("active_version", "latest_version")
     for column in ("config_json", "search_text")
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explanation:
+    """Assembled instructions, and where they come from."""
+
+    pieces: Sequence[Piece]
+    """Together they are the text."""
+    blocks: Sequence[BlockReport]
+
+    @classmethod
+    def of(
+        cls,
+        instructions: str | Sequence[Mapping[str, Any]],
+        evaluation: Evaluation,
+        texts: Texts,
+        *,
+        field: str = "instructions",
+    ) -> Explanation:
+        """Return the explanation of instructions that refer to these prompt blocks.
+
+        Raises `Invalid` if the text is too long or takes too much to evaluate.
+        """
+        pieces, reports = traced(instructions, evaluation, texts, field=field)
+        return cls(pieces=pieces, blocks=reports)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,11 +92,44 @@ def preview(
     blocks.
     """
     evaluation = Evaluation(context or {})
+    texts = _texts_of(blocks, evaluation, drafts=drafts, by=by, field=field)
+    return assemble(blocks, evaluation, texts, field=field)
+
+
+def explain(
+    resources: Resources[PromptBlock],
+    blocks: Sequence[Mapping[str, Any]],
+    context: Mapping[str, Any] | None = None,
+    *,
+    drafts: bool = True,
+    by: Who = APPLICATION,
+    field: str = "blocks",
+) -> Explanation:
+    """Return what `preview` returns, in pieces that say where they come from; raises as that does."""
+    evaluation = Evaluation(context or {})
+    texts = _texts_of(blocks, evaluation, drafts=drafts, by=by, field=field)
+    return Explanation.of(blocks, evaluation, texts, field=field)
+
+
+def _texts_of(
+    blocks: Sequence[Mapping[str, Any]], evaluation: Evaluation, *, drafts: bool, by: Who, field: str
+) -> Texts:
     evaluation.field = field
     wanted = {block["id"] for block in blocks if block["type"] == "prompt_block_ref"}
     found = find_blocks(wanted, Blocks.DRAFTS if drafts else Blocks.READABLE, caller_of(by), evaluation)
-    texts = {block_id: block.text for block_id, block in found.items()}
-    return assemble(blocks, evaluation, texts, field=field)
+    return {block_id: block.text for block_id, block in found.items()}
+
+
+def require_drafts(block_ids: frozenset[str], by: Caller) -> None:
+    """Raise `NotFound` for a prompt block that the caller cannot read, `Forbidden` for the draft of one."""
+    if not block_ids:
+        return
+    readable = PromptBlock.objects.readable_by(by).filter(pk__in=block_ids)
+    workspaces = dict(readable.values_list("pk", "workspace_id"))
+    if workspaces.keys() != block_ids:
+        raise NotFound
+    for workspace_id in workspaces.values():
+        by.require(Right.READ_DRAFTS, workspace_id)
 
 
 def context_notices(
@@ -87,6 +151,20 @@ def context_notices(
     ]
 
 
+def configs_used_in(
+    resources: Resources[PromptBlock], config: Config, *, drafts: bool, by: Who = APPLICATION
+) -> list[Config]:
+    """Return what the prompt blocks hold that the instructions refer to: those that the caller may read.
+
+    Each is the published version, or the latest that the caller may read with `drafts`. Raises `Invalid` if
+    they are too much to read.
+    """
+    wanted = {target for _, target in referenced_blocks(config)}
+    policy = Blocks.DRAFTS if drafts else Blocks.READABLE
+    found = find_blocks(wanted, policy, caller_of(by), Evaluation({})) if wanted else {}
+    return [dict(block.text.config) for block in found.values() if isinstance(block.text, BlockText)]
+
+
 def used_in(resources: Resources[PromptBlock], config: Config, *, by: Who = APPLICATION) -> list[UsedBlock]:
     """Return the prompt blocks that the instructions refer to, in order, each once.
 
@@ -104,24 +182,19 @@ def texts(
 ) -> dict[str, BlockText]:
     """Return what the caller may read of prompt blocks, by id: the draft, or else the published version.
 
-    `limit` is how many characters their configurations may have together; those that exceed it are left
-    out, as are those that the caller may not read. Takes two queries.
+    `limit` is how many characters the configurations of their versions may have together; blocks that exceed
+    it are left out, as are those that the caller may not read.
     """
-    by = caller_of(by)
-    drafts = within("workspace_id", by.scope(Right.READ_DRAFTS))
-    shown = Case(When(drafts, then=F("latest_version")), default=F("active_version"))
-    blocks = resources.backend.readable(by).filter(pk__in=list(wanted)).annotate(shown=shown)
-    versions = resources.model.version_model.objects.filter(pk__in=blocks.order_by().values("shown"))
+    by, ids = caller_of(by), list(wanted)
+    sizes = (Coalesce(Length(f"{pointer}_version__config_json"), 0) for pointer in ("active", "latest"))
+    rows = resources.backend.readable(by).filter(pk__in=ids).order_by("pk")
     fitting = []
-    for version_id, size in versions.order_by("resource_id").values_list("pk", Length("config_json")):
-        if size <= limit:
-            limit -= size
-            fitting.append(version_id)
-    found = resources.model.version_model.objects.filter(pk__in=fitting).defer("search_text")
-    return {
-        version.resource_id: BlockText(version_id=version.version_id, config=version.config)
-        for version in found
-    }
+    for block_id, active, latest in rows.values_list("pk", *sizes):
+        if active + latest <= limit:
+            limit -= active + latest
+            fitting.append(block_id)
+    found = find_blocks(fitting, Blocks.DRAFTS, by, Evaluation({}))
+    return {block_id: block.text for block_id, block in found.items() if isinstance(block.text, BlockText)}
 
 
 def _used(block: PromptBlock, by: Caller) -> UsedBlock:

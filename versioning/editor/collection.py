@@ -79,6 +79,7 @@ class Agents(Collection[Agent]):
     serve_all = serving.serve_all
     parts = serving.parts
     preview = serving.preview
+    explain = serving.explain
     fingerprint = dependencies.fingerprint
     require_saving = proposing.require_saving
     request_change = proposing.request_change
@@ -88,9 +89,11 @@ class Prompts(Collection[PromptBlock]):
     """The verbs of prompt blocks."""
 
     preview = blocks.preview
+    explain = blocks.explain
     context_notices = blocks.context_notices
     used_in = blocks.used_in
     texts = blocks.texts
+    configs_used_in = blocks.configs_used_in
 
 
 def agents_of(code: Registry, files: OverrideSource | None = None) -> Agents:

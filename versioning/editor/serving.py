@@ -15,11 +15,12 @@ from versioning.domain.overrides import IN_CODE
 from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.domain.selectors import DRAFT, PUBLISHED, Selector, Status
 from versioning.editor.backends.rows import with_versions
+from versioning.editor.blocks import Explanation, require_drafts
 from versioning.editor.overriding import selected_override
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Agent
 from versioning.serving import choice
-from versioning.serving.assembly import all_assembled, assembled
+from versioning.serving.assembly import all_assembled, assembled, require_instructions, texts_for
 from versioning.serving.candidates import Blocks, Candidate
 from versioning.serving.parts import AgentParts, parts_of
 from versioning.serving.resolution import select
@@ -33,18 +34,21 @@ def serve(
     context: Mapping[str, Any] | Evaluation | None = None,
     by: Who = APPLICATION,
     identity: UUID | None = None,
+    draft_blocks: frozenset[str] = frozenset(),
 ) -> ResolvedAgent:
     """Return an agent, stored or defined in code, with everything resolved in the context.
 
     With an `identity`, a published agent runs it as a part of itself for every caller: the caller need not
     be able to read it, but it has to be the very agent that was granted (`versioning.serving.grants`). A
     later agent with the same id is not looked at, since even the cost of evaluating it would reveal that it
-    exists. Raises `NotFound` and `Forbidden` as `select` does, and `Invalid` for what is too long or takes
+    exists. The agent shows `draft_blocks` as if their drafts were published. Raises `NotFound` and
+    `Forbidden` as `select` does, also for the draft of a block, and `Invalid` for what is too long or takes
     too much to evaluate; several agents share a budget by sharing an `Evaluation`.
     """
     by, evaluation = caller_of(by), Evaluation.of(context or {})
+    require_drafts(draft_blocks, by)
     candidate = _candidate(resources, agent_id, selector, by, evaluation.context, identity=identity)
-    return assembled(candidate, evaluation, by)
+    return assembled(replace(candidate, draft_blocks=draft_blocks), evaluation, by)
 
 
 def parts(
@@ -74,12 +78,32 @@ def preview(
     may read. Raises `NotFound` and `Forbidden` as `serve` does.
     """
     by, evaluation = caller_of(by), Evaluation(context or {})
-    candidate = _candidate(resources, agent_id, selector, by, evaluation.context)
-    if drafts_of_blocks:
-        candidate = replace(candidate, policy=Blocks.DRAFTS)
-    elif candidate.policy is Blocks.DRAFTS:
-        candidate = replace(candidate, policy=Blocks.READABLE)
+    candidate = _as_if_published(
+        resources, agent_id, selector, by, evaluation.context, drafts_of_blocks=drafts_of_blocks
+    )
     return assembled(candidate, evaluation, by)
+
+
+def explain(
+    resources: Resources[Agent],
+    agent_id: str,
+    selector: Selector = DRAFT,
+    *,
+    context: Mapping[str, Any] | None = None,
+    drafts_of_blocks: bool = False,
+    by: Who = APPLICATION,
+) -> Explanation:
+    """Return the instructions of what `preview` returns, in pieces that say where they come from.
+
+    Raises as `preview` does.
+    """
+    by, evaluation = caller_of(by), Evaluation(context or {})
+    candidate = _as_if_published(
+        resources, agent_id, selector, by, evaluation.context, drafts_of_blocks=drafts_of_blocks
+    )
+    require_instructions(candidate)
+    texts = texts_for(candidate, evaluation, by)
+    return Explanation.of(candidate.config["instructions"], evaluation, texts)
 
 
 def serve_all(
@@ -110,6 +134,24 @@ def serve_all(
     candidates = [candidate for candidate in candidates if "instructions" in candidate.config]
     candidates.sort(key=lambda candidate: candidate.id)
     return tuple(all_assembled(candidates, evaluation, by))
+
+
+def _as_if_published(
+    resources: Resources[Agent],
+    agent_id: str,
+    selector: Selector,
+    by: Caller,
+    context: Mapping[str, Any],
+    *,
+    drafts_of_blocks: bool,
+) -> Candidate:
+    """Return the candidate of a version, with the prompt blocks that it would show once published."""
+    candidate = _candidate(resources, agent_id, selector, by, context)
+    if drafts_of_blocks:
+        return replace(candidate, policy=Blocks.DRAFTS)
+    if candidate.policy is Blocks.DRAFTS:
+        return replace(candidate, policy=Blocks.READABLE)
+    return candidate
 
 
 def _candidate(

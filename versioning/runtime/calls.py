@@ -28,6 +28,8 @@ class Options(TypedDict, total=False):
     instructions: str | None
     published_sub_agents: bool
     """Whether sub-agents run as if the called version were published: see `planning.plan`."""
+    draft_blocks: frozenset[str]
+    """The prompt blocks that all agents of the run show as if their drafts were published."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +44,7 @@ class Call:
     selector: Selector | None
     default: Selector | None
     published_sub_agents: bool = False
+    draft_blocks: frozenset[str] = frozenset()
 
     @classmethod
     def parse(
@@ -57,6 +60,7 @@ class Call:
         model_settings: Mapping[str, Any] | None = None,
         instructions: str | None = None,
         published_sub_agents: bool = False,
+        draft_blocks: frozenset[str] = frozenset(),
     ) -> Call:
         """Return the call; raises `Invalid` with the caller's names for what is wrong."""
         return cls(
@@ -69,6 +73,7 @@ class Call:
             selector=selector,
             default=default,
             published_sub_agents=published_sub_agents,
+            draft_blocks=draft_blocks,
         )
 
 

@@ -68,6 +68,7 @@ def plan(
     selector: Selector | None = None,
     default: Selector | None = None,
     published_sub_agents: bool = False,
+    draft_blocks: frozenset[str] = frozenset(),
 ) -> Plan:
     """Return the plan of a request to the agent.
 
@@ -76,12 +77,13 @@ def plan(
 
     With `published_sub_agents` a draft delegates as it would once published: a sub-agent without a selector
     and without a published version is not available, whereas a normal run of a draft uses its latest
-    version if the caller may read drafts. Raises `Invalid` if the agent is selected twice, `NotFound` if it
+    version if the caller may read drafts. All agents show `draft_blocks` as if their drafts were published,
+    which takes the right to read them. Raises `Invalid` if the agent is selected twice, `NotFound` if it
     cannot be resolved, `Forbidden` for a version that the caller may not read, and `VersionUnresolved`
     instead of a fallback if `strict` is set.
     """
     choice = own_choice(agent_id, context, selector)
-    planner = _Planner(catalogue, context, published_only=published_sub_agents)
+    planner = _Planner(catalogue, context, published_only=published_sub_agents, draft_blocks=draft_blocks)
     root = planner.called(agent_id, choice, default)
     planner.explore(root)
     return Plan(
@@ -107,9 +109,15 @@ class _Planner:
     """
 
     def __init__(
-        self, catalogue: Catalogue, context: RequestContext, *, published_only: bool = False
+        self,
+        catalogue: Catalogue,
+        context: RequestContext,
+        *,
+        published_only: bool = False,
+        draft_blocks: frozenset[str] = frozenset(),
     ) -> None:
         self._published_only = published_only
+        self._draft_blocks = draft_blocks
         self.agents: dict[str, ResolvedAgent] = {}
         self.delegations: dict[str, frozenset[str]] = {}
         self._catalogue = catalogue
@@ -242,7 +250,12 @@ class _Planner:
         self._evaluation.spend(STEPS_OF_AN_AGENT)
         try:
             return self._catalogue.store.serve(
-                agent_id, choice.selector, context=self._evaluation, by=choice.by, identity=identity
+                agent_id,
+                choice.selector,
+                context=self._evaluation,
+                by=choice.by,
+                identity=identity,
+                draft_blocks=self._draft_blocks,
             )
         except Invalid as error:
             issues = [Issue(f"agents.{agent_id}.{one.field}", one.message) for one in error.issues]

@@ -34,12 +34,14 @@ class AgentStore(Protocol):
         context: Mapping[str, Any] | Evaluation,
         by: Caller,
         identity: UUID | None,
+        draft_blocks: frozenset[str] = frozenset(),
     ) -> ResolvedAgent:
         """Return the agent that the selector names, with its override applied.
 
         The agents of one run share the budget of one `Evaluation`. With an `identity` the agent runs as
         part of a published agent to which it was granted (see `granted_sub_agents`), so its published
-        version is served for every caller. Raises `NotFound` for an unknown agent, version or label, for
+        version is served for every caller. The agent shows `draft_blocks` as if their drafts were
+        published. Raises `NotFound` for an unknown agent, version or label, for
         one that the caller cannot read, and for an agent with another identity; `Forbidden` if the caller
         may read the agent but not this version; and `Invalid` if it is too much to evaluate.
         """
@@ -76,9 +78,11 @@ class CodeOnly:
         context: Mapping[str, Any] | Evaluation,
         by: Caller,
         identity: UUID | None,
+        draft_blocks: frozenset[str] = frozenset(),
     ) -> ResolvedAgent:
-        """Return the agent as defined in code; raises `NotFound` for exact versions, which do not exist."""
-        if agent_id not in self._agents or selector.version_id is not None or selector.label is not None:
+        """Return the agent as defined in code; raises `NotFound` for versions and drafts: there are none."""
+        is_stored = selector.version_id is not None or selector.label is not None or draft_blocks
+        if agent_id not in self._agents or is_stored:
             raise NotFound
         return as_code(self._agents[agent_id], context, selector)
 

@@ -36,17 +36,24 @@ Texts = Mapping[str, BlockText | str]
 
 
 def find_blocks(
-    wanted: Iterable[str], policy: Blocks, caller: Caller, evaluation: Evaluation, *, is_paid: bool = True
+    wanted: Iterable[str],
+    policy: Blocks,
+    caller: Caller,
+    evaluation: Evaluation,
+    *,
+    is_paid: bool = True,
+    drafts: frozenset[str] = frozenset(),
 ) -> dict[str, FoundBlock]:
     """Return, by block id, the text that counts or the reason why there is none.
 
     Ids that are not in the result are missing or not readable. Reading is charged to the evaluation
     unless `is_paid` is false; its context determines which published version the
-    request gets.
+    request gets. Of the blocks in `drafts` the latest version counts, if the caller may read it.
     """
     blocks = PromptBlock.objects.all() if policy is Blocks.LIVE else PromptBlock.objects.readable_by(caller)
     # In one statement with their versions: a version could be deleted before a second query.
-    pointers = ("active_version",) if policy is not Blocks.DRAFTS else ("active_version", "latest_version")
+    with_latest = policy is Blocks.DRAFTS or bool(drafts)
+    pointers = ("active_version", "latest_version") if with_latest else ("active_version",)
     rows = blocks.select_related(*pointers).defer(*(f"{pointer}__search_text" for pointer in pointers))
     found: dict[str, FoundBlock] = {}
     ids = iter(sorted(wanted))
@@ -55,22 +62,24 @@ def find_blocks(
         chosen = {} if policy is Blocks.DRAFTS else choice.chosen(found_rows, evaluation.context)
         for block in found_rows:
             if is_paid:
-                evaluation.read(sum(len(version.config_json) for version in _versions(block, policy)))
-            found[block.pk] = _found(block, policy, caller, chosen.get(block.pk))
+                versions = _versions(block, with_latest=with_latest)
+                evaluation.read(sum(len(version.config_json) for version in versions))
+            shows_draft = policy is Blocks.DRAFTS or block.pk in drafts
+            found[block.pk] = _found(block, caller, chosen.get(block.pk), shows_draft=shows_draft)
     return found
 
 
-def _versions(block: PromptBlock, policy: Blocks) -> Iterator[PromptBlockVersion]:
+def _versions(block: PromptBlock, *, with_latest: bool) -> Iterator[PromptBlockVersion]:
     """Yield the versions that are read together with a block."""
     if block.active_version is not None:
         yield block.active_version
-    if policy is Blocks.DRAFTS:
+    if with_latest:
         yield block.latest_version
 
 
-def _found(block: PromptBlock, policy: Blocks, caller: Caller, chosen: Snapshot | None) -> FoundBlock:
-    drafts = policy is Blocks.DRAFTS and caller.may(Right.READ_DRAFTS, block.workspace_id)
-    version = block.latest_version if drafts else chosen or block.active_version
+def _found(block: PromptBlock, caller: Caller, chosen: Snapshot | None, *, shows_draft: bool) -> FoundBlock:
+    shows_draft = shows_draft and caller.may(Right.READ_DRAFTS, block.workspace_id)
+    version = block.latest_version if shows_draft else chosen or block.active_version
     text = BlockText(version_id=version.version_id, config=version.config) if version else "unpublished"
     return FoundBlock(text=text, workspace_id=block.workspace_id, uuid=block.uuid)
 

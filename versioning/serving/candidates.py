@@ -44,6 +44,8 @@ class Candidate:
     is_live: bool
     workspace_id: str
     fallback: Notice | None = None
+    draft_blocks: frozenset[str] = frozenset()
+    """Prompt blocks whose drafts count as if they were published; who asks may read them."""
 
     @classmethod
     def stored(cls, resolved: Resolved[Agent]) -> Candidate:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from editor_client.shared.canonical import dump
@@ -49,6 +50,29 @@ class BlockReport:
         return self.reason is None
 
 
+class Origin(StrEnum):
+    """Where a piece of assembled instructions comes from."""
+
+    TEXT = "text"
+    """Written there as it stands."""
+    CONTEXT = "context"
+    """A placeholder that was filled in from the context."""
+    FALLBACK = "fallback"
+    """A placeholder whose fallback stands in for a value that the context does not have."""
+    MISSING = "missing"
+    """A placeholder without a value or a fallback, which stays as it was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of assembled instructions."""
+
+    text: str
+    origin: Origin = Origin.TEXT
+    path: str = ""
+    """The dotted path in a placeholder; empty for text."""
+
+
 def render(template: str, context: Mapping[str, Any] | Evaluation, *, limit: int = MAX_LENGTH) -> str:
     """Return the text with its placeholders filled in.
 
@@ -62,7 +86,7 @@ def render(template: str, context: Mapping[str, Any] | Evaluation, *, limit: int
 
     def fill(match: re.Match[str]) -> str:
         nonlocal room
-        text = _value(match, evaluation)
+        text, _ = _value(match, evaluation)
         # Counted on the way: a small template and a long value could fill the memory.
         room += len(match[0]) - len(text)
         if room < 0:
@@ -105,6 +129,41 @@ def assemble(
     return "\n\n".join(parts), reports
 
 
+def traced(
+    instructions: str | Sequence[Mapping[str, Any]],
+    context: Mapping[str, Any] | Evaluation,
+    found: Mapping[str, BlockText | str],
+    *,
+    field: str = "instructions",
+) -> tuple[list[Piece], list[BlockReport]]:
+    """Return the instructions in pieces, each with where it comes from, and a report on every block.
+
+    The pieces together are the text that `assemble` returns, and it raises `Invalid` as that does.
+    """
+    evaluation = Evaluation.of(context)
+    text, reports = assemble(instructions, evaluation, found, field=field)
+    if isinstance(instructions, str):
+        return [Piece(text)] if text else [], reports
+    # With a budget of its own, so that whatever can be assembled can be traced.
+    evaluation = Evaluation(evaluation.context, steps=evaluation.steps)
+    pieces: list[Piece] = []
+    for block, report in zip(instructions, reports, strict=True):
+        if not report.shown:
+            continue
+        if pieces:
+            pieces.append(Piece("\n\n"))
+        target = found.get(block["id"]) if report.id is not None else None
+        template = target.config["content"] if isinstance(target, BlockText) else block["content"]
+        pieces.extend(_pieces(template, evaluation))
+    return pieces, reports
+
+
+def placeholders(template: str) -> Iterator[tuple[str, str | None]]:
+    """Yield (path, fallback) for every placeholder in a text, in its order; the fallback may be missing."""
+    for match in _PLACEHOLDER.finditer(template):
+        yield match["path"], _fallback(match)
+
+
 def as_one_text(blocks: Sequence[Mapping[str, Any]]) -> str:
     """Return one text that equals the blocks in every context.
 
@@ -139,14 +198,30 @@ def referenced_blocks(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield f"instructions.{position}.id", block["id"]
 
 
-def _value(match: re.Match[str], evaluation: Evaluation) -> str:
+def _pieces(template: str, evaluation: Evaluation) -> Iterator[Piece]:
+    place = 0
+    for match in _PLACEHOLDER.finditer(template):
+        if match.start() > place:
+            yield Piece(template[place : match.start()])
+        text, origin = _value(match, evaluation)
+        yield Piece(text, origin, match["path"])
+        place = match.end()
+    if place < len(template):
+        yield Piece(template[place:])
+
+
+def _value(match: re.Match[str], evaluation: Evaluation) -> tuple[str, Origin]:
     value = evaluation.value_at(match["path"], None)
     if value is not None:
         text = value if isinstance(value, str) else evaluation.once("text", value, lambda: dump(value))
         evaluation.spend(len(text))
-        return text
-    fallbacks = (match["double"], match["single"])
-    return next((text for text in fallbacks if text is not None), match[0])
+        return text, Origin.CONTEXT
+    fallback = _fallback(match)
+    return (match[0], Origin.MISSING) if fallback is None else (fallback, Origin.FALLBACK)
+
+
+def _fallback(match: re.Match[str]) -> str | None:
+    return next((text for text in (match["double"], match["single"]) if text is not None), None)
 
 
 def _too_long(evaluation: Evaluation) -> Invalid:

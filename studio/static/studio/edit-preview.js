@@ -1,27 +1,29 @@
 // The preview next to the form: what is typed at this moment, assembled by the server.
 
+import { onExamples } from "./context-form.js";
+import { livePreview } from "./live-preview.js";
+
 const form = document.getElementById("edit-form");
 const asking = document.getElementById("preview-form");
-const result = document.getElementById("preview-result");
 
-async function preview() {
+function typed(action) {
   const typed = new FormData(form);
   for (const [name, value] of new FormData(asking)) typed.set(name, value);
-  result.setAttribute("aria-busy", "true");
-  try {
-    const answer = await fetch(asking.action, { method: "POST", body: typed });
-    // Whoever is not signed in any more is led to where one signs in.
-    if (answer.redirected) throw new Error("you are not signed in any more. Sign in in another tab, and try again.");
-    if (!answer.ok) throw new Error(`The server answers ${answer.status}.`);
-    // The server has escaped whatever was typed; this is its own markup.
-    result.innerHTML = await answer.text();
-  } catch (error) {
-    result.textContent = `There is no preview: ${error.message}`;
-  }
-  result.removeAttribute("aria-busy");
+  typed.set("do", action);
+  return typed;
 }
 
-asking?.addEventListener("submit", (event) => {
-  event.preventDefault();
-  preview();
-});
+if (asking) {
+  const preview = livePreview(asking, (action, signal) =>
+    fetch(asking.dataset.preview, { method: "POST", body: typed(action), signal }));
+  onExamples(asking, preview.show);
+  // Rows that come, go or move tell of it as a change.
+  for (const kind of ["input", "change"]) {
+    for (const one of [form, asking]) {
+      one.addEventListener(kind, (event) => {
+        if (!event.target.matches("[data-example], [name=example_name]")) preview.later();
+      });
+    }
+  }
+  preview.later();
+}

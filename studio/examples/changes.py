@@ -1,0 +1,70 @@
+"""What a form about a context can be asked to do with the examples: keep, rename and delete."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from django.utils.translation import gettext as _
+
+from studio.examples.form import ContextForm
+from studio.examples.stored import ExampleConflict
+from studio.models import Example
+from versioning.domain.errors import Invalid
+
+
+def change_examples(form: ContextForm, wanted: str) -> int:
+    """Do what a button of the form says, if it is about examples; return the status of the answer.
+
+    The form says afterwards what has become of it, and holds what was typed. Raises `NotFound` if the
+    resource is gone, and `Forbidden` for callers who may not save.
+    """
+    action = _ACTIONS.get(wanted)
+    if action is None:
+        return 200
+    try:
+        form.message = action(form)
+    except ExampleConflict as conflict:
+        form.errors.append(conflict.message)
+        return 409
+    except Invalid as error:
+        form.note(error.issues)
+        return 409 if error.code == "example_taken" else 400
+    form.name = ""
+    return 200
+
+
+def _save_as(form: ContextForm) -> str:
+    form.choose(form.examples.add(form.name, form.read()))
+    return _("Saved as the example “%(name)s”.") % {"name": form.chosen}
+
+
+def _save(form: ContextForm) -> str:
+    form.choose(form.examples.change(_chosen(form), form.read()))
+    return _("The example “%(name)s” is saved.") % {"name": form.chosen}
+
+
+def _rename(form: ContextForm) -> str:
+    form.choose(form.examples.rename(_chosen(form), form.name))
+    return _("The example is called “%(name)s” now.") % {"name": form.chosen}
+
+
+def _delete(form: ContextForm) -> str:
+    deleted = _chosen(form)
+    form.examples.delete(deleted)
+    form.choose(None)
+    return _("The example “%(name)s” is deleted. What it held is still filled in.") % {"name": deleted}
+
+
+def _chosen(form: ContextForm) -> Example:
+    if form.chosen is None:
+        raise Invalid.field("example", _("Choose an example first."))
+    return form.chosen
+
+
+_ACTIONS: Final[dict[str, Callable[[ContextForm], str]]] = {
+    "save_as": _save_as,
+    "save": _save,
+    "rename": _rename,
+    "delete": _delete,
+}

@@ -1,0 +1,130 @@
+"""The context of a preview or of a run on a page: its fields, its examples, and what is wrong with it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final
+
+from django.http import QueryDict
+from django.utils.translation import gettext as _
+
+from studio.examples.stored import Examples
+from studio.forms.context import (
+    ContextControl,
+    ContextGroup,
+    context_controls,
+    context_groups,
+    read_context,
+    shown_context,
+)
+from studio.forms.inputs import Input, Reading, controls_of
+from studio.models import Example
+from versioning.conf import get_editor
+from versioning.domain.access import Caller
+from versioning.domain.config import Config
+from versioning.domain.errors import Invalid, Issue, NotFound
+
+_MAX_REVISION: Final = 2**31 - 1
+
+
+@dataclass
+class ContextForm:
+    """The fields of a context with what stands in them, as the templates show them."""
+
+    controls: Sequence[ContextControl]
+    examples: Examples
+    posted: Input = field(default_factory=lambda: Input(""))
+    chosen: Example | None = None
+    """The example that the fields began with; saving changes it."""
+    message: str = ""
+    """What became of the last thing that was asked for."""
+    errors: list[str] = field(default_factory=list)
+    """What is wrong with no field in particular."""
+    name: str = ""
+    """What was typed as the name of an example."""
+
+    @classmethod
+    def of(cls, config: Config, examples: Examples, *, drafts: bool) -> ContextForm:
+        """Return an empty form for a configuration; `drafts` are those of its prompt blocks."""
+        return cls(controls=controls_for(config, examples.caller, drafts=drafts), examples=examples)
+
+    def take(self, sent: QueryDict) -> ContextForm:
+        """Fill in what was sent: the fields, or the example that it names if it has no fields of its own."""
+        self.posted = controls_of(sent)
+        self.name = self.posted["example_name"].as_line
+        example_id = self.posted["example"].typed
+        if example_id:
+            self._choose(example_id)
+        has_fields = "given" in self.posted or "context" in self.posted
+        seen = self.posted["example_revision"].typed
+        if self.chosen is not None and (self.posted["do"].typed == "load" or not has_fields):
+            self.posted = shown_context(self.chosen.context, self.controls)
+        elif self.chosen is not None and seen.isascii() and seen.isdecimal():
+            self.chosen.revision = min(int(seen[:10]), _MAX_REVISION)
+        return self
+
+    def choose(self, example: Example | None) -> None:
+        """Go on with an example that was just stored, or with none."""
+        self.chosen = example
+        self.__dict__.pop("offered", None)
+
+    def _choose(self, example_id: str) -> None:
+        try:
+            self.chosen = self.examples.get(example_id)
+        except NotFound:
+            self.errors.append(_("This example does not exist any more."))
+
+    def read(self) -> dict[str, Any]:
+        """Return the context; raises `Invalid`, and notes beside the fields what is wrong with them."""
+        reading = Reading()
+        try:
+            return read_context(self.posted, self.controls, reading)
+        except Invalid as error:
+            self.note(error.issues, reading)
+            raise
+
+    def note(self, issues: Sequence[Issue], reading: Reading | None = None) -> None:
+        """Note what is wrong, beside the field that it is about or above all of them."""
+        unplaced = (reading or Reading()).attach(issues)
+        self.errors.extend(issue.message for issue in unplaced)
+
+    @property
+    def groups(self) -> list[ContextGroup]:
+        """The fields, those that belong together in one group."""
+        return context_groups(self.controls, self.posted)
+
+    @property
+    def json(self) -> Input:
+        """The control of what has no field."""
+        return self.posted.part("context")
+
+    @cached_property
+    def offered(self) -> Sequence[Example]:
+        """The examples to choose from."""
+        return self.examples.all()
+
+    @property
+    def keeps_open(self) -> bool:
+        """Whether to show at once how examples are kept: something about that has gone wrong."""
+        return bool(self.name)
+
+    @property
+    def fingerprint(self) -> str:
+        """What is another when the fields are others: an open page compares it."""
+        names = [(control.path, control.type, control.options) for control in self.controls]
+        return hashlib.sha256(repr(names).encode()).hexdigest()[:16]
+
+
+def controls_for(config: Config, caller: Caller, *, drafts: bool) -> list[ContextControl]:
+    """Return the controls for all names in a configuration and in the prompt blocks that it refers to.
+
+    Of prompt blocks that are too much to read there are none.
+    """
+    try:
+        blocks = get_editor().prompt.configs_used_in(config, drafts=drafts, by=caller)
+    except Invalid:
+        blocks = []
+    return context_controls(config, blocks)

@@ -1,0 +1,199 @@
+"""Examples: named contexts of a resource, which the edit page, the preview and Try share.
+
+Whoever may read the drafts of a resource may read its examples, and whoever may save may change them. They
+belong to one resource and not to its id: a later resource with the same id has none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+from django.db import IntegrityError
+from django.db.models import F
+from django.db.models.signals import post_delete
+from django.utils.translation import gettext as _
+from editor_client.shared import canonical
+
+from studio.kinds import KINDS, StudioKind
+from studio.models import Example, ExampleQuerySet
+from versioning.conf import get_editor
+from versioning.domain.access import Caller, Right
+from versioning.domain.errors import Invalid, NotFound, VersioningError
+from versioning.domain.overrides import IN_CODE
+from versioning.models import VersionedResource, Workspace, events
+
+MAX_EXAMPLES: Final = 50
+"""How many examples a resource has."""
+MAX_CONTEXT: Final = 50_000
+"""How many characters of JSON the context of an example is."""
+MAX_NAME: Final = 80
+"""How many characters the name of an example has."""
+
+
+class ExampleConflict(VersioningError):
+    """Somebody else has changed the examples in a way that stands against this change."""
+
+    code = "example_conflict"
+
+
+@dataclass(frozen=True)
+class Examples:
+    """The examples of one resource, as one person may see and change them."""
+
+    kind: StudioKind
+    resource_id: str
+    identity: UUID
+    workspace_id: str
+    caller: Caller
+
+    @classmethod
+    def of(
+        cls, kind: StudioKind, resource_id: str, resource: VersionedResource | None, caller: Caller
+    ) -> Examples:
+        """Return the examples of a resource that the caller may read; without a row code defines it."""
+        code = get_editor().code
+        in_code = kind.has_visibility and code.get(resource_id) is not None
+        identity = IN_CODE if in_code or resource is None else resource.uuid
+        workspace_id = resource.workspace_id if resource else code.workspace_id
+        return cls(kind, resource_id, identity, workspace_id, caller)
+
+    @property
+    def may_read(self) -> bool:
+        """Whether the caller sees them."""
+        return self.caller.may(Right.READ_DRAFTS, self.workspace_id)
+
+    @property
+    def may_change(self) -> bool:
+        """Whether the caller may make, change and delete them."""
+        return self.caller.may(Right.SAVE, self.workspace_id)
+
+    def all(self) -> Sequence[Example]:
+        """Return them in the order of their names; none to callers who may not read drafts."""
+        return list(self._stored.defer("context_json")) if self.may_read else []
+
+    def get(self, example_id: str) -> Example:
+        """Return one of them; raises `NotFound`."""
+        found = self._stored.filter(pk=example_id).first() if self.may_read and _is_key(example_id) else None
+        if found is None:
+            raise NotFound
+        return found
+
+    def add(self, name: str, context: Mapping[str, Any]) -> Example:
+        """Add an example. Raises `Invalid` for a name that is taken or is none, and for too much of it."""
+        example = Example(
+            kind=self.kind.word,
+            resource_id=self.resource_id,
+            identity=self.identity,
+            name=_checked_name(name),
+            context_json=_checked_context(context),
+            author_id=self.caller.user_id,
+        )
+        with _naming(), self._changing():
+            if self._stored.count() >= MAX_EXAMPLES:
+                message = _("There are %(count)d examples already, and that is as many as there can be.")
+                raise Invalid.field("example_name", message % {"count": MAX_EXAMPLES})
+            example.save()
+        return example
+
+    def change(self, example: Example, context: Mapping[str, Any]) -> Example:
+        """Give an example another context.
+
+        Raises `ExampleConflict` if somebody has changed or deleted it since it was read.
+        """
+        return self._update(example, context_json=_checked_context(context))
+
+    def rename(self, example: Example, name: str) -> Example:
+        """Give an example another name; raises as `add` and `change` do."""
+        with _naming():
+            return self._update(example, name=_checked_name(name))
+
+    def delete(self, example: Example) -> None:
+        """Delete an example; raises `ExampleConflict` if somebody has changed it since it was read."""
+        with self._changing():
+            deleted, _by_model = self._unchanged(example).delete()
+            if not deleted and self._stored.filter(pk=example.pk).exists():
+                raise ExampleConflict(_changed_meanwhile(example))
+
+    @property
+    def _stored(self) -> ExampleQuerySet:
+        return Example.objects.about(self.kind.word, self.resource_id, self.identity)
+
+    def _unchanged(self, example: Example) -> ExampleQuerySet:
+        return self._stored.filter(pk=example.pk, revision=example.revision)
+
+    def _update(self, example: Example, **values: Any) -> Example:
+        with self._changing():
+            changes = {**values, "author_id": self.caller.user_id, "revision": F("revision") + 1}
+            if not self._unchanged(example).update(**changes):
+                raise ExampleConflict(_changed_meanwhile(example))
+            return self._stored.get(pk=example.pk)
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Open a transaction in which nobody else changes the examples, or deletes the resource."""
+        self.caller.require(Right.SAVE, self.workspace_id)
+        with events.transaction():
+            events.acts(self.caller)
+            if self.identity == IN_CODE:
+                list(Workspace.objects.select_for_update(no_key=True).filter(pk=self.workspace_id))
+            elif not list(self.kind.collection.all.locked().filter(uuid=self.identity).only("pk")):
+                raise NotFound
+            yield
+
+
+def follow_deletions() -> None:
+    """Delete the examples of every resource that is deleted from now on, in whatever way.
+
+    Those of an agent that code defines belong to the code, and outlive its overrides.
+    """
+    for kind in KINDS:
+        post_delete.connect(_delete_with_resource, sender=kind.model)
+
+
+def _delete_with_resource(instance: VersionedResource, **_signal: Any) -> None:
+    Example.objects.filter(kind=instance.kind.word, identity=instance.uuid).delete()
+
+
+@contextmanager
+def _naming() -> Iterator[None]:
+    """Raise `Invalid` if the name that is being stored is taken."""
+    try:
+        yield
+    except IntegrityError:
+        message = _("There is an example of this name already. Choose another name, or that example.")
+        raise Invalid.field("example_name", message, code="example_taken") from None
+
+
+def _checked_name(name: str) -> str:
+    name = " ".join(name.split())
+    if not name:
+        raise Invalid.field("example_name", _("An example needs a name."))
+    if len(name) > MAX_NAME or not name.isprintable():
+        message = _("The name of an example is a line of up to %(count)d characters.")
+        raise Invalid.field("example_name", message % {"count": MAX_NAME})
+    return name
+
+
+def _checked_context(context: Mapping[str, Any]) -> str:
+    text = canonical.dump(context)
+    canonical.parse(text, field="context")
+    if len(text) > MAX_CONTEXT:
+        message = _("The context of an example is JSON of up to %(count)d characters.")
+        raise Invalid.field("context", message % {"count": MAX_CONTEXT})
+    return text
+
+
+def _is_key(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < len(str(2**63))
+
+
+def _changed_meanwhile(example: Example) -> str:
+    message = _(
+        "Somebody has changed or deleted the example “%(name)s” since you opened it, so nothing was changed. "
+        "What you typed is still here: save it under another name, or choose the example to see it now."
+    )
+    return message % {"name": example.name}

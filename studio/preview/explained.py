@@ -1,0 +1,134 @@
+"""Assembled instructions on a page: the text with its placeholders marked, and what became of each block."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, islice
+from typing import Final
+
+from django.utils.translation import gettext_lazy as _
+from editor_client.shared.instructions import Origin, Piece
+
+from studio.forms.words import REASONS
+from studio.limits import PageBudget
+from studio.resources.blocks import BlockOnPage
+from versioning.editor import Explanation
+
+MAX_BLOCKS: Final = 300
+"""For how many blocks a preview says whether they are shown."""
+MAX_MARKS: Final = 2_000
+"""How many placeholders are marked in the text; later ones are shown as text."""
+MAX_NAMES: Final = 50
+"""How many names of each sort are listed."""
+
+_SORTS: Final = {
+    "text": _("Text"),
+    "prompt_block": _("Text with conditions"),
+    "prompt_block_ref": _("Prompt block"),
+}
+_ORIGINS: Final = (
+    (Origin.MISSING, _("Missing")),
+    (Origin.FALLBACK, _("Fallback")),
+    (Origin.CONTEXT, _("Filled in")),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreviewedBlock:
+    """A block as the page shows it."""
+
+    position: int
+    sort: str
+    id: str | None
+    why_not: str
+    """Why it was left out; empty when it is shown."""
+    used: BlockOnPage | None = None
+    """Where the prompt block that it refers to stands, if the caller may read that."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filled:
+    """The placeholders that have become the same sort of thing."""
+
+    origin: str
+    title: str
+    names: Sequence[tuple[str, int]]
+    """(path, how often), in the order of the text."""
+    more: int
+    """How many names are too many for the page."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preview:
+    """What a page shows of assembled instructions."""
+
+    pieces: Sequence[Piece]
+    """The text, in pieces with where each comes from."""
+    blocks: Sequence[PreviewedBlock]
+    filled: Sequence[Filled]
+    more_characters: int
+    """How many are too many for the page."""
+    more_blocks: int
+
+    @property
+    def hidden(self) -> list[PreviewedBlock]:
+        """The blocks that are left out."""
+        return [block for block in self.blocks if block.why_not]
+
+    @property
+    def shown(self) -> list[PreviewedBlock]:
+        """The blocks that are part of the text."""
+        return [block for block in self.blocks if not block.why_not]
+
+    @classmethod
+    def of(cls, explanation: Explanation, used: Sequence[BlockOnPage] = ()) -> Preview:
+        """Return the preview of assembled instructions, as much of it as a page shows.
+
+        `used` are the prompt blocks that it refers to.
+        """
+        known = {block.id: block for block in used}
+        length = sum(len(piece.text) for piece in explanation.pieces)
+        pieces = list(_shown(explanation.pieces))
+        return cls(
+            pieces=pieces,
+            filled=list(_filled(explanation.pieces)),
+            more_characters=length - sum(len(piece.text) for piece in pieces),
+            more_blocks=len(explanation.blocks[MAX_BLOCKS:]),
+            blocks=[
+                PreviewedBlock(
+                    position=report.position + 1,
+                    sort=str(_SORTS[report.type]),
+                    id=report.id,
+                    why_not=str(REASONS[report.reason]) if report.reason else "",
+                    used=known.get(report.id or ""),
+                )
+                for report in explanation.blocks[:MAX_BLOCKS]
+            ],
+        )
+
+
+def _shown(pieces: Sequence[Piece]) -> Iterator[Piece]:
+    """Yield the pieces that fit on a page; text that is not marked is a single piece."""
+    budget = PageBudget()
+    marks = 0
+    plain: list[Piece] = []
+    for piece in pieces:
+        marks += piece.origin is not Origin.TEXT
+        is_marked = piece.origin is not Origin.TEXT and marks <= MAX_MARKS
+        plain.append(piece if is_marked else Piece(piece.text))
+    for is_text, some in groupby(plain, lambda piece: piece.origin is Origin.TEXT):
+        for piece in [Piece("".join(one.text for one in some))] if is_text else some:
+            text = budget.take(piece.text)
+            # A value can be empty; it is marked nevertheless.
+            if text or not piece.text:
+                yield Piece(text, piece.origin, piece.path)
+
+
+def _filled(pieces: Sequence[Piece]) -> Iterator[Filled]:
+    for origin, title in _ORIGINS:
+        counted = Counter(piece.path for piece in pieces if piece.origin is origin)
+        if counted:
+            names = list(islice(counted.items(), MAX_NAMES))
+            yield Filled(origin=origin.value, title=str(title), names=names, more=len(counted) - len(names))

@@ -1,0 +1,39 @@
+// The fields of a context: what the server answers takes their place, and what is being typed stays.
+
+const fieldsIn = (root) => root.querySelector("[data-context]");
+
+export function parsed(html) {
+  return new DOMParser().parseFromString(html, "text/html");
+}
+
+// The server has escaped whatever was typed; this is its own markup.
+export function renewFields(form, fresh) {
+  const [now, then] = [fieldsIn(form), fieldsIn(fresh)];
+  if (!now || !then) return;
+  const focused = now.contains(document.activeElement) ? document.activeElement : null;
+  const open = [...now.querySelectorAll("details")].map((one) => one.open);
+  now.replaceWith(then);
+  then.querySelectorAll("details").forEach((one, place) => { if (open[place]) one.open = true; });
+  if (focused?.id) then.querySelector(`#${CSS.escape(focused.id)}`)?.focus();
+}
+
+// While one types, only fields that have come or gone are renewed, and never the one that is typed into.
+export function renewChangedFields(form, fresh) {
+  const [now, then] = [fieldsIn(form), fieldsIn(fresh)];
+  const isSame = !then || now.dataset.fields === then.dataset.fields;
+  if (!isSame && !now.contains(document.activeElement)) renewFields(form, fresh);
+}
+
+// Calls `send(action)` for what one asks of examples: `load` for another one, or what a button says.
+export function onExamples(form, send) {
+  form.addEventListener("change", (event) => {
+    if (event.target.matches("[data-example]")) send("load");
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    // Enter in the name of an example means to save it under that name.
+    const isName = document.activeElement?.name === "example_name";
+    const action = event.submitter?.value ?? "show";
+    send(action === "show" && isName ? "save_as" : action);
+  });
+}

@@ -1,0 +1,71 @@
+// A preview that follows what is typed: the newest answer counts, and nothing flickers while one waits for it.
+
+import { parsed, renewChangedFields, renewFields } from "./context-form.js";
+
+const { gettext, interpolate } = window;
+const LEAST = 300;
+
+// `ask(action, signal)` fetches what is to be shown; `form` holds the context.
+export function livePreview(form, ask) {
+  const result = document.getElementById("preview-result");
+  const status = document.getElementById("preview-status");
+  let timer = null;
+  let asking = null;
+  let took = 0;
+
+  async function show(action = "show") {
+    clearTimeout(timer);
+    asking?.abort();
+    const mine = new AbortController();
+    asking = mine;
+    result.setAttribute("aria-busy", "true");
+    const began = performance.now();
+    try {
+      const answer = await ask(action, mine.signal);
+      // Whoever is not signed in any more is led to where one signs in.
+      if (answer.redirected) throw new Error(gettext("You are not signed in any more. Sign in in another tab, and try again."));
+      if (![200, 400, 409].includes(answer.status)) {
+        throw new Error(interpolate(gettext("The server answers %(status)s."), { status: answer.status }, true));
+      }
+      const fresh = parsed(await answer.text());
+      took = performance.now() - began;
+      put(fresh);
+      if (action === "show") renewChangedFields(form, fresh);
+      else renewFields(form, fresh);
+    } catch (error) {
+      if (mine.signal.aborted) return;
+      status.textContent = interpolate(gettext("There is no preview: %(reason)s"), { reason: error.message }, true);
+      status.className = "error";
+    }
+    if (asking === mine) result.removeAttribute("aria-busy");
+  }
+
+  function put(fresh) {
+    const [refused, assembled] = ["[data-refused]", "[data-assembled]"].map((part) => fresh.querySelector(part));
+    replace("[data-refused]", refused);
+    // What cannot be assembled at this moment leaves what was shown before.
+    const isRefused = refused.childElementCount > 0;
+    if (!isRefused) replace("[data-assembled]", assembled);
+    const head = fresh.querySelector("[data-preview-head]");
+    if (head) document.querySelector("[data-preview-head]").replaceWith(head);
+    result.classList.toggle("stale", isRefused);
+    status.className = "unseen";
+    status.textContent = isRefused ? gettext("There is no preview yet.") : gettext("The preview is up to date.");
+  }
+
+  function replace(part, fresh) {
+    const now = result.querySelector(part);
+    if (now.innerHTML === fresh.innerHTML) return;
+    const scrolled = now.querySelector("pre")?.scrollTop ?? 0;
+    now.replaceWith(fresh);
+    const text = fresh.querySelector("pre");
+    if (text) text.scrollTop = scrolled;
+  }
+
+  function later() {
+    clearTimeout(timer);
+    timer = setTimeout(show, Math.max(LEAST, 2 * took));
+  }
+
+  return { show, later };
+}

@@ -1,0 +1,20 @@
+// The preview of what is saved, in the context that is filled in.
+
+import { onExamples } from "./context-form.js";
+import { livePreview } from "./live-preview.js";
+
+const form = document.getElementById("preview-form");
+
+function filledIn(action) {
+  const typed = new FormData(form);
+  typed.set("do", action);
+  typed.set("fragment", "");
+  return typed;
+}
+
+const preview = livePreview(form, (action, signal) =>
+  fetch(form.action, { method: "POST", body: filledIn(action), signal }));
+onExamples(form, preview.show);
+form.addEventListener("input", (event) => {
+  if (!event.target.matches("[data-example], [name=example_name]")) preview.later();
+});

@@ -1,0 +1,191 @@
+"""Examples: named contexts of a resource. Who sees and changes them, and when they go."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+
+from studio.examples import stored
+from studio.models import Example
+from tests.conftest import Cast
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.people import give_role, key_of, person
+from tests.support.served import published_agent, published_block, text
+from tests.support.window import Seen, Window, page_of
+from versioning.domain.access import Role
+
+GOLD = {"given.tier": "gold", "given.customer.name": "Ada"}
+WORDS = "{{ tier }} {{ customer.name || 'you' }}"
+
+
+@pytest.fixture
+def greeting(cast: Cast, kind: Kind) -> Kind:
+    """The kind of a published resource with a draft, both of which ask for a tier and a name."""
+    if kind is AGENTS:
+        published_agent(cast.alice, "writer", [text(WORDS)], model={"provider": "echo", "name": "echo"})
+        AGENTS.save(cast.alice, "writer", [text(f"Draft: {WORDS}")])
+    else:
+        published_block(cast.alice, "writer", WORDS)
+        PROMPT_BLOCKS.save(cast.alice, "writer", f"Draft: {WORDS}")
+    return kind
+
+
+def send(name: str, kind: Kind, do: str, resource_id: str = "writer", **typed: str) -> Seen:
+    """Press a button of the form on the preview page."""
+    fields = {key.replace("__", "."): value for key, value in typed.items()}
+    return Window.of(name).post(page_of(kind, "context", resource_id), do=do, **fields)
+
+
+def keep(kind: Kind, example: str = "Gold customer", by: str = "edgar", **typed: str) -> str:
+    """Save an example and return its id."""
+    answer = send(by, kind, "save_as", example_name=example, **(typed or GOLD))
+    assert answer.status == 200, answer.text
+    return str(Example.objects.get(name=example).pk)
+
+
+def offered(name: str, kind: Kind, page: str = "preview", resource_id: str = "writer") -> list[str]:
+    """Return the names of the examples that a page offers."""
+    markup = Window.of(name).get(page_of(kind, page, resource_id)).markup
+    chooser = re.search(r'<select[^>]*name="example".*?</select>', markup, re.DOTALL)
+    return [unescape(one) for one in re.findall(r'value="\d+"[^>]*>(.*?)<', chooser[0])] if chooser else []
+
+
+def assembled(seen: Seen) -> str:
+    """Return the text of the instructions on a page."""
+    found = re.search(r'aria-label="The assembled text">(.*?)</pre>', seen.markup, re.DOTALL)
+    assert found is not None, seen.text
+    return unescape(re.sub(r"<[^>]+>", "", found[1]))
+
+
+def test_an_example_is_kept_and_fills_in_the_fields_of_every_page(greeting: Kind) -> None:
+    example = keep(greeting)
+    assert json.loads(Example.objects.get().context_json) == {"tier": "gold", "customer": {"name": "Ada"}}
+    assert offered("paula", greeting) == offered("paula", greeting, "change") == ["Gold customer"]
+    seen = Window.of("paula").get(page_of(greeting, "preview"), example=example)
+    assert assembled(seen) == "Draft: gold Ada"
+    assert seen.field("given.customer.name") == "Ada"
+    again = Window.of("paula").get(page_of(greeting, "context"), example=example)
+    assert json.loads(again.markup)["context"] == {"tier": "gold", "customer": {"name": "Ada"}}
+
+
+def test_an_example_is_saved_over_renamed_and_deleted(greeting: Kind) -> None:
+    chosen = {"example": keep(greeting), "example_revision": "1"}
+    assert send("paula", greeting, "save", **chosen, given__tier="silver").status == 200
+    assert Example.objects.get().context == {"tier": "silver"}
+    chosen["example_revision"] = "2"
+    assert send("paula", greeting, "rename", **chosen, example_name=" Silver  customer ").status == 200
+    assert offered("edgar", greeting) == ["Silver customer"]
+    gone = send("edgar", greeting, "delete", **chosen | {"example_revision": "3"}, given__tier="silver")
+    assert gone.status == 200 and offered("edgar", greeting) == []
+    assert assembled(gone) == "Draft: silver you"  # what it held is still filled in
+
+
+def test_who_may_read_drafts_sees_examples_and_who_may_save_changes_them(cast: Cast, greeting: Kind) -> None:
+    chosen = {"example": keep(greeting), "example_revision": "1"}
+    assert offered("vera", greeting) == []
+    assert "Gold" not in Window.of("vera").get(page_of(greeting, "preview"), example=chosen["example"]).markup
+    pages = [page_of(greeting, "context"), page_of(greeting, "preview"), page_of(greeting, "change")]
+    assert Window.of("vera").get(pages[0], example=chosen["example"]).status == 404
+    assert {Window.of("charlie").get(page, example=chosen["example"]).status for page in pages} == {404}
+    for do in ("save", "save_as", "rename", "delete"):
+        typed = {**chosen, "example_name": "Mine", "given.tier": "tin"}
+        assert send("vera", greeting, do, **typed).status in {400, 403}
+        assert send("charlie", greeting, do, **typed).status == 404
+    kept = Example.objects.get()
+    assert (kept.name, kept.context["tier"], kept.revision) == ("Gold customer", "gold", 1)
+    give_role("edgar", "acme", Role.VIEWER)
+    assert send("edgar", greeting, "save_as", example_name="Late", given__tier="tin").status == 403
+
+
+def test_the_id_of_an_example_opens_it_on_its_own_resource_only(cast: Cast, greeting: Kind) -> None:
+    example = keep(greeting)
+    greeting.make(cast.charlie, "theirs")
+    assert Window.of("charlie").get(page_of(greeting, "context", "theirs"), example=example).status == 404
+    answer = send("charlie", greeting, "delete", "theirs", example=example, example_revision="1")
+    assert answer.status == 400 and Example.objects.count() == 1
+    other = PROMPT_BLOCKS if greeting is AGENTS else AGENTS
+    other.make(cast.alice, "writer")
+    assert offered("edgar", other) == []
+
+
+def test_a_name_that_is_taken_is_refused_and_what_was_typed_stays(greeting: Kind) -> None:
+    keep(greeting)
+    again = send("paula", greeting, "save_as", example_name="Gold customer", given__tier="tin")
+    assert again.status == 409 and "There is an example of this name already." in again.text
+    assert again.field("example_name") == "Gold customer" and assembled(again) == "Draft: tin you"
+    keep(greeting, "Silver", given__tier="silver")
+    silver = str(Example.objects.get(name="Silver").pk)
+    taken = send(
+        "paula", greeting, "rename", example=silver, example_revision="1", example_name="Gold customer"
+    )
+    assert taken.status == 409 and Example.objects.get(pk=silver).name == "Silver"
+
+
+@pytest.mark.parametrize("do", ["save", "rename", "delete"])
+def test_nobody_writes_over_what_somebody_else_has_saved_meanwhile(greeting: Kind, do: str) -> None:
+    chosen = {"example": keep(greeting), "example_revision": "1"}
+    send("paula", greeting, "save", **chosen, given__tier="silver")
+    late = send("edgar", greeting, do, **chosen, given__tier="tin", example_name="Tin")
+    assert late.status == 409 and "Somebody has changed or deleted the example" in late.text
+    assert late.field("given.tier") == "tin"
+    kept = Example.objects.get()
+    assert (kept.name, kept.context) == ("Gold customer", {"tier": "silver"})
+
+
+def test_an_example_that_was_deleted_meanwhile_is_missed_and_what_was_typed_stays(greeting: Kind) -> None:
+    chosen = {"example": keep(greeting), "example_revision": "1"}
+    Example.objects.all().delete()
+    late = send("edgar", greeting, "save", **chosen, given__tier="tin")
+    assert late.status == 400 and "does not exist any more" in late.text
+    assert assembled(late) == "Draft: tin you"
+
+
+@pytest.mark.parametrize(
+    ("typed", "word"),
+    [
+        ({"example_name": " "}, "needs a name"),
+        ({"example_name": "x" * 81}, "up to 80 characters"),
+        ({"example_name": "a\x00b"}, "up to 80 characters"),
+        ({"example_name": "Gold", "given__tier": "a\x00b"}, "NUL"),
+        ({"example_name": "Gold", "context": "[]"}, "must be a JSON object"),
+        ({"example_name": "Gold", "context": json.dumps({"x": "y" * stored.MAX_CONTEXT})}, "50000"),
+    ],
+)
+def test_bad_examples_are_refused_by_name(cast: Cast, typed: dict[str, str], word: str) -> None:
+    PROMPT_BLOCKS.make(cast.alice, "writer", WORDS)
+    answer = send("edgar", PROMPT_BLOCKS, "save_as", **typed)
+    assert answer.status == 400 and word in answer.text
+    assert not Example.objects.exists()
+
+
+def test_there_are_only_so_many_examples(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    PROMPT_BLOCKS.make(cast.alice, "writer", WORDS)
+    monkeypatch.setattr(stored, "MAX_EXAMPLES", 2)
+    keep(PROMPT_BLOCKS, "One")
+    keep(PROMPT_BLOCKS, "Two")
+    answer = send("edgar", PROMPT_BLOCKS, "save_as", example_name="Three")
+    assert answer.status == 400 and "There are 2 examples already" in answer.text
+
+
+def test_examples_go_with_their_resource_and_its_namesake_has_none(cast: Cast, greeting: Kind) -> None:
+    keep(greeting)
+    assert cast.alice.delete(greeting.url("writer"), if_match="*").status == 200
+    assert not Example.objects.exists()
+    greeting.make(cast.alice, "writer", [text(WORDS)] if greeting is AGENTS else WORDS)
+    assert offered("edgar", greeting) == []
+
+
+def test_an_agent_in_code_has_examples_that_outlive_its_overrides(cast: Cast, settings: Any) -> None:
+    settings.EDITOR_FRAMEWORK = "tests.support.code.framework"
+    person("ada", default=Role.ADMIN)
+    ada = key_of("ada")
+    assert send("ada", AGENTS, "save_as", "answers", example_name="Before", context='{"a": 1}').status == 200
+    ada.post(AGENTS.path, {"id": "answers", "instructions": "over", "autoPublish": True})
+    assert offered("ada", AGENTS, resource_id="answers") == ["Before"]
+    assert ada.delete(AGENTS.url("answers"), if_match="*").status == 200
+    assert offered("ada", AGENTS, resource_id="answers") == ["Before"]
+    assert send("charlie", AGENTS, "save_as", "answers", example_name="Theirs").status in {403, 404}
