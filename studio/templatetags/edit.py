@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from django import template
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from studio.forms.conditions import in_words
 from studio.forms.words import ROWS, RowWords
@@ -26,8 +26,15 @@ def row_words(what: str) -> RowWords:
     return ROWS[what]
 
 
+_WHEN: Final = {
+    "shown": gettext_lazy("Shown when %(conditions)s."),
+    "used": gettext_lazy("Used when %(conditions)s."),
+    "offered": gettext_lazy("Offered when %(conditions)s."),
+}
+
+
 @register.simple_tag
-def conditions(rules: dict[str, Any] | None) -> str:
-    """Return when something counts, as a sentence; nothing where it always does."""
+def conditions(rules: dict[str, Any] | None, what: str = "shown") -> str:
+    """Return when something is `shown`, `used` or `offered`, as a sentence; nothing where it always is."""
     words = in_words(rules)
-    return _("Shown when %(conditions)s.") % {"conditions": words} if words else ""
+    return _WHEN[what] % {"conditions": words} if words else ""
