@@ -21,7 +21,8 @@ from studio.editing.convert import ConvertPage
 from studio.editing.references import ReferencePage
 from studio.editing.views import EditPage
 from studio.history.download import DownloadPage
-from studio.history.views import DeleteVersionPage, HistoryPage, LabelsPage, RestorePage, VersionPage
+from studio.history.one import DeleteVersionPage, LabelsPage, RestorePage, VersionPage
+from studio.history.views import HistoryPage
 from studio.home.views import HomePage
 from studio.kinds import KINDS, StudioKind
 from studio.preferences.language import ScriptCatalog, translated_packages
