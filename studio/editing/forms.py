@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
 from editor_client.shared import canonical
 
 from studio.forms.fields import changes, rebased, shown, too_large
@@ -220,7 +221,7 @@ def _metadata_changes(controls: Input, reading: Reading) -> dict[str, Any]:
     after = read_json(controls["metadata"], "metadata", reading)
     before, after = ({} if value is None else value for value in (before, after))
     if not isinstance(after, dict) or not isinstance(before, dict):
-        reading.add_error("metadata", "must be an object")
+        reading.add_error("metadata", _("must be an object"))
         return {}
     removed = {key: None for key in before if key not in after}
     return removed | {
