@@ -20,6 +20,7 @@ from versioning.models.prompts import PromptBlock, PromptBlockLabel, PromptBlock
 from versioning.models.references import Reference
 from versioning.models.sign_in_attempts import SignInAttempts
 from versioning.models.tags import Tag
+from versioning.models.text_search.documents import AgentDocument, PromptBlockDocument, SearchProgress
 from versioning.models.throttle import ThrottleWindow
 from versioning.models.versioned import VersionedResource
 from versioning.models.versions import Version
@@ -28,6 +29,7 @@ from versioning.models.workspaces import Membership, Workspace, caller_for
 
 __all__ = [
     "Agent",
+    "AgentDocument",
     "AgentLabel",
     "AgentTag",
     "AgentVersion",
@@ -43,10 +45,12 @@ __all__ = [
     "Membership",
     "PeriodicJob",
     "PromptBlock",
+    "PromptBlockDocument",
     "PromptBlockLabel",
     "PromptBlockTag",
     "PromptBlockVersion",
     "Reference",
+    "SearchProgress",
     "SignInAttempts",
     "SubAgentReference",
     "Tag",

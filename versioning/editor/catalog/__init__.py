@@ -10,7 +10,10 @@ from versioning.editor.catalog.activity import Activity, drafts, own_edits, publ
 from versioning.editor.catalog.catalog import Catalog
 from versioning.editor.catalog.entries import Entry, Origin, ResourceState
 from versioning.editor.catalog.filters import Filter
+from versioning.editor.catalog.overview import Overview, overview
 from versioning.editor.catalog.suggestions import Suggestion, suggestions, suggestions_by_id
+from versioning.editor.catalog.text_results import Hit
+from versioning.editor.catalog.text_search import TextSearch
 from versioning.editor.catalog.waiting import Waiting, Waits, Whose, changed_since_live
 
 __all__ = [
@@ -18,14 +21,18 @@ __all__ = [
     "Catalog",
     "Entry",
     "Filter",
+    "Hit",
     "Origin",
+    "Overview",
     "ResourceState",
     "Suggestion",
+    "TextSearch",
     "Waiting",
     "Waits",
     "Whose",
     "changed_since_live",
     "drafts",
+    "overview",
     "own_edits",
     "publications",
     "suggestions",
