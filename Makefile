@@ -17,12 +17,14 @@ UV := $(or $(shell command -v uv 2>/dev/null),.venv/bin/uv)
 COMPILE = $(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	--custom-compile-command 'make lock' --no-emit-package editor-client pyproject.toml
 
-# The npm client, and the types that are generated for TypeScript, are tested where npm is.
+# The npm client, the types that are generated for TypeScript, and that the editor of prompts in the repository is
+# what its sources make, are tested where npm is.
 NPM := $(shell command -v npm 2>/dev/null)
-NPM_PACKAGES := $(and $(NPM),$(patsubst %/package-lock.json,%/node_modules/.installed,$(wildcard tests/*/package-lock.json)))
+NPM_LOCKS := $(wildcard tests/*/package-lock.json) studio/frontend/package-lock.json
+NPM_PACKAGES := $(and $(NPM),$(NPM_LOCKS:package-lock.json=node_modules/.installed))
 
 .DELETE_ON_ERROR:
-.PHONY: help run tools test test-postgres test-browser screenshots api-reference bench check format lock migrations translations clean
+.PHONY: help run tools test test-postgres test-browser screenshots icons api-reference prompt-editor bench check format lock migrations translations clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -52,6 +54,9 @@ screenshots: .venv/.dev ## Draw the main pages of the studio anew, into docs/scr
 api-reference: .venv/.dev ## Write docs/api-reference.md anew, from the service itself
 	$(PY) -m tests.support.api_reference
 
+prompt-editor: studio/frontend/node_modules/.installed ## Build the editor of prompts anew, into studio/static (needs npm)
+	cd studio/frontend && npm run --silent build
+
 check: .venv/.dev ## Lint, types, import layers, missing migrations, docs
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
@@ -78,11 +83,19 @@ lock: $(UV) ## Choose the newest allowed versions anew
 translations: .venv/.dev ## Collect the texts of the studio for translators, and compile what they wrote
 	$(PY) -m tests.support.translations
 
+# The symbols come with django-unfold. Where fonts/icons.txt has a new name, this is run once, and the font is committed.
+ICONS := studio/static/studio/fonts
+icons: .venv/.dev $(UV) ## Cut the font of icons anew: only the symbols that are named in fonts/icons.txt
+	$(UV) tool run --from 'fonttools[woff]' pyftsubset \
+		"$$($(PY) -c 'import unfold; print(unfold.__path__[0])')/static/unfold/fonts/material-symbols/Material-Symbols-Outlined.woff2" \
+		--text=abcdefghijklmnopqrstuvwxyz_0123456789 --glyphs="$$(paste -sd, $(ICONS)/icons.txt)" \
+		--no-layout-closure --layout-features=rlig --no-hinting --drop-tables+=FFTM --flavor=woff2 --output-file=$(ICONS)/icons.woff2
+
 migrations: .venv/.dev ## Write the migrations that the models ask for
 	$(MANAGE) makemigrations
 
 clean: ## Remove what can be made again; the data in var/ stays
-	rm -rf .venv build client/build *.egg-info client/*.egg-info .*_cache .hypothesis tests/*/node_modules
+	rm -rf .venv build client/build *.egg-info client/*.egg-info .*_cache .hypothesis tests/*/node_modules studio/frontend/node_modules
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # Nothing here needs a real secret or a database on disk; files are in UTF-8, whatever the locale says.

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NARROW, Enter
+from tests.browser.prompts import control
 from tests.browser.test_pages import MISPLACED, serious_problems
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.remote import RemoteApi
@@ -56,7 +57,7 @@ def test_an_editor_drafts_and_a_publisher_publishes(enter: Enter, api_of: ApiOf,
     save(page)
     assert api_of("vera").get(AGENTS.url(made)).body["instructions"] == "Write well."
     publisher = edit(enter, "paula", made)
-    expect(text_of(publisher)).to_have_value("Write better.")
+    expect(control(publisher)).to_have_value("Write better.")
     publisher.get_by_role("button", name="Publish…").click()
     expect(publisher.locator("ins", has_text="better").first).to_be_visible()
     publisher.get_by_role("button", name="Publish").click()
@@ -76,7 +77,7 @@ def test_of_two_editors_who_collide_neither_loses_a_word(enter: Enter, api_of: A
     expect(told).to_contain_text("You both changed Instructions")
     expect(first.locator("ins", has_text="Paula").first).to_be_visible()
     assert first.evaluate(MISPLACED) + serious_problems(first) == []
-    expect(text_of(first)).to_have_value("Write like Edgar.")
+    expect(control(first)).to_have_value("Write like Edgar.")
     expect(first.get_by_role("textbox", name="Description", exact=True)).to_have_value("Paula's description")
     save(first)
     saved = draft(api_of, made)
@@ -179,7 +180,7 @@ def test_an_override_of_a_code_defined_agent_begins_with_what_the_code_says(
     expect(page.get_by_role("heading", name="Set by the code")).to_be_visible()
     expect(page.get_by_label("Name", exact=True)).to_have_count(0)
     page.get_by_role("radio", name="One text").check()
-    expect(text_of(page)).to_have_value("You lead a small team. Let support answer what is about orders.")
+    expect(control(page)).to_have_value("You lead a small team. Let support answer what is about orders.")
     text_of(page).fill("You lead a big team.")
     save(page)
     saved = api_of("root").get(AGENTS.url("supervisor"), status="draft").body

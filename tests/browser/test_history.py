@@ -12,6 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.clicks import Clicks
 from tests.browser.conftest import NARROW, Enter
 from tests.browser.library import Library
+from tests.browser.prompts import control
 from tests.browser.test_pages import MISPLACED, serious_problems
 from tests.support.api import AGENTS
 from tests.support.remote import RemoteApi
@@ -86,7 +87,7 @@ def test_an_editor_restores_and_is_not_offered_to_publish(enter: Enter, api_of: 
     restore(page, 1)
     expect(page.get_by_role("link", name="Publish…")).to_have_count(0)
     page.get_by_role("link", name="Edit", exact=True).click()
-    expect(page.get_by_label("Instructions as one text")).to_have_value(TEXTS[0])
+    expect(control(page)).to_have_value(TEXTS[0])
     assert live_text(api_of, told) == TEXTS[1]
 
 

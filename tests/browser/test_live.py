@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, Request, expect
 
 from tests.browser.conftest import NARROW, WIDE, Enter
+from tests.browser.prompts import control
 from tests.browser.test_pages import MISPLACED, serious_problems
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.remote import RemoteApi
@@ -81,7 +82,7 @@ def test_an_open_edit_page_hears_who_saved_and_keeps_what_is_typed(
     expect(told(page)).to_contain_text("paula saved draft 2: Instructions")
     expect(told(page)).to_contain_text("just now")
     assert told(page).get_attribute("role") == "status"
-    expect(page.get_by_label("Instructions as one text")).to_have_value("words that nobody has saved")
+    expect(control(page)).to_have_value("words that nobody has saved")
     assert page.evaluate(MISPLACED) + serious_problems(page) == []
     with page.context.expect_page() as comparison:
         told(page).get_by_role("link", name="See the difference").click()
@@ -92,7 +93,7 @@ def test_an_open_edit_page_hears_who_saved_and_keeps_what_is_typed(
     expect(told(page)).to_contain_text("paula published version 2")
     page.get_by_role("button", name="Save draft").click()
     expect(page.get_by_text("Not saved: this changed while you were editing")).to_be_visible()
-    expect(page.get_by_label("Instructions as one text")).to_have_value("words that nobody has saved")
+    expect(control(page)).to_have_value("words that nobody has saved")
     wait_for_news(page)
     expect(told(page)).to_be_empty()  # the page says it already
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Error, Page, expect
 
 from tests.browser.conftest import NARROW, Enter, sign_in
-from tests.browser.test_editing import ApiOf, draft, edit, made, save, text_of
+from tests.browser.prompts import block_control, control, editor
+from tests.browser.test_editing import ApiOf, draft, edit, made, make, save, text_of
 from tests.browser.test_pages import MISPLACED, serious_problems
 from tests.support.api import AGENTS
-from tests.support.studio_cast import PASSWORD
+from tests.support.remote import connected
+from tests.support.service import running_service
+from tests.support.studio_cast import PASSWORD, make_cast
 
 __all__ = ["made"]
 
@@ -74,6 +79,66 @@ def test_text_survives_a_session_that_ends_while_it_is_typed(enter: Enter, api_o
     expect(offer(page)).to_have_count(0)
 
 
+def typing(page: Page) -> None:
+    """Type into the prompt with the keyboard, and wait no longer than the copy takes."""
+    editor(page).click()
+    page.keyboard.press("Control+End")
+    page.keyboard.type(" Typed, and {{ not }} saved.")
+    copies(page, 1)
+
+
+TYPED = "Write well. Typed, and {{ not }} saved."
+
+
+def restore(page: Page) -> None:
+    page.get_by_role("button", name="Restore the text of").click()
+    expect(page.get_by_text("Your text is back in the form.")).to_be_visible()
+    expect(control(page)).to_have_value(TYPED)
+    expect(editor(page)).to_have_text(TYPED)
+
+
+@pytest.mark.parametrize("ending", ["closed", "killed"])
+def test_text_survives_the_tab_in_which_it_is_typed(
+    enter: Enter, api_of: ApiOf, made: str, ending: str
+) -> None:
+    page = edit(enter, "edgar", made)
+    typing(page)
+    again = page.context.new_page()
+    if ending == "closed":
+        page.close()
+    else:
+        with page.expect_event("crash"), suppress(Error):  # it is gone before it answers
+            page.goto("chrome://crash")
+    again.goto(f"versioning/agent/{made}/change/")
+    restore(again)
+    save(again)
+    assert draft(api_of, made)["instructions"] == TYPED
+
+
+def test_text_survives_a_server_that_is_killed(browser: Browser, tmp_path: Path) -> None:
+    """Its processes get SIGKILL while somebody types, and the save finds nobody."""
+    with running_service(tmp_path) as service:
+        keys = make_cast(service)
+        with connected(service, keys["paula"]) as paula:
+            make(AGENTS, paula, "writer", name="Writer", instructions="Write well.")
+        context = browser.new_context(base_url=f"{service.url}/studio/")
+        page = context.new_page()
+        sign_in(page, "edgar")
+        page.goto("versioning/agent/writer/change/")
+        typing(page)
+        service.kill()
+        page.get_by_role("button", name="Save draft").click()
+        page.wait_for_url("chrome-error://**")
+        service.start()
+        page.goto("versioning/agent/writer/change/")
+        restore(page)
+        save(page)
+        copies(page, 0)
+        with connected(service, keys["paula"]) as paula:
+            assert paula.get(AGENTS.url("writer"), status="draft").body["instructions"] == TYPED
+        context.close()
+
+
 def test_a_copy_is_offered_over_what_was_saved_since_and_can_be_discarded(
     enter: Enter, api_of: ApiOf, made: str
 ) -> None:
@@ -86,7 +151,7 @@ def test_a_copy_is_offered_over_what_was_saved_since_and_can_be_discarded(
     expect(offer(page)).to_contain_text("Version 2 was saved since you began")
     page.get_by_role("button", name="Restore the text of").click()
     expect(page.get_by_role("alert")).to_contain_text("paula saved version 2")
-    expect(text_of(page)).to_have_value("Typed by Edgar.")
+    expect(control(page)).to_have_value("Typed by Edgar.")
     expect(page.get_by_role("textbox", name="Description", exact=True)).to_have_value("Paula's")
     copies(page, 1)
     leave(page, f"versioning/agent/{made}/change/")
@@ -119,7 +184,7 @@ def test_a_new_one_is_kept_until_it_is_saved(enter: Enter) -> None:
     copies(page, 1)
     page.goto("versioning/agent/add/")
     page.get_by_role("button", name="Restore the text of").click()
-    expect(page.get_by_label("Instructions")).to_have_value("Typed words.")
+    expect(control(page, "text")).to_have_value("Typed words.")
     page.get_by_role("button", name="Save draft").click()
     expect(page.get_by_text("is saved as a draft.")).to_be_visible()
     copies(page, 0)
@@ -133,7 +198,7 @@ def test_nobody_else_sees_a_copy_and_signing_out_removes_it(enter: Enter, made: 
     leave(page, "login/")
     sign_in(page, "paula")
     page.goto(f"versioning/agent/{made}/change/")
-    expect(text_of(page)).to_have_value("Write well.")
+    expect(control(page)).to_have_value("Write well.")
     page.wait_for_timeout(400)
     expect(offer(page)).to_have_count(0)
     page.context.clear_cookies()
@@ -170,14 +235,14 @@ def test_blocks_become_one_text_and_come_back(enter: Enter, api_of: ApiOf, made:
     page.get_by_role("button", name="Add text", exact=True).click()
     page.locator(".block").nth(1).get_by_label("Text", exact=True).fill("Second block.")
     ways["One text"].check()
-    expect(text_of(page)).to_have_value("Write well.\n\nSecond block.")
+    expect(control(page)).to_have_value("Write well.\n\nSecond block.")
     ways["Blocks"].check()
     expect(page.locator(".block")).to_have_count(2)  # as they were
     ways["One text"].check()
     text_of(page).fill("Write anew.")
     ways["Blocks"].check()
     expect(page.locator(".block")).to_have_count(1)
-    expect(page.locator(".block").get_by_label("Text", exact=True)).to_have_value("Write anew.")
+    expect(block_control(page.locator(".block"))).to_have_value("Write anew.")
     page.get_by_role("button", name="Add prompt block").click()
     page.locator(".block").nth(1).get_by_role("combobox", name="Prompt block").fill("some/block")
     ways["One text"].click()

@@ -38,7 +38,7 @@ def collect(top: Path = ROOT) -> None:
                     "--no-wrap",
                 ),
                 *(part for language in LANGUAGES for part in ("--locale", language)),
-                *("--no-obsolete", "--ignore", BUILT),
+                *("--no-obsolete", "--ignore", BUILT, "--ignore", "node_modules"),
                 folder=top / app,
             )
 

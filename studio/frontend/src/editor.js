@@ -1,0 +1,127 @@
+// An editor in the place of a textarea, which stays the control of the form.
+//
+// Whatever is typed into the editor is put into the textarea at once, with the events that a textarea sends, so
+// that everything else on the page goes on to know nothing but the textarea. What a script puts into the textarea
+// is shown by the editor, if the script sends `input`.
+
+import { completionKeymap } from "@codemirror/autocomplete";
+import { defaultKeymap, historyKeymap } from "@codemirror/commands";
+import { lintKeymap } from "@codemirror/lint";
+import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
+import { Compartment, EditorState } from "@codemirror/state";
+import { EditorView, highlightSpecialChars, keymap } from "@codemirror/view";
+
+import { completion } from "./completion.js";
+import { stateOf } from "./history.js";
+import { markdown } from "./markdown.js";
+import { tellNames } from "./names.js";
+import { surround } from "./surroundings.js";
+import { PHRASES } from "./words.js";
+import { variables } from "./variables.js";
+
+const OWN = ["aria-invalid", "aria-describedby", "aria-required", "disabled"];
+
+// The label speaks for the editor from now on.
+function labelled(textarea) {
+  const labels = [...textarea.labels];
+  for (const label of labels) {
+    label.id ||= `label-${textarea.id}`;
+    label.removeAttribute("for");
+  }
+  return labels;
+}
+
+// What the editor says of itself to assistive technology; the textarea's own attributes come along.
+function attributesOf(textarea, labels, described) {
+  const isOff = textarea.matches(":disabled");
+  const describedby = [textarea.getAttribute("aria-describedby"), described].filter(Boolean).join(" ");
+  const attributes = {
+    "aria-labelledby": labels.map((label) => label.id).join(" "),
+    "aria-describedby": describedby,
+    spellcheck: "true",
+    autocorrect: "on",
+    autocapitalize: "sentences",
+  };
+  if (textarea.getAttribute("aria-invalid") === "true") attributes["aria-invalid"] = "true";
+  if (textarea.required) attributes["aria-required"] = "true";
+  if (isOff) Object.assign(attributes, { "aria-readonly": "true", tabindex: "0" });
+  return [EditorView.contentAttributes.of(attributes), EditorState.readOnly.of(isOff), EditorView.editable.of(!isOff)];
+}
+
+// Keeps the textarea at what the editor holds, and tells the page.
+function synced(textarea) {
+  let atFocus = null;
+  const onFocus = (view) => { atFocus = view.state.doc; };
+  function onBlur(view) {
+    if (atFocus !== null && !atFocus.eq(view.state.doc)) textarea.dispatchEvent(new Event("change", { bubbles: true }));
+    atFocus = null;
+  }
+  return EditorView.updateListener.of(({ docChanged, focusChanged, view }) => {
+    if (docChanged) {
+      const text = view.state.doc.toString();
+      if (textarea.value !== text) {
+        textarea.value = text;
+        textarea.dispatchEvent(new Event("input", { bubbles: true }));
+      }
+    }
+    if (focusChanged) (view.hasFocus ? onFocus : onBlur)(view);
+  });
+}
+
+// Shows what something else has put into the textarea; only what differs is changed, so that the cursor stays.
+function take(view, textarea) {
+  const before = view.state.doc.toString();
+  const after = textarea.value;
+  if (before === after) return;
+  let from = 0;
+  while (from < before.length && before[from] === after[from]) from += 1;
+  let end = 0;
+  while (end < Math.min(before.length, after.length) - from && before.at(-1 - end) === after.at(-1 - end)) end += 1;
+  view.dispatch({ changes: { from, to: before.length - end, insert: after.slice(from, after.length - end) } });
+}
+
+// Makes the editor of a textarea; `about` is what the page edits, as in the keys of unsaved copies.
+export function edit(textarea, about) {
+  // Somebody may have begun to type already.
+  const hadFocus = document.activeElement === textarea;
+  const { selectionStart: anchor, selectionEnd: head } = textarea;
+  const isLiteral = textarea.dataset.placeholders === "literal";
+  const names = textarea.form?.dataset.names;
+  const labels = labelled(textarea);
+  const around = surround(textarea);
+  const own = new Compartment();
+  const attributes = () => attributesOf(textarea, labels, around.described);
+  const extensions = [
+    keymap.of([...around.keys, ...completionKeymap, ...searchKeymap, ...lintKeymap, ...historyKeymap, ...defaultKeymap]),
+    EditorView.lineWrapping,
+    highlightSpecialChars(),
+    highlightSelectionMatches({ minSelectionLength: 2 }),
+    search({ top: true }),
+    EditorState.phrases.of(PHRASES),
+    markdown,
+    variables(isLiteral),
+    isLiteral ? [] : completion(names),
+    own.of(attributes()),
+    synced(textarea),
+    EditorView.updateListener.of(around.update),
+  ];
+  const view = new EditorView({ state: stateOf(about, textarea.name, textarea.value, extensions) });
+  around.put(view);
+  // Not just out of sight: a browser would go on to lay out all of the text, with every key.
+  textarea.hidden = true;
+  textarea.focus = () => view.focus();
+  textarea.addEventListener("input", () => take(view, textarea));
+  addEventListener("pageshow", () => take(view, textarea));
+  for (const label of labels) label.addEventListener("click", () => view.focus());
+  // The page knows the textarea's own events; those of the text behind it would say everything twice.
+  for (const kind of ["input", "change"]) {
+    around.element.addEventListener(kind, (event) => { if (event.target !== textarea) event.stopPropagation(); });
+  }
+  new MutationObserver(() => view.dispatch({ effects: own.reconfigure(attributes()) })).observe(textarea, { attributeFilter: OWN });
+  if (!isLiteral) view.contentDOM.addEventListener("focus", () => tellNames(view, names), { once: true });
+  if (hadFocus) {
+    view.focus();
+    view.dispatch({ selection: { anchor, head } });
+  }
+  return view;
+}

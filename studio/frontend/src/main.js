@@ -1,0 +1,68 @@
+// Puts an editor in the place of every textarea with `data-prompt`, also of those that come later.
+//
+// `data-placeholders` says what becomes of placeholders in the text: "filled", or "literal" where it is used as it
+// is. `data-names` of the form is the address of the names to suggest. An editor is made when its textarea comes
+// into view: a page may have hundreds.
+
+import "./styles.js";
+
+import { edit } from "./editor.js";
+import { forget, leave } from "./history.js";
+
+export { read } from "./grammar.js";
+
+const NEAR = 1000; // pixels
+const editors = new Map();
+const waiting = new Set();
+
+// What is edited here, as the copies of unsaved text call it.
+const about = document.querySelector("form[data-unsaved]")?.dataset.unsaved ?? location.pathname;
+
+function make(textarea) {
+  waiting.delete(textarea);
+  seen.unobserve(textarea);
+  if (!editors.has(textarea)) editors.set(textarea, edit(textarea, about));
+}
+
+function isNear(textarea) {
+  const { top, bottom, height } = textarea.getBoundingClientRect();
+  return height > 0 && bottom > -NEAR && top < innerHeight + NEAR;
+}
+
+// What is scrolled to gets its editor from the observer. What appears gets it at once, so that nobody begins to type
+// into the textarea.
+const seen = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries) if (isIntersecting) make(target);
+}, { rootMargin: `${NEAR}px` });
+
+const makeNear = () => { for (const textarea of [...waiting].filter(isNear)) make(textarea); };
+
+function note(root) {
+  const found = root.matches("textarea[data-prompt]") ? [root] : root.querySelectorAll("textarea[data-prompt]");
+  for (const textarea of found) {
+    if (editors.has(textarea) || waiting.has(textarea)) continue;
+    waiting.add(textarea);
+    seen.observe(textarea);
+  }
+}
+
+function leaveAll() {
+  const here = [...editors].filter(([textarea]) => textarea.isConnected);
+  leave(about, here.map(([textarea, view]) => [view, textarea.name]));
+}
+
+let isSignedOut = false;
+addEventListener("pagehide", () => { if (!isSignedOut) leaveAll(); });
+document.addEventListener("studio:signs-out", () => {
+  isSignedOut = true;
+  forget();
+});
+new MutationObserver((changes) => {
+  const elsewhere = changes.filter(({ target }) => !target.closest(".cm-editor"));
+  for (const { addedNodes } of elsewhere) {
+    for (const node of addedNodes) if (node.nodeType === Node.ELEMENT_NODE) note(node);
+  }
+  if (elsewhere.length) makeNear();
+}).observe(document.body, { childList: true, subtree: true, attributeFilter: ["hidden", "open"] });
+note(document.body);
+makeNear();

@@ -1,0 +1,209 @@
+"""The editor of prompts: placeholders, undo, find and replace, the keyboard, and the page without scripts."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+from editor_client.shared import instructions
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.browser.conftest import NARROW, Enter, sign_in
+from tests.browser.prompts import block_control, control, editor
+from tests.browser.test_editing import ApiOf, draft, edit, made, make, save
+from tests.browser.test_pages import MISPLACED, serious_problems
+from tests.support.api import AGENTS, PROMPT_BLOCKS
+from tests.support.service import Service
+
+__all__ = ["made"]
+
+ONE_TEXT = "Instructions as one text"
+PIECES = [
+    "{{",
+    "}}",
+    "{",
+    "}",
+    " ",
+    "\n",
+    "\t",
+    "\x1c",
+    "\u00a0",
+    "\ufeff",
+    "\u2028",
+    "||",
+    "|",
+    '"',
+    "'",
+    "a",
+    "b.c",
+    "_x1",
+    "1",
+    "é",
+    ".",
+    "-",
+]
+PIECES += ["{{ a }}", "{{ b || 'c' }}", '{{d||"}}"}}', "{{ "]
+"""What texts are made of to try the grammar."""
+
+
+@pytest.fixture
+def block(api_of: ApiOf, request: pytest.FixtureRequest) -> Callable[..., str]:
+    """Make a prompt block that only this test knows, with a text; returns the address of its edit page."""
+    block_id = f"{request.node.name[:40]}".replace("_", "-").removeprefix("test-").rstrip("-")
+
+    def block(content: str) -> str:
+        make(PROMPT_BLOCKS, api_of("paula"), block_id, name="Tone", content=content)
+        return f"versioning/promptblock/{block_id}/change/"
+
+    return block
+
+
+def problems(page: Page) -> Locator:
+    """Return the problems that are named below the editor; they come when somebody stops typing."""
+    return page.locator(".prompt-problem:visible")
+
+
+def test_undo_survives_a_save_and_nothing_else_changes(enter: Enter, api_of: ApiOf, made: str) -> None:
+    page = edit(enter, "edgar", made)
+    editor(page).click()
+    page.keyboard.press("Control+End")
+    page.keyboard.type(" And kindly.\nThe end.")
+    save(page)
+    assert draft(api_of, made)["instructions"] == "Write well. And kindly.\nThe end."
+    editor(page).click()
+    for _ in range(2):
+        page.keyboard.press("Control+z")
+    expect(control(page)).to_have_value("Write well.")
+    expect(page.get_by_text("Not saved yet.")).to_be_visible()
+    for _ in range(2):
+        page.keyboard.press("Control+y")
+    expect(control(page)).to_have_value("Write well. And kindly.\nThe end.")
+    page.keyboard.press("Control+z")
+    # Somebody else's text has no history here.
+    api_of("paula").patch(AGENTS.url(made), {"instructions": "Paula's."})
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.goto(f"versioning/agent/{made}/change/")
+    editor(page).click()
+    page.keyboard.press("Control+z")
+    expect(control(page)).to_have_value("Paula's.")
+
+
+def test_placeholders_are_tinted_and_what_is_none_says_why(enter: Enter, block: Callable[..., str]) -> None:
+    page = enter(
+        "edgar", block("Dear {{ customer.name || 'friend' }}, {{ order }}.\n{{ broken }\n{{ a | 'b' }}")
+    )
+    text = editor(page, "Text")
+    expect(page.locator(".prompt-variable")).to_have_text(["{{ customer.name || 'friend' }}", "{{ order }}"])
+    expect(page.locator(".prompt-fallback")).to_have_text("'friend'")
+    expect(problems(page)).to_have_text(
+        [
+            "Line 2: A closing brace is missing after “broken”.",
+            'Line 3: A fallback comes after two bars: {{ customer.name || "you" }}',
+        ]
+    )
+    expect(page.locator(".cm-lintRange-warning")).to_have_text(["{{ broken }", "{{ a | 'b' }}"])
+    described = str(text.get_attribute("aria-describedby")).split()
+    heard = [page.locator(f"[id='{one}']").inner_text() for one in described]
+    assert "characters, about" in heard[0] and "closing brace" in heard[1] and "Tab leaves" in heard[2]
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    page.get_by_role("button", name="Line 2").click()
+    expect(text).to_be_focused()
+    page.keyboard.press("End")
+    page.keyboard.type("}")
+    expect(problems(page)).to_have_count(1)
+    expect(control(page, "content")).to_have_value(
+        "Dear {{ customer.name || 'friend' }}, {{ order }}.\n{{ broken }}\n{{ a | 'b' }}"
+    )
+
+
+def test_only_text_that_is_filled_in_has_placeholders(enter: Enter, api_of: ApiOf, made: str) -> None:
+    api_of("paula").patch(AGENTS.url(made), {"instructions": 'Hello {{ name }}. Answer as {"a": {"b": {}}}.'})
+    page = edit(enter, "edgar", made, width=NARROW)
+    expect(problems(page)).to_have_text(
+        ["Line 1: This is not filled in: one text is used exactly as written. Use blocks to fill in values."]
+    )
+    expect(page.locator(".prompt-variable:visible")).to_have_count(0)
+    page.get_by_role("radio", name="Blocks").check()
+    expect(page.locator(".prompt-variable:visible")).to_have_text("{{ name }}")
+    expect(problems(page)).to_have_count(0)
+    # Rows that are added get their editor, and the focus goes there.
+    page.get_by_role("button", name="Add text", exact=True).click()
+    added = page.locator(".block").nth(1)
+    expect(editor(added, "Text")).to_be_focused()
+    page.keyboard.type("Say {{ na")
+    expect(page.get_by_role("option")).to_have_text("name")
+    page.keyboard.press("Enter")
+    page.keyboard.type(".")
+    expect(block_control(added)).to_have_value("Say {{ name }}.")
+    added.get_by_role("button", name="Move this block up").click()
+    save(page)
+    assert draft(api_of, made)["instructions"][0]["content"] == "Say {{ name }}."
+
+
+def test_find_replace_and_the_full_window_with_the_keyboard(enter: Enter, made: str) -> None:
+    page = edit(enter, "edgar", made)
+    text = editor(page)
+    text.focus()
+    page.keyboard.press("Control+End")
+    page.keyboard.type(" Well done, all is well.")
+    page.keyboard.press("Control+f")
+    expect(page.get_by_role("textbox", name="Find")).to_be_focused()
+    page.keyboard.type("well")
+    expect(page.locator(".cm-searchMatch")).to_have_count(3)
+    page.get_by_role("textbox", name="Replace with").fill("fine")
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    page.get_by_role("button", name="Replace all").press("Enter")
+    page.keyboard.press("Escape")
+    expect(text).to_be_focused()
+    expect(control(page)).to_have_value("Write fine. fine done, all is fine.")
+    # Tab leads on, and back.
+    page.keyboard.press("Tab")
+    expect(text).not_to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    expect(text).to_be_focused()
+    page.get_by_role("button", name="Full window", exact=True).press("Enter")
+    expect(text).to_be_focused()
+    assert text.evaluate("(node) => node.clientHeight") > 600
+    assert serious_problems(page) == []
+    page.keyboard.type("Now: ")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(text).to_be_focused()
+    page.keyboard.press("Control+s")
+    expect(page.get_by_text("is saved as a draft.")).to_be_visible()
+    expect(control(page)).to_have_value("Write fine. fine done, all is fine.Now: ")
+
+
+def test_on_a_phone_nothing_zooms_and_without_scripts_it_is_a_textarea(
+    enter: Enter, browser: Browser, studio_service: Service, made: str
+) -> None:
+    page = edit(enter, "edgar", made, width=NARROW)
+    size = editor(page).evaluate("(node) => parseFloat(getComputedStyle(node).fontSize)")
+    assert size >= 16
+    context = browser.new_context(base_url=f"{studio_service.url}/studio/", java_script_enabled=False)
+    plain = context.new_page()
+    sign_in(plain, "edgar")
+    plain.goto(f"versioning/agent/{made}/change/")
+    plain.get_by_label(ONE_TEXT).fill("Typed without scripts.")
+    plain.get_by_role("button", name="Save draft").click()
+    expect(plain.get_by_label(ONE_TEXT)).to_have_value("Typed without scripts.")
+    context.close()
+
+
+def test_placeholders_are_those_that_the_service_fills_in(enter: Enter, made: str) -> None:
+    page = edit(enter, "edgar", made)
+    source = page.locator("script[src*='prompt-editor']").get_attribute("src")
+    chosen = random.Random(26)
+    texts = ["".join(chosen.choices(PIECES, k=chosen.randint(1, 14))) for _ in range(4_000)]
+    found = page.evaluate(
+        """async ([source, texts]) => {
+          const { read } = await import(source);
+          return texts.map((text) => read(text).placeholders.map(({from, to, path}) => [from, to, path]));
+        }""",
+        [source, texts],
+    )
+    pattern = instructions._PLACEHOLDER
+    expected = [[[*match.span(), match["path"]] for match in pattern.finditer(text)] for text in texts]
+    assert sum(map(len, expected)) > 500
+    assert [one for one in zip(texts, found, expected, strict=True) if one[1] != one[2]] == []
