@@ -14,7 +14,9 @@ from studio import extensions
 from studio.accounts.views import AcceptPage, open_link
 from studio.activity.live import LivePage, SincePage
 from studio.activity.views import ActivityPage, ResourceActivityPage, WorkspaceActivityPage
+from studio.bulk.label import LabelChosenPage
 from studio.bulk.publish import PublishChosenPage
+from studio.bulk.tag import TagChosenPage
 from studio.diff.views import ComparePage
 from studio.editing.choices import ChoicesPage
 from studio.editing.convert import ConvertPage
@@ -35,6 +37,9 @@ from studio.publishing.usage import UsagePage
 from studio.publishing.views import PublishPage
 from studio.publishing.waiting import WaitingPage
 from studio.resources.create import CreatePage
+from studio.resources.duplicate import DuplicatePage
+from studio.resources.saved_filters import FiltersPage
+from studio.resources.star_page import StarPage
 from studio.resources.views import ListPage
 from studio.views import StudioPage
 from studio.workspaces.keys import KeysPage, RevokePage
@@ -59,6 +64,7 @@ def resource_urls(kind: StudioKind) -> list[URLPattern]:
     return [
         page("", ListPage, "changelist"),
         page("add/", CreatePage, "add"),
+        page("filters/", FiltersPage, "filters"),
         path("<str:resource>/", signed_in(to_the_edit_page)),
         page("<str:resource>/change/", EditPage, "change"),
         page("<str:resource>/convert/", ConvertPage, "convert"),
@@ -67,6 +73,8 @@ def resource_urls(kind: StudioKind) -> list[URLPattern]:
         *(preview if kind.has_preview else ()),
         *(trying_out if kind.is_run else ()),
         page("<str:resource>/usage/", UsagePage, "usage"),
+        page("<str:resource>/star/", StarPage, "star"),
+        page("<str:resource>/duplicate/", DuplicatePage, "duplicate"),
         page("<str:resource>/publish/", PublishPage, "publish"),
         page("<str:resource>/unpublish/", UnpublishPage, "unpublish"),
         page("<str:resource>/discard/", DiscardPage, "discard"),
@@ -130,6 +138,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", HomePage.as_view(), name="index"),
     path("waiting/", WaitingPage.as_view(), name="waiting"),
     path("publish/", PublishChosenPage.as_view(), name="publish_chosen"),
+    path("label/", LabelChosenPage.as_view(), name="label_chosen"),
+    path("tag/", TagChosenPage.as_view(), name="tag_chosen"),
     path("activity/", ActivityPage.as_view(), name="activity"),
     path("activity/live/", LivePage.as_view(), name="live"),
     path("language/", LanguagePage.as_view(), name="language"),

@@ -12,8 +12,8 @@ from django.urls import reverse
 from studio import extensions
 from studio.activity.views import latest
 from studio.kinds import KINDS, StudioKind
+from studio.resources.create import may_create
 from studio.resources.rows import Row
-from studio.resources.views import may_create
 from studio.views import StudioPage
 from versioning.domain.access import Right
 from versioning.editor.catalog import Activity, Catalog, Filter, drafts, own_edits, publications

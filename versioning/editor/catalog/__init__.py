@@ -10,6 +10,7 @@ from versioning.editor.catalog.activity import Activity, drafts, own_edits, publ
 from versioning.editor.catalog.catalog import Catalog
 from versioning.editor.catalog.entries import Entry, Origin, ResourceState
 from versioning.editor.catalog.filters import Filter
+from versioning.editor.catalog.overview import Overview, overview
 from versioning.editor.catalog.suggestions import Suggestion, suggestions, suggestions_by_id
 from versioning.editor.catalog.text_results import Hit
 from versioning.editor.catalog.text_search import TextSearch
@@ -22,6 +23,7 @@ __all__ = [
     "Filter",
     "Hit",
     "Origin",
+    "Overview",
     "ResourceState",
     "Suggestion",
     "TextSearch",
@@ -30,6 +32,7 @@ __all__ = [
     "Whose",
     "changed_since_live",
     "drafts",
+    "overview",
     "own_edits",
     "publications",
     "suggestions",
