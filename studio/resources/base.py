@@ -56,7 +56,7 @@ TABS = (
     Tab(page="history", title=gettext_lazy("History"), right=Right.READ_DRAFTS),
     Tab(page="compare", title=pgettext_lazy("tab", "Compare"), right=Right.READ_DRAFTS, needs_record=True),
     Tab(page="preview", title=gettext_lazy("Preview"), kinds=attrgetter("has_preview")),
-    Tab(page="try", title=pgettext_lazy("tab", "Try"), kinds=attrgetter("is_run")),
+    Tab(page="try", title=pgettext_lazy("tab", "Try"), kinds=attrgetter("has_preview")),
     Tab(page="usage", title=gettext_lazy("Used by"), needs_record=True),
     Tab(page="activity", title=gettext_lazy("Activity")),
 )
