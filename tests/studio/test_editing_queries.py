@@ -10,7 +10,7 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.forms import Person
 from tests.test_query_counts import FEW, MANY, insert_resources
 
-MAX_QUERIES = 14
+MAX_QUERIES = 15
 MAX_QUERIES_OF_TRYING = 20
 PAGES = ("change", "preview", "try")
 
