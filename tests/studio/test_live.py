@@ -40,7 +40,7 @@ def test_an_open_page_hears_of_what_its_reader_may_see(cast: Cast, kind: Kind) -
         for name in ("alice", "edgar", "vera", "charlie")
     }
     assert changed == {"alice": True, "edgar": True, "vera": False, "charlie": False}
-    assert live(Visitor("vera"), before) == {"changed": False, "next": saved}
+    assert live(Visitor("vera"), before) == {"changed": False, "next": saved, "unread": 0}
     assert live(Visitor("edgar"), saved) == {"changed": False, "next": saved}
     assert live(Visitor("edgar"), before, workspace_id="acme")["changed"] is True
     assert live(Visitor("edgar"), before, workspace_id="elsewhere")["changed"] is False
