@@ -48,7 +48,7 @@ def test_an_open_page_hears_of_what_its_reader_may_see(cast: Cast, kind: Kind) -
         live(Visitor("edgar"), before, resource_kind=KINDS[kind].word, resource_id="other")["changed"]
         is False
     )
-    assert live(Visitor("edgar"), saved + 7) == {"changed": True, "next": saved}  # another database
+    assert live(Visitor("edgar"), saved + 7)["changed"] is True  # another database
 
 
 @pytest.mark.parametrize(
