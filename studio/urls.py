@@ -18,6 +18,7 @@ from studio.bulk.publish import PublishChosenPage
 from studio.diff.views import ComparePage
 from studio.editing.choices import ChoicesPage
 from studio.editing.convert import ConvertPage
+from studio.editing.names import NamesPage
 from studio.editing.references import ReferencePage
 from studio.editing.views import EditPage
 from studio.history.download import DownloadPage
@@ -62,6 +63,7 @@ def resource_urls(kind: StudioKind) -> list[URLPattern]:
         page("<str:resource>/change/", EditPage, "change"),
         page("<str:resource>/convert/", ConvertPage, "convert"),
         page("<str:resource>/choices/", ChoicesPage, "choices"),
+        page("<str:resource>/names/", NamesPage, "names"),
         page("<str:resource>/reference/", ReferencePage, "reference"),
         *(preview if kind.has_preview else ()),
         *(trying_out if kind.is_run else ()),

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from django.db.models import Case, F, When
-from django.db.models.functions import Length
 from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import (
     BlockReport,
@@ -23,10 +21,9 @@ from versioning.domain.config import Config
 from versioning.domain.context_schema import SCHEMA_FIELD
 from versioning.domain.errors import NotFound
 from versioning.domain.resolved_agent import Notice
-from versioning.editor.reading import list_readable
+from versioning.editor.reading import list_readable, newest_readable
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import PromptBlock
-from versioning.models.querysets import within
 from versioning.serving.assembly import context_notices as notices_of
 from versioning.serving.blocks import Texts, find_blocks
 from versioning.serving.candidates import Blocks
@@ -187,20 +184,10 @@ def texts(
     `limit` is how many characters their configurations may have together; those that exceed it are left
     out, as are those that the caller may not read. Takes two queries.
     """
-    by = caller_of(by)
-    drafts = within("workspace_id", by.scope(Right.READ_DRAFTS))
-    shown = Case(When(drafts, then=F("latest_version")), default=F("active_version"))
-    blocks = resources.backend.readable(by).filter(pk__in=list(wanted)).annotate(shown=shown)
-    versions = resources.model.version_model.objects.filter(pk__in=blocks.order_by().values("shown"))
-    fitting = []
-    for version_id, size in versions.order_by("resource_id").values_list("pk", Length("config_json")):
-        if size <= limit:
-            limit -= size
-            fitting.append(version_id)
-    found = resources.model.version_model.objects.filter(pk__in=fitting).defer("search_text")
+    found = newest_readable(resources, wanted, limit=limit, by=by)
     return {
-        version.resource_id: BlockText(version_id=version.version_id, config=version.config)
-        for version in found
+        block_id: BlockText(version_id=version.version_id, config=version.config)
+        for block_id, version in found.items()
     }
 
 
