@@ -24,7 +24,7 @@ NPM_LOCKS := $(wildcard tests/*/package-lock.json) studio/frontend/package-lock.
 NPM_PACKAGES := $(and $(NPM),$(NPM_LOCKS:package-lock.json=node_modules/.installed))
 
 .DELETE_ON_ERROR:
-.PHONY: help run tools test test-postgres test-browser screenshots api-reference prompt-editor bench check format lock migrations translations clean
+.PHONY: help run tools test test-postgres test-browser screenshots icons api-reference prompt-editor bench check format lock migrations translations clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -82,6 +82,14 @@ lock: $(UV) ## Choose the newest allowed versions anew
 # gettext's own programs do it: on Debian, apt-get install gettext.
 translations: .venv/.dev ## Collect the texts of the studio for translators, and compile what they wrote
 	$(PY) -m tests.support.translations
+
+# The symbols come with django-unfold. Where fonts/icons.txt has a new name, this is run once, and the font is committed.
+ICONS := studio/static/studio/fonts
+icons: .venv/.dev $(UV) ## Cut the font of icons anew: only the symbols that are named in fonts/icons.txt
+	$(UV) tool run --from 'fonttools[woff]' pyftsubset \
+		"$$($(PY) -c 'import unfold; print(unfold.__path__[0])')/static/unfold/fonts/material-symbols/Material-Symbols-Outlined.woff2" \
+		--text=abcdefghijklmnopqrstuvwxyz_0123456789 --glyphs="$$(paste -sd, $(ICONS)/icons.txt)" \
+		--no-layout-closure --layout-features=rlig --no-hinting --drop-tables+=FFTM --flavor=woff2 --output-file=$(ICONS)/icons.woff2
 
 migrations: .venv/.dev ## Write the migrations that the models ask for
 	$(MANAGE) makemigrations

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from django.utils.functional import Promise
+
 from versioning.domain.access import Caller, Right
 
 
@@ -18,7 +20,8 @@ class WorkspaceTab:
 
     page: str
     """The name of its address, without `versioning_workspace_`."""
-    title: str
+    title: str | Promise
+    """What it says; lazily translated, if the application is translated."""
     right: Right = Right.ADMINISTER
     """What it takes to open it."""
 

@@ -22,7 +22,8 @@ from studio.editing.names import NamesPage
 from studio.editing.references import ReferencePage
 from studio.editing.views import EditPage
 from studio.history.download import DownloadPage
-from studio.history.views import DeleteVersionPage, HistoryPage, LabelsPage, RestorePage, VersionPage
+from studio.history.one import DeleteVersionPage, LabelsPage, RestorePage, VersionPage
+from studio.history.views import HistoryPage
 from studio.home.views import HomePage
 from studio.kinds import KINDS, StudioKind
 from studio.preferences.language import ScriptCatalog, translated_packages

@@ -32,6 +32,8 @@ def said_of(version: Snapshot) -> str:
     source = restored_from(version)
     if source:
         return _("Restored from %(version)s") % {"version": translated(source)}
+    if version.source == "file":
+        return _("The override file as it is; not committed")
     if version.number == 1 and version.source == "database":
         return _("The first version")
     named = titles(version.changed_fields[:MAX_NAMED_FIELDS])

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 
 from delivery.webhooks import administration
 from delivery.webhooks.models import Webhook
@@ -28,7 +29,7 @@ class WebhooksPage(WorkspacePage):
     def failed(self, error: VersioningError) -> HttpResponse:
         """Return the page about an error; a key that cannot be read is a fault of the installation."""
         if isinstance(error, RootKeyUnreadable):
-            return error_page(self.request, 503, "Nothing can be signed", error.message)
+            return error_page(self.request, 503, _("Nothing can be signed"), error.message)
         return super().failed(error)
 
     def webhooks(self) -> QuerySet[Webhook]:

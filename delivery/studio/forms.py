@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from django import forms
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from delivery.webhooks.administration import MAX_KEEP_HOURS
 from delivery.webhooks.models import MAX_URL, Webhook
@@ -35,25 +37,27 @@ class WebhookForm(forms.Form):
     """A webhook: where to send what."""
 
     url = forms.CharField(
-        label="URL",
+        label=_("URL"),
         max_length=MAX_URL,
-        help_text="Of the receiver, such as https://hooks.example.com/editor. It has to be on the internet, "
-        "unless the administrators of this service allow more.",
+        help_text=_(
+            "Of the receiver, such as https://hooks.example.com/editor. It has to be on the internet, "
+            "unless the administrators of this service allow more."
+        ),
     )
     description = forms.CharField(
-        label="What it is for",
+        label=_("What it is for"),
         required=False,
         max_length=MAX_DESCRIPTION,
-        help_text="For people to recognise it.",
+        help_text=_("For people to recognise it."),
     )
     id_prefix = forms.CharField(
-        label="Only ids that begin with",
+        label=_("Only ids that begin with"),
         required=False,
         max_length=MAX_ID_PREFIX,
-        help_text="Such as support/; then nothing is sent that is not about an agent or a prompt block.",
+        help_text=_("Such as support/; then nothing is sent that is not about an agent or a prompt block."),
     )
     event_types = forms.MultipleChoiceField(
-        label="What to send", error_messages={"required": "Choose at least one."}
+        label=_("What to send"), error_messages={"required": _("Choose at least one.")}
     )
 
     def __init__(self, data: Any = None, *, webhook: Webhook | None = None) -> None:
@@ -94,11 +98,14 @@ class RotateForm(forms.Form):
     """How long the secret before goes on to sign."""
 
     hours = forms.IntegerField(
-        label="Hours for which the old secret signs too",
+        label=_("Hours for which the old secret signs too"),
         min_value=0,
         max_value=MAX_KEEP_HOURS,
         initial=24,
-        help_text=f"0 to {MAX_KEEP_HOURS}: until the receiver has the new one. With 0 the old one ends now.",
+        help_text=format_lazy(
+            _("0 to {most}: until the receiver has the new one. With 0 the old one ends now."),
+            most=MAX_KEEP_HOURS,
+        ),
     )
 
 

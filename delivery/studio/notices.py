@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from django.utils.translation import gettext as _
+
 from delivery.studio.words import REASONS, title_of
 from delivery.webhooks import administration
 from delivery.webhooks.health import left_by_creator
@@ -23,13 +25,19 @@ def notices(caller: Caller, workspace_id: str | None) -> Iterator[Notice]:
     webhooks = list(found)
     left = left_by_creator(webhooks) if webhooks else set()
     for webhook in webhooks:
-        name = f"The webhook “{title_of(webhook)}” of {webhook.workspace.name}"
+        names = {"title": title_of(webhook), "workspace": webhook.workspace.name}
         if webhook.disabled_reason:
-            text = f"{name} is disabled. {REASONS[webhook.disabled_reason]}"
-            yield _notice(webhook, text, "Look at it")
+            text = _("The webhook “%(title)s” of %(workspace)s is disabled. %(reason)s") % {
+                **names,
+                "reason": REASONS[webhook.disabled_reason],
+            }
+            yield _notice(webhook, text, _("Look at it"))
         elif webhook.pk in left:
-            text = f"{name} was created by {webhook.created_by}, who is no member any more."
-            yield _notice(webhook, text, "See who looks after it")
+            text = _(
+                "The webhook “%(title)s” of %(workspace)s was created by %(person)s, "
+                "who is no member any more."
+            ) % {**names, "person": webhook.created_by}
+            yield _notice(webhook, text, _("See who looks after it"))
 
 
 def _notice(webhook: Webhook, text: str, link: str) -> Notice:

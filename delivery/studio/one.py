@@ -13,6 +13,8 @@ from django.core.paginator import Page, Paginator
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from django.utils.timesince import timeuntil
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from delivery.studio.base import PER_PAGE, WebhookPage, show_next, shown_now, state_of_deliveries
 from delivery.studio.forms import RotateForm
@@ -21,9 +23,10 @@ from delivery.studio.words import STATES, Wording, event_in_words, title_of
 from delivery.webhooks import administration
 from delivery.webhooks.health import health_of
 from delivery.webhooks.models import Delivery, DeliveryAttempt
+from studio.dates import moment_in_words
 from versioning.domain.errors import Invalid
 
-DISABLED = "Nothing was sent: the webhook is disabled. Enable it first."
+DISABLED = gettext_lazy("Nothing was sent: the webhook is disabled. Enable it first.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,10 +47,10 @@ class DeliveryRow:
         if at is None:
             return ""
         if at - timezone.now() < datetime.timedelta(minutes=1):
-            return (
-                "It is sent as soon as a worker has time." if not self.attempts else "It is tried again soon."
-            )
-        return f"It is tried again in {timeuntil(at)}."
+            if not self.attempts:
+                return _("It is sent as soon as a worker has time.")
+            return _("It is tried again soon.")
+        return _("It is tried again in %(time)s.") % {"time": timeuntil(at)}
 
 
 class ShowPage(WebhookPage):
@@ -109,19 +112,23 @@ class RotatePage(WebhookPage):
         form = RotateForm(request.POST)
         if not form.is_valid():
             return self.show(form, status=400)
-        _, until = administration.rotate(
+        _secret, until = administration.rotate(
             self.webhook_id, keep_previous_hours=form.cleaned_data["hours"], by=self.caller
         )
         self.webhook.refresh_from_db()
         show_next(request, self.webhook)
-        said = f"The one before signs too until {until:%-d %B, %H:%M} UTC." if until else ""
-        return self.go(self.own_address(), f"There is a new secret. {said}".strip())
+        said = _("There is a new secret.")
+        if until:
+            said = _("There is a new secret. The one before signs too until %(moment)s UTC.") % {
+                "moment": moment_in_words(until)
+            }
+        return self.go(self.own_address(), said)
 
     def show(self, form: forms.Form, *, status: int = 200) -> HttpResponse:
         """Return the form."""
         return self.page(
             "delivery/rotate.html",
-            title=f"A new secret for {title_of(self.webhook)}",
+            title=_("A new secret for %(title)s") % {"title": title_of(self.webhook)},
             status=status,
             form=form,
             back_address=self.own_address(),
@@ -135,7 +142,7 @@ class ActionPage(WebhookPage):
 
     def refused(self) -> HttpResponse:
         """Go back to the webhook, which says why nothing was done."""
-        return self.go(self.own_address(), DISABLED, level=messages.ERROR)
+        return self.go(self.own_address(), str(DISABLED), level=messages.ERROR)
 
 
 class PingPage(ActionPage):
@@ -147,7 +154,9 @@ class PingPage(ActionPage):
             administration.ping(self.webhook_id, by=self.caller)
         except Invalid:
             return self.refused()
-        return self.go(self.own_address(), "A test message is on its way. What comes of it is shown below.")
+        return self.go(
+            self.own_address(), _("A test message is on its way. What comes of it is shown below.")
+        )
 
 
 class ReplayPage(ActionPage):
@@ -159,7 +168,7 @@ class ReplayPage(ActionPage):
             administration.replay(self.webhook_id, delivery, by=self.caller)
         except Invalid:
             return self.refused()
-        return self.go(self.own_address(), "The message is sent once more, under the same id.")
+        return self.go(self.own_address(), _("The message is sent once more, under the same id."))
 
 
 class EnablePage(ActionPage):
@@ -171,9 +180,9 @@ class EnablePage(ActionPage):
         changes: dict[str, Any] = {"enabled": wanted}
         administration.change(self.webhook_id, changes, by=self.caller)
         said = (
-            "It is enabled, and gets what happens from now on."
+            _("It is enabled, and gets what happens from now on.")
             if wanted
-            else "It is disabled, and gets nothing."
+            else _("It is disabled, and gets nothing.")
         )
         return self.go(self.own_address(), said)
 
@@ -184,4 +193,4 @@ class TakeOverPage(ActionPage):
     def post(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
         """Do it."""
         administration.take_over(self.webhook_id, by=self.caller)
-        return self.go(self.own_address(), "You look after this webhook from now on.")
+        return self.go(self.own_address(), _("You look after this webhook from now on."))

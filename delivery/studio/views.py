@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from django import forms
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.translation import gettext as _
 
 from delivery.studio.base import WebhookPage, WebhooksPage, show_next, state_of
 from delivery.studio.forms import NAMES, WebhookForm
@@ -16,6 +17,7 @@ from delivery.studio.words import CONDITIONS, REASONS, Wording, title_of, type_i
 from delivery.webhooks import administration
 from delivery.webhooks.health import Health, health_of
 from delivery.webhooks.models import Webhook
+from studio.dates import moment_in_words
 from studio.workspaces.forms import add_errors
 from versioning.domain.errors import Invalid
 
@@ -46,9 +48,15 @@ class Item:
         return CONDITIONS[self.health.condition]
 
     @property
+    def disabled_after(self) -> str:
+        """When it is disabled if it goes on failing; empty if it does not fail."""
+        at = self.health.disabled_after
+        return moment_in_words(at) if at else ""
+
+    @property
     def reason(self) -> str:
         """Why it is disabled; empty if it is not."""
-        return "" if self.webhook.enabled else REASONS[self.webhook.disabled_reason]
+        return "" if self.webhook.enabled else str(REASONS[self.webhook.disabled_reason])
 
 
 class ListPage(WebhooksPage):
@@ -63,7 +71,7 @@ class ListPage(WebhooksPage):
         health = health_of(shown)
         return self.page(
             "delivery/webhooks.html",
-            title="Webhooks",
+            title=_("Webhooks"),
             page=page,
             items=[
                 Item(
@@ -100,7 +108,7 @@ class CreatePage(WebhooksPage):
             return self.show(form, status=400)
         given = form.given
         try:
-            webhook, _ = administration.create(
+            webhook, _secret = administration.create(
                 self.workspace.pk,
                 url=given["url"],
                 event_types=given["eventTypes"],
@@ -112,16 +120,16 @@ class CreatePage(WebhooksPage):
             add_errors(form, error, **NAMES)
             return self.show(form, status=400)
         show_next(request, webhook)
-        return self.go(self.address("webhook", str(webhook.pk)), "The webhook is there.")
+        return self.go(self.address("webhook", str(webhook.pk)), _("The webhook is there."))
 
     def show(self, form: forms.Form, *, status: int = 200) -> HttpResponse:
         """Return the form."""
         return self.page(
             "delivery/form.html",
-            title="New webhook",
+            title=_("New webhook"),
             status=status,
             form=form,
-            button="Make it",
+            button=_("Create"),
             back_address=self.address("webhooks"),
         )
 
@@ -147,16 +155,16 @@ class ChangePage(WebhookPage):
         except Invalid as error:
             add_errors(form, error, **NAMES)
             return self.show(form, status=400)
-        return self.go(self.own_address(), "Saved. It holds for what happens from now on.")
+        return self.go(self.own_address(), _("Saved. It holds for what happens from now on."))
 
     def show(self, form: forms.Form, *, status: int = 200) -> HttpResponse:
         """Return the form."""
         return self.page(
             "delivery/form.html",
-            title=f"Change {title_of(self.webhook)}",
+            title=_("Change %(title)s") % {"title": title_of(self.webhook)},
             status=status,
             form=form,
-            button="Save",
+            button=_("Save"),
             back_address=self.own_address(),
         )
 
@@ -168,7 +176,7 @@ class DeletePage(WebhookPage):
         """Ask."""
         return self.page(
             "delivery/delete.html",
-            title=f"Delete {title_of(self.webhook)}?",
+            title=_("Delete %(title)s?") % {"title": title_of(self.webhook)},
             webhook=self.webhook,
             back_address=self.own_address(),
         )
@@ -177,4 +185,4 @@ class DeletePage(WebhookPage):
         """Delete it, and show the list."""
         title = title_of(self.webhook)
         administration.delete(self.webhook_id, by=self.caller)
-        return self.go(self.address("webhooks"), f"The webhook “{title}” is deleted.")
+        return self.go(self.address("webhooks"), _("The webhook “%(title)s” is deleted.") % {"title": title})

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from django.utils.functional import Promise
 from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from delivery.webhooks.health import Condition
 from delivery.webhooks.messages import PING
@@ -20,26 +23,26 @@ from studio.limits import shortened
 class Wording:
     """What a state is called, and the class of its chip."""
 
-    word: str
+    word: str | Promise
     chip: str = ""
 
 
 CONDITIONS: Final[Mapping[str, Wording]] = {
-    Condition.UNTRIED: Wording("Not tried yet"),
-    Condition.WORKING: Wording("Working", "chip-published"),
-    Condition.FAILING: Wording("Failing", "chip-changed"),
-    Condition.DISABLED: Wording("Disabled", "chip-danger"),
+    Condition.UNTRIED: Wording(gettext_lazy("Not tried yet")),
+    Condition.WORKING: Wording(pgettext_lazy("a webhook", "Working"), "chip-published"),
+    Condition.FAILING: Wording(pgettext_lazy("a webhook", "Failing"), "chip-changed"),
+    Condition.DISABLED: Wording(pgettext_lazy("a webhook", "Disabled"), "chip-danger"),
 }
 STATES: Final[Mapping[str, Wording]] = {
-    State.PENDING: Wording("Pending", "chip-changed"),
-    State.DELIVERED: Wording("Delivered", "chip-published"),
-    State.FAILED: Wording("Failed", "chip-danger"),
-    State.CANCELLED: Wording("Cancelled"),
+    State.PENDING: Wording(pgettext_lazy("a delivery", "Pending"), "chip-changed"),
+    State.DELIVERED: Wording(pgettext_lazy("a delivery", "Delivered"), "chip-published"),
+    State.FAILED: Wording(pgettext_lazy("a delivery", "Failed"), "chip-danger"),
+    State.CANCELLED: Wording(pgettext_lazy("a delivery", "Cancelled")),
 }
-REASONS: Final[Mapping[str, str]] = {
-    "": "An admin has disabled it.",
-    DisabledReason.GONE: "The receiver answered 410: it wants no more messages.",
-    DisabledReason.FAILING: "Three days went by without one success.",
+REASONS: Final[Mapping[str, str | Promise]] = {
+    "": gettext_lazy("An admin has disabled it."),
+    DisabledReason.GONE: gettext_lazy("The receiver answered 410: it wants no more messages."),
+    DisabledReason.FAILING: gettext_lazy("Three days went by without one success."),
 }
 """Why a webhook is disabled."""
 
@@ -51,16 +54,18 @@ def title_of(webhook: Webhook) -> str:
 
 def type_in_words(event_type: str) -> str:
     """Return a type, or a pattern, in words."""
-    subject, _, name = event_type.rpartition(".")
-    noun = noun_of(subject)
     if event_type == PING:
-        return "Test message"
-    return f"Anything about {noun}s" if name == "*" else f"{capfirst(noun)}: {name_of(event_type)}"
+        return _("Test message")
+    subject, _dot, name = event_type.rpartition(".")
+    about = {"subject": capfirst(noun_of(subject)), "what": name_of(event_type)}
+    if name == "*":
+        return _("%(subject)s: anything") % about
+    return _("%(subject)s: %(what)s") % about
 
 
 def event_in_words(event: Mapping[str, Any]) -> str:
     """Return what a message is about: `Agent: published, writer, version 3`."""
     parts = [type_in_words(event["type"]), (event.get("resource") or {}).get("id")]
     if event.get("versionNumber") is not None:
-        parts.append(f"version {event['versionNumber']}")
+        parts.append(_("version %(number)s") % {"number": event["versionNumber"]})
     return ", ".join(filter(None, parts))

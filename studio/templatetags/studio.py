@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from studio.dates import moment_in_words
+from studio.dates import moment_in_words, time_in_words
 from studio.domain_messages.translated import translated
 from studio.versions import message_of, reference_to, said_of, title_of
 from versioning.domain.snapshots import Snapshot, subject_of
@@ -61,6 +61,15 @@ def moment(at: datetime.datetime) -> SafeString:
     exact = at.astimezone(datetime.UTC).isoformat(timespec="seconds")
     return format_html(
         '<time datetime="{}" title="{}">{}</time>', exact, spoken(at, timezone.now()), moment_in_words(at)
+    )
+
+
+@register.simple_tag
+def clock(at: datetime.datetime) -> SafeString:
+    """Return the time of day of a moment, where the day stands above it."""
+    exact = at.astimezone(datetime.UTC).isoformat(timespec="seconds")
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>', exact, moment_in_words(at) + " UTC", time_in_words(at)
     )
 
 

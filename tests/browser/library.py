@@ -36,11 +36,16 @@ class Library:
     """The id of the agent's first version."""
     live: str
     draft: str
+    webhook: str = ""
+    """The id of a webhook of acme."""
+    key: str = ""
+    """How an API key of acme begins."""
 
     @property
     def main_pages(self) -> dict[str, str]:
         """The address of every main page below `/studio/`, by its name."""
         agent, block = f"versioning/agent/{self.agent}", f"versioning/promptblock/{quoted(self.block)}"
+        acme = "versioning/workspace/acme"
         return {
             "home": "",
             "search": "?q=refund",
@@ -58,17 +63,30 @@ class Library:
             "preview": f"{agent}/preview/",
             "try": f"{agent}/try/",
             "usage": f"{block}/usage/",
-            "unpublish": f"{agent}/unpublish/",
+            "visibility": f"{agent}/visibility/",
+            "unpublish": f"{block}/unpublish/",
+            "discard": f"{agent}/discard/",
             "delete": f"{agent}/delete/",
+            "delete-version": f"{agent}/versions/{self.first}/delete/",
             "workspaces": "versioning/workspace/",
-            "members": "versioning/workspace/acme/members/",
-            "keys": "versioning/workspace/acme/keys/",
+            "new-workspace": "versioning/workspace/add/",
+            "members": f"{acme}/members/",
+            "remove-member": f"{acme}/members/edgar/remove/",
+            "keys": f"{acme}/keys/",
+            "revoke-key": f"{acme}/keys/{self.key}/revoke/",
             "activity": f"{agent}/activity/",
-            "activity-of-workspace": "versioning/workspace/acme/activity/",
+            "activity-of-workspace": f"{acme}/activity/",
             "activity-in-all": "activity/",
-            "webhooks": "versioning/workspace/acme/webhooks/",
-            "new-webhook": "versioning/workspace/acme/webhooks/add/",
+            "webhooks": f"{acme}/webhooks/",
+            "new-webhook": f"{acme}/webhooks/add/",
+            "webhook": f"{acme}/webhooks/{self.webhook}/",
+            "change-webhook": f"{acme}/webhooks/{self.webhook}/change/",
+            "rotate-secret": f"{acme}/webhooks/{self.webhook}/rotate/",
+            "delete-webhook": f"{acme}/webhooks/{self.webhook}/delete/",
+            "language": "language/",
             "password": "password_change/",
+            "password-changed": "password_change/done/",
+            "invitation-used": "versioning/workspace/welcome/",
             "nothing-here": "versioning/agent/nothing/change/",
         }
 

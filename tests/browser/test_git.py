@@ -39,7 +39,7 @@ def test_a_git_version_is_looked_at_and_restored(
 ) -> None:
     page = enter("root", HISTORY, width=width)
     clean(page)
-    line = page.get_by_role("listitem").filter(has_text=f"Git {committed[0]}")
+    line = page.get_by_role("row").filter(has_text=f"Git {committed[0]}")
     expect(line).to_contain_text("Say: Answer in a word.")
     expect(line).to_contain_text("Ann Author")
     line.get_by_role("link", name=f"Git {committed[0]}", exact=True).click()

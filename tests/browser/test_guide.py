@@ -23,8 +23,8 @@ NAMED = {
     "Edit",
     "Publish…",
     "History",
-    "More",
-    "Publish this one…",
+    "Actions",
+    "Publish this version…",
 }
 
 
@@ -73,7 +73,7 @@ def test_the_first_change_of_the_guide(page: Page) -> None:
     expect(page.get_by_text("Version 2 is live.")).to_be_visible()
 
     page.get_by_role("link", name="History", exact=True).click()
-    page.get_by_label("More about Version 1").click()
-    page.get_by_role("link", name="Publish this one…").click()
+    page.get_by_label("Actions for Version 1").click()
+    page.get_by_role("link", name="Publish this version…").click()
     page.get_by_role("button", name="Publish Version 1").click()
     expect(page.get_by_text("Version 1 is live.")).to_be_visible()

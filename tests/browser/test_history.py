@@ -9,6 +9,7 @@ from urllib.parse import urljoin, urlsplit
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.clicks import Clicks
 from tests.browser.conftest import NARROW, Enter
 from tests.browser.library import Library
 from tests.browser.prompts import control
@@ -41,7 +42,7 @@ def history(enter: Enter, name: str, agent_id: str, **options: Any) -> Page:
 def version(page: Page, number: int) -> Locator:
     """Return the line of a version in the timeline."""
     link = page.get_by_role("link", name=f"Version {number}", exact=True)
-    return page.get_by_role("list", name="Versions, newest first").get_by_role("listitem").filter(has=link)
+    return page.get_by_role("table", name="Versions, newest first").locator("tr.version-row").filter(has=link)
 
 
 def live_text(api_of: ApiOf, agent_id: str) -> str:
@@ -49,7 +50,7 @@ def live_text(api_of: ApiOf, agent_id: str) -> str:
 
 
 def restore(page: Page, number: int) -> None:
-    version(page, number).get_by_label(f"More about Version {number}").click()
+    version(page, number).get_by_label(f"Actions for Version {number}").click()
     version(page, number).get_by_role("button", name="Restore as a draft").click()
     expect(page.get_by_text(f"is a copy of Version {number}, and a draft")).to_be_visible()
 
@@ -73,8 +74,8 @@ def test_an_older_version_is_restored_and_published(
 
 def test_an_older_version_is_published_as_it_is(enter: Enter, api_of: ApiOf, told: str) -> None:
     page = history(enter, "paula", told)
-    version(page, 1).get_by_label("More about Version 1").click()
-    version(page, 1).get_by_role("link", name="Publish this one…").click()
+    version(page, 1).get_by_label("Actions for Version 1").click()
+    version(page, 1).get_by_role("link", name="Publish this version…").click()
     expect(page.get_by_text("This is not the newest version: Version 3 was saved after it")).to_be_visible()
     page.get_by_role("button", name="Publish Version 1").click()
     expect(page.get_by_text("Version 1 is live.")).to_be_visible()
@@ -104,9 +105,51 @@ def test_any_two_versions_are_chosen_from_the_keyboard(enter: Enter, told: str) 
     expect(page.locator("del", has_text="page")).to_be_visible()
 
 
+@pytest.mark.parametrize("way", ["what was live before", "the menu of its row"])
+def test_last_weeks_version_is_live_again_with_three_clicks(
+    enter: Enter, api_of: ApiOf, told: str, way: str
+) -> None:
+    paula = api_of("paula")
+    newest = paula.get(AGENTS.url(told), status="draft").body["latestVersionId"]
+    assert paula.post(AGENTS.url(told, "versions", newest, "activate")).status == 200
+    if way == "what was live before":
+        page = enter("paula", f"versioning/agent/{told}/change/")
+        person = Clicks(page)
+        person.click(page.get_by_role("link", name="History", exact=True))
+        person.click(page.get_by_role("link", name="Publish Version 2 again…"))
+    else:
+        page = history(enter, "paula", told)
+        person = Clicks(page)
+        expect(version(page, 2)).to_contain_text("live on")
+        person.click(version(page, 2).get_by_label("Actions for Version 2"))
+        person.click(version(page, 2).get_by_role("link", name="Publish this version…"))
+    person.click(page.get_by_role("button", name="Publish Version 2"))
+    expect(page.get_by_text("Version 2 is live.")).to_be_visible()
+    assert live_text(api_of, told) == TEXTS[1]
+    assert person.count <= 3
+
+
+def test_two_versions_are_compared_side_by_side_and_the_browser_remembers(enter: Enter, told: str) -> None:
+    page = enter("edgar", f"versioning/agent/{told}/compare/")
+    page.get_by_role("link", name="Side by side").focus()
+    page.keyboard.press("Enter")
+    cells = page.get_by_role("table", name="Instructions").get_by_role("cell")
+    expect(cells.filter(has_text="sentence").locator("del")).to_be_visible()
+    expect(cells.filter(has_text="page").locator("ins")).to_be_visible()
+    left, right = (page.get_by_role("columnheader", name=f"Version {number}") for number in (2, 3))
+    assert (left.bounding_box() or {})["x"] < (right.bounding_box() or {})["x"]
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    page.goto(f"versioning/agent/{told}/compare/")
+    expect(page.get_by_role("table", name="Instructions")).to_be_visible()
+    page.set_viewport_size({"width": NARROW, "height": 900})
+    expect(page.get_by_role("table", name="Instructions")).to_be_hidden()
+    expect(page.get_by_role("group", name="Instructions").locator("del")).to_be_visible()
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+
+
 def test_a_label_is_set_and_removed(enter: Enter, api_of: ApiOf, told: str) -> None:
     page = history(enter, "paula", told)
-    page.get_by_role("link", name="Version 1", exact=True).click()
+    version(page, 1).get_by_role("link", name="Version 1", exact=True).click()
     page.get_by_label("Set or move a label here").fill("Not A Label")
     page.get_by_role("button", name="Set", exact=True).click()
     expect(page.get_by_text("Must be 1 to 64 of a-z")).to_be_visible()
@@ -180,7 +223,7 @@ def _values(page: Page) -> str:
 
 def _links_of(page: Page) -> list[str]:
     """Return where the links of a page lead within the studio, without what only orders or narrows."""
-    found = page.locator("a[href]").evaluate_all("links => links.map(link => link.href)")
+    found = page.locator("a[href]:not([download])").evaluate_all("links => links.map(link => link.href)")
     return [
         link
         for link in found

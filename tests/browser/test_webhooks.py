@@ -55,7 +55,7 @@ def make(page: Page, receiver: Receiver, name: str) -> str:
     page.get_by_label("URL").fill(receiver.url)
     page.get_by_label("What it is for").fill(name)
     page.get_by_role("group", name="What to send").get_by_label("Published", exact=True).first.check()
-    page.get_by_role("button", name="Make it").click()
+    page.get_by_role("button", name="Create").click()
     return page.get_by_label("The secret", exact=True).input_value()
 
 
@@ -133,6 +133,6 @@ def test_the_form_works_without_a_mouse(enter: Enter, receiver: Receiver) -> Non
     page.keyboard.press("Enter")
     page.get_by_label("Revoked").focus()
     page.keyboard.press("Space")
-    page.get_by_role("button", name="Make it").focus()
+    page.get_by_role("button", name="Create").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_text("API key: revoked")).to_be_visible()

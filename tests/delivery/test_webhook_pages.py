@@ -169,7 +169,7 @@ def test_types_are_offered_in_words_and_a_pattern_stands_for_its_types(
         assert words in shown
     alice.post(NEW, url=receiver.url, event_types=["agent.published", "agent.*", "key.revoked"])
     assert sorted(Webhook.objects.get().event_types) == ["agent.*", "key.revoked"]
-    assert "Anything about agents; API key: revoked" in words_of(alice.get(LIST))
+    assert "Agent: anything; API key: revoked" in words_of(alice.get(LIST))
 
 
 def test_a_webhook_is_changed(alice: Visitor, receiver: Receiver) -> None:

@@ -115,7 +115,7 @@ def test_a_commit_offers_no_edit_and_no_deletion(api: Api, repo: Repository) -> 
     words = words_of(answer)
     assert "first words" in words and "It is kept in Git" in words
     assert "Delete this version" not in words and "Set or move a label" not in words
-    assert "Restore as a draft" in words and "Publish this one" in words
+    assert "Restore as a draft" in words and "Publish this version" in words
 
 
 def test_a_commit_is_restored_into_a_draft(api: Api, repo: Repository) -> None:

@@ -25,6 +25,9 @@ def pages(kind: Kind) -> dict[str, str]:
     return {
         "history": page_of(kind, "history", "r0"),
         "second page": page_of(kind, "history", "r0") + "?page=2",
+        "of one author": page_of(kind, "history", "r0") + "?author=alice",
+        "published only": page_of(kind, "history", "r0") + "?published=on",
+        "side by side": page_of(kind, "compare", "r0") + f"?from=previous&to={second}&view=beside",
         "compare": page_of(kind, "compare", "r0"),
         "compare two": page_of(kind, "compare", "r0") + f"?from={first}&to={second}",
         "publish": page_of(kind, "publish", "r0"),

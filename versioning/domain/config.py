@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from editor_client.shared import canonical
 from pydantic import BaseModel, ValidationError
@@ -110,13 +110,29 @@ def referenced_tools(config: Config) -> Iterator[tuple[str, str]]:
     return _keys(config, "tools")
 
 
-def searchable_text(resource_id: str, config: Config) -> str:
-    """Return the text in which a search looks, case-folded."""
+class Searchable(NamedTuple):
+    """The texts in which a search looks."""
+
+    id: str
+    name: str
+    description: str
+    text: str
+    """The instructions, or the content of a prompt block. For a block that is referred to it has the id."""
+
+
+def searchable(resource_id: str, config: Config) -> Searchable:
+    """Return the texts of a configuration in which a search looks."""
     instructions = config.get("instructions", config.get("content", ""))
     if isinstance(instructions, list):
         instructions = "\n".join(block.get("content", block.get("id", "")) for block in instructions)
-    words = (resource_id, config.get("name", ""), config.get("description", ""), instructions)
-    return "\n".join(map(str, words)).casefold()
+    return Searchable(
+        resource_id, *map(str, (config.get("name", ""), config.get("description", ""), instructions))
+    )
+
+
+def searchable_text(resource_id: str, config: Config) -> str:
+    """Return the texts in which a search looks as one, case-folded."""
+    return "\n".join(searchable(resource_id, config)).casefold()
 
 
 def excerpt_of(config: Config) -> str:

@@ -126,8 +126,10 @@ def subject_of(message: str) -> str:
 def own_words_of(version: Snapshot) -> str:
     """Return the message that somebody wrote; empty for one that the editor chose for lack of it."""
     message = version.change_message
+    if version.source != "database":
+        return "" if version.commit is None else message
     is_ours = message in {INITIAL_MESSAGE, EDIT_MESSAGE} or _RESTORED_FROM.fullmatch(message)
-    return "" if is_ours and version.source == "database" else message
+    return "" if is_ours else message
 
 
 def restored_from(version: Snapshot) -> str:

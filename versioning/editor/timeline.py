@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
 from versioning.domain.selectors import State
 from versioning.domain.snapshots import Snapshot, title_of
 from versioning.models import VersionedResource, VersionLabel
+from versioning.models.accounts import name_of
 from versioning.models.merging import merged_slice
 
 
@@ -45,29 +47,68 @@ class Timeline:
     resource: VersionedResource
     stored: QuerySet[Any]
     """The versions that rows hold, newest first."""
+    author: str | None = None
+    """Only the versions of this author, empty for the application; None for those of everybody."""
+    among: Collection[str] | None = None
+    """Only the versions with these ids; None for all."""
     unstored: Sequence[Snapshot] = field(init=False)
     order: Sequence[str] = field(init=False)
 
     def __post_init__(self) -> None:
         pointers = self.resource.pointers
-        self.unstored = pointers.from_git if pointers else ()
-        self.stored = self.stored.defer("config_json", "search_text")
+        everything = pointers.from_git if pointers else ()
         # Numbers are in the order of time, and an index has them; commits have none of that count.
-        self.order = ("-created_at", "-number") if self.unstored else ("-number",)
+        self.order = ("-created_at", "-number") if everything else ("-number",)
+        self.unstored = [version for version in everything if self._has(version)]
+        self.stored = self.stored.defer("config_json", "search_text")
+        if self.author is not None:
+            self.stored = self.stored.filter(
+                **{name_of("author"): self.author} if self.author else {"author": None}
+            )
+        if self.among is not None:
+            self.stored = self.stored.filter(pk__in=[one for one in self.among if _is_of_a_row(one)])
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether versions are left out, so that neighbours need not be."""
+        return self.author is not None or self.among is not None
+
+    def _has(self, version: Snapshot) -> bool:
+        is_theirs = self.author is None or (version.author_name or "") == self.author
+        return is_theirs and (self.among is None or version.version_id in self.among)
 
     def __len__(self) -> int:
         return self.stored.count() + len(self.unstored)
 
     def __getitem__(self, part: slice) -> list[Entry]:
-        """Return the entries of a slice, each with the version before it."""
+        """Return the entries of a slice, each with the version before it unless others are left out."""
         start, stop = part.start or 0, part.stop
         found = merged_slice(self.stored, self.unstored, self.order, start, stop + 1)
         labels = labels_of(self.resource, found)
-        following = [*found[1:], None]
+        following = [None] * len(found) if self.is_narrowed else [*found[1:], None]
         return [
             entry_of(self.resource, version, labels.get(version.version_id, ()), previous)
             for version, previous in zip(found, following, strict=True)
         ][: stop - start]
+
+
+def oldest_of(resource: VersionedResource) -> str:
+    """Return the id of the oldest version, whether a row or a commit; takes one query."""
+    rows = resource.versions.order_by("number").values_list("pk", "created_at")[:1]
+    candidates = [(created_at, str(pk)) for pk, created_at in rows]
+    unstored = resource.pointers.from_git if resource.pointers else ()
+    candidates += [(one.created_at, one.version_id) for one in unstored]
+    return min(candidates, default=(None, ""))[1]
+
+
+def authors_of(resource: VersionedResource) -> list[str]:
+    """Return the names of everybody who saved a version, in order; empty for the application."""
+    name = name_of("author")
+    names: set[str] = {
+        found or "" for found in resource.versions.order_by().values_list(name, flat=True).distinct()
+    }
+    unstored = resource.pointers.from_git if resource.pointers else ()
+    return sorted(names | {one.author_name or "" for one in unstored})
 
 
 def entry_of(
@@ -99,3 +140,11 @@ def previous_of(resource: VersionedResource, version: Snapshot) -> Snapshot | No
     candidates = [one for one in unstored if one.created_at < version.created_at]
     candidates += [row] if row else []
     return max(candidates, key=lambda one: one.created_at, default=None)
+
+
+def _is_of_a_row(version_id: str) -> bool:
+    try:
+        UUID(version_id)
+    except ValueError:
+        return False
+    return True

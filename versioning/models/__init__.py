@@ -19,6 +19,7 @@ from versioning.models.log import Event, LogPosition
 from versioning.models.prompts import PromptBlock, PromptBlockLabel, PromptBlockTag, PromptBlockVersion
 from versioning.models.references import Reference
 from versioning.models.sign_in_attempts import SignInAttempts
+from versioning.models.text_search.documents import AgentDocument, PromptBlockDocument, SearchProgress
 from versioning.models.tags import Tag
 from versioning.models.throttle import ThrottleWindow
 from versioning.models.versioned import VersionedResource
@@ -28,6 +29,7 @@ from versioning.models.workspaces import Membership, Workspace, caller_for
 
 __all__ = [
     "Agent",
+    "AgentDocument",
     "AgentLabel",
     "AgentTag",
     "AgentVersion",
@@ -43,10 +45,12 @@ __all__ = [
     "Membership",
     "PeriodicJob",
     "PromptBlock",
+    "PromptBlockDocument",
     "PromptBlockLabel",
     "PromptBlockTag",
     "PromptBlockVersion",
     "Reference",
+    "SearchProgress",
     "SignInAttempts",
     "SubAgentReference",
     "Tag",

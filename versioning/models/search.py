@@ -34,7 +34,7 @@ def matching(rows: QuerySet[Any, Any], text: str, caller: Caller) -> QuerySet[An
 
     Raises `Invalid` if the text is too long.
     """
-    _check(text)
+    check_length(text)
     if not text:
         return rows
     sought = Value(text.casefold())
@@ -52,10 +52,11 @@ def contains(text: Any, sought: Any) -> Q:
 
 def occurs(text: str, resource_id: str, config: Config) -> bool:
     """Say whether a configuration or its id contains the text; raises `Invalid`."""
-    _check(text)
+    check_length(text)
     return text.casefold() in searchable_text(resource_id, config)
 
 
-def _check(text: str) -> None:
+def check_length(text: str) -> None:
+    """Raise `Invalid` for a text that is too long to search for."""
     if len(text) > MAX_LENGTH:
         raise Invalid.field("search", f"must not be longer than {MAX_LENGTH} characters")

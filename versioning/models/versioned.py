@@ -69,6 +69,8 @@ class VersionedResource(models.Model):
     kind: ClassVar[ResourceKind]
     version_model: ClassVar[type[Any]]
     label_model: ClassVar[type[Any]]
+    document_model: ClassVar[type[Any]]
+    """What the search index has of it."""
     tag_model: ClassVar[type[Any]]
     referred_by: ClassVar[type[Reference]]
     """The rows that say which versions refer to a resource of this kind."""

@@ -11,6 +11,8 @@ from versioning.editor.catalog.catalog import Catalog
 from versioning.editor.catalog.entries import Entry, Origin, ResourceState
 from versioning.editor.catalog.filters import Filter
 from versioning.editor.catalog.suggestions import Suggestion, suggestions, suggestions_by_id
+from versioning.editor.catalog.text_results import Hit
+from versioning.editor.catalog.text_search import TextSearch
 from versioning.editor.catalog.waiting import Waiting, Waits, Whose, changed_since_live
 
 __all__ = [
@@ -18,9 +20,11 @@ __all__ = [
     "Catalog",
     "Entry",
     "Filter",
+    "Hit",
     "Origin",
     "ResourceState",
     "Suggestion",
+    "TextSearch",
     "Waiting",
     "Waits",
     "Whose",

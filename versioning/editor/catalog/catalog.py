@@ -117,6 +117,10 @@ class Catalog:
 
     def defined_in_code(self, wanted: Filter) -> list[Entry]:
         """Return the code-defined agents that match the filter, each with its override, by id."""
+        return [one.entry for one in self.unstored() if wanted.matches(one, self.viewer)]
+
+    def unstored(self) -> list[Unstored]:
+        """Return the code-defined agents that the caller may read, each with its override, by id."""
         agents = self.in_code
         if not agents:
             return []
@@ -127,7 +131,7 @@ class Catalog:
         by_id = {override.pk: override for override in overrides}
         for agent_id, agent in agents.items():
             entries.setdefault(agent_id, entry_of_code(agent, self.home))
-        found = [
+        return [
             Unstored(
                 entry=entry,
                 override=by_id.get(agent_id),
@@ -135,7 +139,6 @@ class Catalog:
             )
             for agent_id, entry in sorted(entries.items())
         ]
-        return [one.entry for one in found if wanted.matches(one, self.viewer)]
 
 
 class Found(Sequence[Entry]):

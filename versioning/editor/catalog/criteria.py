@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, Self, TypeVar
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
+from django.db.models.functions import Lower
 from editor_client.shared.tags import tags_of
 
 from versioning.domain.access import Caller, Right
@@ -25,7 +26,7 @@ from versioning.models.accounts import name_of
 from versioning.models.agents import is_visible
 from versioning.models.metadata import has_members, with_members
 from versioning.models.querysets import within
-from versioning.models.search import matching, occurs
+from versioning.models.search import contains, matching, occurs
 
 V = TypeVar("V")
 Rows = QuerySet[Any, Any]
@@ -141,6 +142,15 @@ def _in_state(state: ResourceState, viewer: Viewer) -> Q:
     if state is ResourceState.CHANGED:
         return is_live & viewer.drafts & ~NEWEST_IS_LIVE
     return is_live & (~viewer.drafts | NEWEST_IS_LIVE)
+
+
+def named(text: str, viewer: Viewer) -> Q:
+    """Return the condition that a name that the viewer may read contains the text."""
+    in_active, in_latest = (
+        contains(Lower(column), Lower(Value(text)))
+        for column in ("active_version__name", "latest_version__name")
+    )
+    return in_active | (viewer.drafts & in_latest)
 
 
 NEWEST_IS_LIVE = Q(active_version=F("latest_version"))

@@ -10,10 +10,9 @@ from django.db.models import Q, Value
 from django.db.models.functions import Lower
 from editor_client.shared import ids
 
-from versioning.domain.access import Right
 from versioning.editor.catalog.catalog import Catalog
+from versioning.editor.catalog.criteria import named
 from versioning.editor.catalog.entries import ResourceState, entry_of
-from versioning.models.querysets import within
 from versioning.models.search import MAX_LENGTH, contains
 
 
@@ -33,12 +32,8 @@ def suggestions(catalog: Catalog, text: str, limit: int) -> list[Suggestion]:
     """
     if len(text) > MAX_LENGTH:
         return []
-    drafts = within("workspace_id", catalog.caller.scope(Right.READ_DRAFTS))
-    in_id, in_active, in_latest = (
-        contains(Lower(column), Lower(Value(text)))
-        for column in ("pk", "active_version__name", "latest_version__name")
-    )
-    stored = _stored(catalog, in_id | in_active | (drafts & in_latest), limit)
+    in_id = contains(Lower("pk"), Lower(Value(text)))
+    stored = _stored(catalog, in_id | named(text, catalog.viewer), limit)
     sought = text.casefold()
     in_code = [one for one in _in_code(catalog) if sought in f"{one.id}\n{one.name}".casefold()]
     return [*in_code, *stored][:limit]

@@ -1,0 +1,68 @@
+"""When versions were live, in words: `live 3–9 May`."""  # noqa: RUF002  an en dash, as in ranges
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from studio.dates import day_of, moment_in_words, range_in_words, short_day
+from versioning.editor.live_periods import Period
+
+MAX_TOLD: Final = 2
+"""How many periods of a version a page tells; it counts the others."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiveWords:
+    """A period in words."""
+
+    words: str
+    exact: str
+    """The same with the times of day."""
+    is_current: bool
+
+
+def live_in_words(periods: Sequence[Period], today: datetime.date) -> list[LiveWords]:
+    """Return the periods of a version, the newest first."""
+    newest = [
+        LiveWords(words=_words(one, today), exact=_exact(one), is_current=one.is_current)
+        for one in reversed(periods[-MAX_TOLD:])
+    ]
+    more = len(periods) - len(newest)
+    if more:
+        words = ngettext("live %(count)s more time", "live %(count)s more times", more) % {"count": more}
+        exact = "; ".join(_exact(one) for one in reversed(periods[:-MAX_TOLD]))
+        newest.append(LiveWords(words=words, exact=exact, is_current=False))
+    return newest
+
+
+def _words(period: Period, today: datetime.date) -> str:
+    since, until = (moment and day_of(moment) for moment in (period.since, period.until))
+    if since is not None and until is not None:
+        if since == until:
+            return _("live on %(day)s") % {"day": short_day(since, today)}
+        return _("live %(days)s") % {"days": range_in_words(since, until, today)}
+    if since is not None:
+        day = {"day": short_day(since, today)}
+        return _("live since %(day)s") % day if period.is_current else _("live from %(day)s on") % day
+    if until is not None:
+        return _("live until %(day)s") % {"day": short_day(until, today)}
+    return _("live now")
+
+
+def _exact(period: Period) -> str:
+    since, until = (moment and moment_in_words(moment) for moment in (period.since, period.until))
+    if since and until:
+        return _("From %(since)s to %(until)s UTC") % {"since": since, "until": until}
+    if since:
+        if period.is_current:
+            return _("Since %(since)s UTC") % {"since": since}
+        return _("From %(since)s UTC; until when is not known") % {"since": since}
+    if until:
+        return _("Until %(until)s UTC; since when is not known") % {"until": until}
+    return _("Since when is not known")

@@ -1,0 +1,214 @@
+"""One version of a resource: its content, its labels, and what can be done with it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from editor_client.shared import ids
+
+from studio.domain_messages.translated import translated
+from studio.forms.words import in_reading_order, titles, words_of
+from studio.history.base import VersionLinksPage
+from studio.history.live import LiveWords, live_in_words
+from studio.history.reading import pieces_of
+from studio.limits import PageBudget
+from studio.resources.blocks import blocks_on_page
+from studio.versions import reference_to, title_of
+from versioning.domain.access import Right
+from versioning.domain.errors import EditConflict, Invalid, NotFound
+from versioning.domain.snapshots import Snapshot
+from versioning.editor.live_periods import live_periods
+from versioning.editor.timeline import Entry, entry_of, labels_of, previous_of
+from versioning.models import VersionedResource
+
+OFFERED_LABELS: Final = 100
+SEEN_TOO_LATE: Final = gettext_lazy(
+    "Somebody changed this in the meantime, so nothing was done. Look again and decide anew."
+)
+
+
+class OneVersionPage(VersionLinksPage):
+    """A page about one version, which the address names."""
+
+    def version(self) -> Snapshot:
+        """Return the version; raises `NotFound` and `Forbidden` as reading does."""
+        wanted = self.kwargs["version"]
+        found: Snapshot = self.collection.version(self.resource_id, wanted, by=self.caller).version
+        return found
+
+    def found(self) -> VersionedResource:
+        """Return the resource, which a version always has."""
+        if self.with_history is None:
+            raise NotFound
+        return self.with_history
+
+    def entry(self, version: Snapshot) -> Entry:
+        """Return the version as the history shows it."""
+        resource = self.found()
+        labels = labels_of(resource, [version]).get(version.version_id, ())
+        previous = previous_of(resource, version) if self.may(Right.READ_DRAFTS) else None
+        return entry_of(resource, version, labels, previous)
+
+    def link(self, version: Snapshot) -> SafeString:
+        """Return the name of a version as a link to its page, for messages."""
+        return self._link(version, title_of(version))
+
+    def link_within(self, version: Snapshot) -> SafeString:
+        """Return the same for the middle of a sentence."""
+        return self._link(version, reference_to(version))
+
+    def _link(self, version: Snapshot, words: str) -> SafeString:
+        return format_html(
+            '<a class="link" href="{}">{}</a>', self.address("version", version.version_id), words
+        )
+
+    @property
+    def expected(self) -> set[str]:
+        """The tag of what the person saw when deciding."""
+        return {self.request.POST.get("tag", "")}
+
+    def seen_too_late(self) -> HttpResponse:
+        """Return to the history, which shows what happened in the meantime."""
+        return self.back("history", str(SEEN_TOO_LATE), level=messages.ERROR)
+
+
+class VersionPage(OneVersionPage):
+    """One version: its content and its actions."""
+
+    def get(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
+        """Show it."""
+        return self.show()
+
+    def show(self, *, status: int = 200, **context: Any) -> HttpResponse:
+        """Return the page, with errors of what was typed."""
+        version = self.version()
+        entry, resource = self.entry(version), self.found()
+        budget = PageBudget()
+        blocks = blocks_on_page(self.effective(version), self.caller)
+        return self.page(
+            "studio/history/version.html",
+            title=title_of(version),
+            status=status,
+            entry=entry,
+            version=version,
+            links=self.links(resource, entry),
+            is_latest=entry.version.version_id == resource.latest_id,
+            previous=entry.previous,
+            previous_address=self.address("version", entry.previous.version_id) if entry.previous else "",
+            live=self._live(resource, version),
+            fields=[
+                (words_of(name).title, pieces_of(name, value, budget), name == self.kind.text_field)
+                for name in in_reading_order(version.config)
+                if (value := version.config[name]) is not None
+            ],
+            changed=titles(version.changed_fields) if entry.previous else (),
+            known_labels=resource.labels.values_list("name", flat=True)[:OFFERED_LABELS],
+            may_delete=self.may_delete(entry),
+            blocks=blocks,
+            blocks_by_id={block.id: block for block in blocks},
+            **context,
+        )
+
+    def _live(self, resource: VersionedResource, version: Snapshot) -> list[LiveWords]:
+        """Return when it was live; nothing for those who may not know of other versions."""
+        if not self.may(Right.READ_DRAFTS):
+            return []
+        lived = live_periods(self.editor.event, resource, by=self.caller)
+        return live_in_words(lived.by_version.get(version.version_id, ()), timezone.localdate())
+
+
+class RestorePage(OneVersionPage):
+    """Makes a draft of an older version."""
+
+    def post(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
+        """Restore it, and show the timeline with the new draft on top."""
+        try:
+            restored = self.collection.restore(
+                self.resource_id, version, by=self.caller, expect=self.expected
+            ).version
+        except EditConflict:
+            return self.seen_too_late()
+        said = _("{copy} is a copy of {source}, and a draft: what is live stays until you publish it.")
+        return self.back(
+            "history", format_html(said, copy=self.link(restored), source=self.link(self.version()))
+        )
+
+
+class LabelsPage(VersionPage):
+    """Sets, moves and removes the labels of a version."""
+
+    def post(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
+        """Do it, and show the version again."""
+        name, action = request.POST.get("name", "").strip(), request.POST.get("action")
+        # A label that is moved stays as it is unless the switch is on.
+        wanted = action == "release" or "released" in request.POST or None
+        released = False if action == "withdraw" else wanted
+        try:
+            said = self.remove(name) if action == "remove" else self.attach(name, version, released=released)
+        except EditConflict:
+            return self.seen_too_late()
+        except Invalid as refused:
+            problem = "; ".join(translated(issue.message) for issue in refused.issues)
+            return self.show(status=400, label_typed=name, label_error=problem, label_released=wanted)
+        return self.go(self.address("version", version), said)
+
+    def attach(self, name: str, version_id: str, *, released: bool | None) -> str:
+        """Set, move or release a label and return what to say about it."""
+        problem = ids.label_problem(name)
+        if problem is not None:
+            raise Invalid.field("name", problem)
+        before = self.found().labels.select_related("version").filter(name=name).first()
+        _version, label = self.collection.label(
+            self.resource_id, name, version_id, released=released, by=self.caller, expect=self.expected
+        )
+        came_from = before.version if before is not None and str(before.version_id) != version_id else None
+        said = _("The label {label} is set.")
+        if label.released:
+            said = _("The label {label} is set and released.")
+        if released is False:
+            said = _("The label {label} is released no more.")
+        told = format_html(said, label=name)
+        if came_from is None:
+            return told
+        where = format_html(_("It was at {version} before."), version=self.link_within(came_from))
+        return format_html("{} {}", told, where)
+
+    def remove(self, name: str) -> str:
+        """Remove a label and return what to say about it."""
+        self.collection.unlabel(self.resource_id, name, by=self.caller, expect=self.expected)
+        return _("The label %(label)s is removed.") % {"label": name}
+
+
+class DeleteVersionPage(OneVersionPage):
+    """Asks before a version is deleted for good."""
+
+    def get(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
+        """Ask."""
+        found = self.version()
+        return self.page(
+            "studio/history/version_delete.html",
+            title=_("Delete %(version)s?") % {"version": reference_to(found)},
+            version=found,
+            entry=self.entry(found),
+            version_address=self.address("version", found.version_id),
+        )
+
+    def post(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
+        """Delete it; what prevents that is said on the page of the version."""
+        title = title_of(self.version())
+        try:
+            self.collection.delete_version(self.resource_id, version, by=self.caller, expect=self.expected)
+        except EditConflict:
+            return self.seen_too_late()
+        except Invalid as error:
+            reason = {"version": title, "reason": translated(error.issues[0].message)}
+            said = _("%(version)s %(reason)s.") % reason
+            return self.go(self.address("version", version), said, level=messages.ERROR)
+        return self.back("history", _("%(version)s is deleted.") % {"version": title})

@@ -1,0 +1,124 @@
+"""What every page has in common, as people use it: by keyboard, on a phone, with its messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import NARROW, WIDE, Enter
+from tests.support.api import AGENTS
+from tests.support.remote import RemoteApi
+
+STOPS = 120
+"""How often somebody presses Tab before they give up."""
+
+# What has the focus can be seen: it has a ring, and nothing lies over it.
+CAN_BE_SEEN = """() => {
+  const node = document.activeElement, box = node.getBoundingClientRect();
+  const has = ({outlineStyle, boxShadow}) => outlineStyle !== "none" || boxShadow !== "none";
+  const near = [node, ...node.querySelectorAll("*"), node.parentElement];
+  const ring = near.some((place) => has(getComputedStyle(place)));
+  const there = document.elementFromPoint(box.left + box.width / 2, box.top + Math.min(box.height, 200) / 2);
+  return ring && (node.contains(there) || there?.contains(node));
+}"""
+
+
+def agent(api_of: Callable[[str], RemoteApi], resource_id: str) -> str:
+    """Make an agent that is published, and return the address of its edit page."""
+    fields: dict[str, Any] = {"name": f"Clerk {resource_id}", "instructions": "File it.", "autoPublish": True}
+    made = api_of("paula").post(AGENTS.path, {"id": resource_id, "workspaceId": "acme", **fields})
+    assert made.status == 201, made.body
+    return f"versioning/agent/{resource_id}/change/"
+
+
+def tab_to(page: Page, target: Locator) -> None:
+    """Press Tab until something has the focus; each thing on the way shows that it has it."""
+    for _stop in range(STOPS):
+        page.keyboard.press("Tab")
+        assert page.evaluate(CAN_BE_SEEN), page.evaluate("document.activeElement.outerHTML.slice(0, 200)")
+        if target.evaluate("node => node === document.activeElement"):
+            return
+    raise AssertionError(f"{STOPS} times Tab did not lead to {target}.")
+
+
+def follow(page: Page, target: Locator) -> None:
+    """Tab to something that leads to another page, and press Enter."""
+    tab_to(page, target)
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+
+
+def test_a_change_goes_live_by_keyboard_alone(enter: Enter, api_of: Callable[[str], RemoteApi]) -> None:
+    agent(api_of, "clerk")
+    page = enter("paula", "versioning/agent/?q=clerk")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # past the bar
+    follow(page, page.get_by_role("link", name="Clerk clerk"))
+    tab_to(page, page.get_by_label("Description", exact=True))
+    page.keyboard.type("Files what comes in.")
+    follow(page, page.get_by_role("button", name="Publish…"))
+    expect(page.locator("main")).to_contain_text("Files what comes in.")
+    follow(page, page.locator("main form button[type=submit]").first)
+    expect(page.locator(".messages")).to_contain_text("live")
+    assert api_of("edgar").get(AGENTS.url("clerk")).body["description"] == "Files what comes in."
+
+
+def test_on_a_phone_saving_is_always_at_hand_and_covers_nothing_that_has_the_focus(
+    enter: Enter, api_of: Callable[[str], RemoteApi]
+) -> None:
+    page = enter("paula", agent(api_of, "phone"), width=NARROW)
+    expect(page.get_by_role("button", name="Save draft")).to_be_in_viewport()
+    dock = page.locator(".dock")
+    for field in page.locator("main :is(input, textarea, select, button, summary):visible").all():
+        field.focus()
+        box, bar = field.bounding_box(), dock.bounding_box()
+        assert box is not None
+        assert bar is not None
+        is_below = box["y"] + min(box["height"], 60) > bar["y"] + 1
+        assert not is_below or field.evaluate("node => Boolean(node.closest('.dock'))"), field
+    page.keyboard.press("End")
+    expect(page.get_by_role("button", name="Save draft")).to_be_in_viewport()
+
+
+def test_on_a_phone_the_current_tab_is_shown_and_the_row_says_that_there_are_more(
+    enter: Enter, api_of: Callable[[str], RemoteApi]
+) -> None:
+    page = enter("paula", agent(api_of, "tabs"), width=NARROW)
+    tabs = page.locator(".tabs")
+    expect(tabs).to_have_attribute("data-more", "end")
+    page.goto("versioning/agent/tabs/activity/")
+    expect(tabs).to_have_attribute("data-more", "start")
+    expect(tabs.locator("[aria-current]")).to_be_in_viewport(ratio=0.99)
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_a_message_comes_where_one_looks_and_is_put_away(
+    enter: Enter, api_of: Callable[[str], RemoteApi], width: int
+) -> None:
+    page = enter("paula", agent(api_of, f"told-{width}"), width=width)
+    page.get_by_label("Description", exact=True).fill("Files what comes in.")
+    page.get_by_role("button", name="Save draft").click()
+    message = page.locator(".messages[role=status] .notice")
+    expect(message).to_be_in_viewport(ratio=1)
+    message.get_by_role("button", name="Dismiss").click()
+    expect(message).to_have_count(0)
+
+
+def test_the_density_changes_at_once_and_what_is_typed_stays(
+    enter: Enter, api_of: Callable[[str], RemoteApi]
+) -> None:
+    page = enter("edgar", agent(api_of, "dense"))
+    page.get_by_label("Description", exact=True).fill("Not saved yet.")
+    page.locator(".bar-user > summary").click()
+    with page.expect_response("**/density/"):
+        page.get_by_role("button", name="Compact").click()
+    expect(page.locator("html.compact:not(.comfortable)")).to_be_attached()
+    expect(page.get_by_label("Description", exact=True)).to_have_value("Not saved yet.")
+    other = enter("edgar", "versioning/agent/")
+    expect(other.locator("html.compact")).to_be_attached()
+    other.locator(".bar-user > summary").click()
+    with other.expect_response("**/density/"):
+        other.get_by_role("button", name="Comfortable").click()

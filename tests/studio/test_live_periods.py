@@ -1,0 +1,222 @@
+"""When versions were live: what the history tells, and what it does not pretend to know."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pytest
+from django.db import models
+from django.utils import timezone
+
+from tests.conftest import Cast
+from tests.support.api import Api, Kind
+from tests.support.calls import History, make_history
+from tests.support.studio import Visitor, page_of, words_of
+from versioning.models import Event
+
+YEAR = timezone.now().year
+CHANGES = ("published", "unpublished")
+
+
+@pytest.fixture
+def edgar(cast: Cast) -> Visitor:
+    return Visitor("edgar")
+
+
+@pytest.fixture
+def numbers(cast: Cast, kind: Kind) -> list[str]:
+    """The ids of versions 1 to 4 of which none was ever live."""
+    kind.make(cast.alice)
+    for number in (2, 3, 4):
+        kind.save(cast.alice, text=f"text {number}")
+    return [row["id"] for row in reversed(kind.versions(cast.alice))]
+
+
+def unpublish(kind: Kind, api: Api) -> None:
+    assert api.post(kind.url("writer", "unpublish")).status == 200
+
+
+def at(month: int, day: int, *, year: int = YEAR) -> datetime.datetime:
+    return datetime.datetime(year, month, day, 12, tzinfo=datetime.UTC)
+
+
+def date(*moments: datetime.datetime) -> None:
+    """Let the changes of what is live have happened at these times, in their order."""
+    changes = [event for event in Event.objects.all() if event.type.rpartition(".")[2] in CHANGES]
+    for event, moment in zip(changes, moments, strict=True):
+        models.QuerySet.update(Event.objects.filter(pk=event.pk), created_at=moment)
+
+
+def forget(*, before: int) -> None:
+    """Forget all entries of the log but the newest ones."""
+    kept = Event.objects.order_by("-position")[:before].values_list("pk", flat=True)
+    models.QuerySet.delete(Event.objects.exclude(pk__in=list(kept)))
+
+
+def told(visitor: Visitor, kind: Kind) -> dict[int, list[str]]:
+    """Return what the history tells of each version by its number, of those that were live."""
+    items = visitor.get(page_of(kind, "history")).context["items"]
+    return {item.entry.version.number: [period.words for period in item.live] for item in items if item.live}
+
+
+def test_every_version_tells_when_it_was_live(
+    cast: Cast, kind: Kind, edgar: Visitor, numbers: list[str]
+) -> None:
+    for version_id in (numbers[0], numbers[2], numbers[0], numbers[3]):
+        kind.publish(cast.alice, "writer", version_id)
+    date(at(1, 28), at(2, 3), at(2, 9), at(2, 9))
+    assert told(edgar, kind) == {
+        1: ["live on 9 February", "live 28 January – 3 February"],  # noqa: RUF001
+        3: ["live 3–9 February"],  # noqa: RUF001
+        4: ["live since 9 February"],
+    }
+    assert "is not known" not in words_of(edgar.get(page_of(kind, "history")))
+    shown = words_of(edgar.get(page_of(kind, f"versions/{numbers[2]}")))
+    assert "live 3–9 February" in shown  # noqa: RUF001
+
+
+def test_what_was_unpublished_is_live_no_more(
+    cast: Cast, kind: Kind, edgar: Visitor, numbers: list[str]
+) -> None:
+    kind.publish(cast.alice, "writer", numbers[0])
+    unpublish(kind, cast.alice)
+    date(at(5, 3, year=2021), at(5, 9, year=2021))
+    assert told(edgar, kind) == {1: ["live 3–9 May 2021"]}  # noqa: RUF001
+    assert "Live before Version 1" in words_of(edgar.get(page_of(kind, "history")))
+
+
+def test_of_many_periods_the_newest_are_told_and_the_others_counted(
+    cast: Cast, kind: Kind, edgar: Visitor, numbers: list[str]
+) -> None:
+    for _ in range(4):
+        kind.publish(cast.alice, "writer", numbers[0])
+        kind.publish(cast.alice, "writer", numbers[1])
+    date(*(at(3, day) for day in range(1, 9)))
+    assert told(edgar, kind)[1] == ["live 7–8 March", "live 5–6 March", "live 2 more times"]  # noqa: RUF001
+
+
+def test_what_was_live_before_the_log_is_not_guessed(
+    cast: Cast, kind: Kind, edgar: Visitor, numbers: list[str]
+) -> None:
+    for version_id in numbers[:3]:
+        kind.publish(cast.alice, "writer", version_id)
+    date(at(4, 1), at(4, 2), at(4, 3))
+    forget(before=1)
+    assert told(edgar, kind) == {2: ["live until 3 April"], 3: ["live since 3 April"]}
+    shown = edgar.get(page_of(kind, "history"))
+    assert f"Which versions were live before 3 April {YEAR}, 12:00 is not known" in words_of(shown)
+    forget(before=0)
+    today = f"{timezone.now():%-d %B}"
+    assert told(edgar, kind) == {3: [f"live since {today}"]}
+    assert "is not known: the log has nothing older." in words_of(edgar.get(page_of(kind, "history")))
+
+
+def test_an_earlier_resource_with_the_same_id_is_another_one(cast: Cast, kind: Kind, edgar: Visitor) -> None:
+    kind.make(cast.alice, autoPublish=True)
+    assert cast.alice.delete(kind.url("writer")).status == 200
+    kind.make(cast.alice)
+    assert told(edgar, kind) == {}
+    words = words_of(edgar.get(page_of(kind, "history")))
+    assert "Live before" not in words and "is not known" not in words
+
+
+def test_a_viewer_learns_nothing_of_it(cast: Cast, kind: Kind) -> None:
+    history = make_history(kind, cast.alice)
+    vera = Visitor("vera")
+    assert vera.get(page_of(kind, "history")).status_code == 403
+    assert "live since" not in words_of(vera.get(page_of(kind, f"versions/{history.published}")))
+
+
+def test_what_was_live_before_is_offered_to_publishers_alone(cast: Cast, kind: Kind, edgar: Visitor) -> None:
+    history = make_history(kind, cast.alice)
+    kind.publish(cast.alice, "writer", history.draft)
+    address = f"{page_of(kind, 'publish')}?version={history.published}"
+    for visitor, is_offered in ((Visitor("paula"), True), (edgar, False)):
+        shown = visitor.get(page_of(kind, "history"))
+        assert ("Publish Version 3 again…" in words_of(shown)) is is_offered
+        assert (address in shown.content.decode()) is is_offered
+    assert "Publish version 3?" in words_of(Visitor("paula").get(address)).replace("Version", "version")
+
+
+def test_what_was_live_before_and_is_gone_is_not_offered(cast: Cast, kind: Kind, edgar: Visitor) -> None:
+    history = make_history(kind, cast.alice)
+    kind.publish(cast.alice, "writer", history.draft)
+    assert cast.alice.delete(kind.url("writer", "labels", "stable")).status == 200
+    assert cast.alice.delete(kind.url("writer", "versions", history.published)).status == 200
+    assert "Live before" not in words_of(edgar.get(page_of(kind, "history")))
+
+
+# Filters
+
+
+def shown_numbers(visitor: Visitor, kind: Kind, **query: str) -> list[int]:
+    found = visitor.get(page_of(kind, "history"), **query)
+    assert found.status_code == 200
+    return [item.entry.version.number for item in found.context["items"]]
+
+
+@pytest.fixture
+def history(cast: Cast, kind: Kind) -> History:
+    made = make_history(kind, cast.alice)
+    kind.save(cast.edgar, text="words of edgar")
+    return made
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({}, [5, 4, 3, 2, 1]),
+        ({"author": "edgar"}, [5]),
+        ({"author": "alice"}, [4, 3, 2, 1]),
+        ({"published": "on"}, [3]),
+        ({"author": "edgar", "published": "on"}, []),
+        ({"author": "-"}, []),
+        ({"author": "nobody\0"}, []),
+    ],
+)
+def test_the_history_is_narrowed(
+    kind: Kind, edgar: Visitor, history: History, query: dict[str, Any], expected: list[int]
+) -> None:
+    assert shown_numbers(edgar, kind, **query) == expected
+
+
+def test_authors_are_offered_and_pages_keep_the_filter(cast: Cast, kind: Kind, edgar: Visitor) -> None:
+    make_history(kind, cast.alice)
+    for number in range(30):
+        kind.save(cast.edgar, text=f"text {number}")
+    shown = edgar.get(page_of(kind, "history"), author="edgar")
+    assert shown.context["authors"] == [("alice", "alice"), ("edgar", "edgar")]
+    assert 'href="?author=edgar&amp;page=2"' in shown.content.decode()
+    assert shown_numbers(edgar, kind, author="edgar", page="2") == [9, 8, 7, 6, 5]
+
+
+def test_among_others_left_out_a_version_is_compared_with_the_one_before_it(
+    cast: Cast, kind: Kind, edgar: Visitor, history: History
+) -> None:
+    (item,) = edgar.get(page_of(kind, "history"), published="on").context["items"]
+    before, after = edgar.get(item.links["with_previous"]).context["sides"]
+    assert (before.title, after.title) == ("Version 2", "Version 3")
+
+
+def test_the_first_version_is_compared_with_no_previous_one(
+    cast: Cast, kind: Kind, edgar: Visitor, history: History
+) -> None:
+    items = edgar.get(page_of(kind, "history")).context["items"]
+    assert [bool(item.links["with_previous"]) for item in items] == [True, True, True, True, False]
+
+
+# Who saved what, in words
+
+
+def test_only_messages_that_somebody_wrote_are_shown(cast: Cast, kind: Kind, edgar: Visitor) -> None:
+    kind.make(cast.alice)
+    kind.save(cast.alice, text="two", description="Both")
+    kind.save(cast.alice, text="three", changeMessage="Count on")
+    first = kind.versions(cast.alice)[-1]["id"]
+    cast.alice.post(kind.url("writer", "versions", first, "restore"))
+    words = words_of(edgar.get(page_of(kind, "history")))
+    text = "Instructions" if kind.text == "instructions" else "Text"
+    for said in ("Restored from version 1", "Count on", f"Description, {text}", "The first version"):
+        assert said in words
+    assert "Auto-saved" not in words and "Initial version" not in words

@@ -1,0 +1,157 @@
+"""The part of a text that shows why it was found, with the hits marked. Pure.
+
+Marks are structure, not markup: a prompt may well contain `<script>`. What is marked are the terms of a query
+or, with `inside`, its parts wherever they stand.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate, islice
+from typing import Any, Final
+
+import regex
+
+from versioning.domain.text_search import FOLDS, IN_WORDS, MAX_WORD, UNSEPARATED, Term, TextQuery, folded
+
+LENGTH: Final = 200
+"""How many characters an excerpt has, about."""
+_BEFORE: Final = 60
+"""How many of them come before the first hit, at most."""
+_PART: Final = 16_000
+"""How much of a long text is looked at in one go: most hits are in the first part that has one."""
+_HITS: Final = 50
+"""How many hits are compared to find the place with most of the terms."""
+_IN_WORD: Final = rf"[[{IN_WORDS}]--[{UNSEPARATED}]]"
+_BETWEEN: Final = rf"[^{IN_WORDS}]"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of a text, which may be a hit."""
+
+    text: str
+    is_hit: bool = False
+
+
+@dataclass(frozen=True)
+class _Hit:
+    start: int
+    end: int
+    term: int
+
+
+def marked(text: str, query: TextQuery, *, inside: bool = False) -> list[Piece]:
+    """Return the whole of a short text in pieces, the hits among them."""
+    return _pieces(text, _apart(list(_all_hits(text, _patterns(query, inside=inside)))))
+
+
+def excerpt(text: str, query: TextQuery, *, inside: bool = False) -> list[Piece] | None:
+    """Return the part of a text with most of the terms, in pieces; None if it has none of them."""
+    patterns = _patterns(query, inside=inside)
+    for start in range(0, len(text), _PART):
+        # What a term takes is in one of two parts that overlap.
+        part = text[start : start + _PART + LENGTH]
+        hits = list(islice(_all_hits(part, patterns), _HITS))
+        if hits:
+            return _around(text, [_Hit(hit.start + start, hit.end + start, hit.term) for hit in hits])
+    return None
+
+
+def beginning(text: str) -> list[Piece]:
+    """Return the beginning of a text as an excerpt without hits."""
+    return _shown(text, 0, LENGTH, [])
+
+
+def _around(text: str, hits: list[_Hit]) -> list[Piece]:
+    best = max(hits, key=lambda hit: (len(_terms_near(hit, hits)), -hit.start))
+    start = max(0, best.start - _BEFORE)
+    end = max(start + LENGTH, best.end)
+    shown = [hit for hit in hits if start <= hit.start and hit.end <= end]
+    return _shown(text, start, end, _apart(shown))
+
+
+def _terms_near(first: _Hit, hits: list[_Hit]) -> set[int]:
+    return {hit.term for hit in hits if first.start <= hit.start <= first.start + LENGTH - _BEFORE}
+
+
+def _shown(text: str, start: int, end: int, hits: list[_Hit]) -> list[Piece]:
+    """Return a part of a text in pieces, cut between words where there is a blank near."""
+    first = hits[0].start if hits else start
+    blank = text.find(" ", start, min(first, start + 20)) if start else -1
+    start = blank + 1 if blank >= 0 else start
+    last = hits[-1].end if hits else start
+    if end < len(text):
+        blank = text.rfind(" ", max(last, end - 20), end)
+        end = blank if blank >= 0 else end
+    pieces = _pieces(text[:end], hits, start)
+    dots = Piece("…")
+    return [*([dots] if start else []), *pieces, *([dots] if end < len(text) else [])]
+
+
+def _pieces(text: str, hits: list[_Hit], start: int = 0) -> list[Piece]:
+    pieces = []
+    for hit in hits:
+        pieces += [Piece(text[start : hit.start]), Piece(text[hit.start : hit.end], is_hit=True)]
+        start = hit.end
+    return [piece for piece in [*pieces, Piece(text[start:])] if piece.text]
+
+
+def _apart(hits: list[_Hit]) -> list[_Hit]:
+    """Return the hits in order, without those that begin inside of another."""
+    found: list[_Hit] = []
+    for hit in sorted(hits, key=lambda hit: (hit.start, -hit.end)):
+        if not found or hit.start >= found[-1].end:
+            found.append(hit)
+    return found
+
+
+def _patterns(query: TextQuery, *, inside: bool) -> list[Any]:
+    if inside:
+        return [regex.compile(regex.escape(folded(part))) for part in query.parts]
+    return [_pattern(term) for term in query.terms]
+
+
+def _all_hits(text: str, patterns: list[Any]) -> Iterator[_Hit]:
+    """Yield the hits of each pattern, at most `_HITS` of each."""
+    searched, ends = _searched(text)
+    for number, pattern in enumerate(patterns):
+        for found in islice(pattern.finditer(searched), _HITS):
+            start, end = found.span()
+            if ends is not None:
+                start, end = _original(ends, start), _original(ends, end - 1) + 1
+            yield _Hit(start, end, number)
+
+
+def _searched(text: str) -> tuple[str, list[int] | None]:
+    """Return a text folded, and where each of its characters ends there unless it is the same place."""
+    if text.isascii():
+        return folded(text), None
+    parts = list(map(FOLDS.__getitem__, map(ord, text)))
+    return "".join(parts), list(accumulate(map(len, parts)))
+
+
+def _original(ends: list[int], place: int) -> int:
+    """Return which character of a text a place in its folded form comes from."""
+    return bisect_right(ends, place)
+
+
+@lru_cache(maxsize=256)
+def _pattern(term: Term) -> Any:
+    """Return the pattern of a term in a folded text."""
+    parts = [regex.escape(term.words[0])]
+    for before, word in zip(term.words, term.words[1:], strict=False):
+        joined = "*+" if _is_unseparated(before[-1]) or _is_unseparated(word[0]) else "++"
+        parts += [_BETWEEN + joined, regex.escape(word)]
+    starts = "" if _is_unseparated(term.words[0][0]) else rf"(?<!{_IN_WORD})"
+    last = term.words[-1]
+    is_open = term.begins or _is_unseparated(last[0]) or len(last) == MAX_WORD
+    return regex.compile(f"{starts}{''.join(parts)}{'' if is_open else f'(?!{_IN_WORD})'}", regex.VERSION1)
+
+
+@lru_cache(maxsize=1024)
+def _is_unseparated(character: str) -> bool:
+    return regex.match(f"[{UNSEPARATED}]", character, regex.VERSION1) is not None

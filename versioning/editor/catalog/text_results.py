@@ -1,0 +1,254 @@
+"""The results of a search in one kind: rows that the index finds, and what is looked through without it."""
+
+from __future__ import annotations
+
+import datetime
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, Final
+from uuid import UUID
+
+from django.db.models import Count, F, Q, QuerySet, Value
+
+from versioning.domain import excerpts
+from versioning.domain.config import Config, Searchable, searchable
+from versioning.domain.excerpts import Piece
+from versioning.domain.kinds import ResourceKind
+from versioning.domain.snapshots import Snapshot
+from versioning.domain.text_search import TextQuery
+from versioning.editor.catalog.catalog import Catalog
+from versioning.editor.catalog.criteria import TEXT, Unstored, named
+from versioning.editor.catalog.entries import Entry, reads_drafts
+from versioning.models import VersionedResource
+from versioning.models.search import contains
+from versioning.models.text_search.base import Lines, Place
+from versioning.models.text_search.index import text_index
+
+_AHEAD: Final = datetime.datetime.max.replace(tzinfo=datetime.UTC)
+"""In place of the time of what only code defines, so that it comes first as in lists."""
+_CODE_LINES: Final = 200
+"""How many texts of code are kept with their words: they are the same in every search."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hit:
+    """A resource that was found, and why."""
+
+    kind: ResourceKind
+    entry: Entry
+    version: Snapshot | None
+    """The version in which it was found; None for what only code defines."""
+    name: Sequence[Piece]
+    excerpt: Sequence[Piece]
+    """The part of the text or the description with the hit; the beginning where there is none."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """Where something stands among the results."""
+
+    place: Place
+    at: datetime.datetime
+    resource_id: str
+
+    @property
+    def order(self) -> tuple[int, float, str]:
+        """What the results are sorted by."""
+        return self.place, -self.at.timestamp(), self.resource_id
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """What was found without a statement that searches."""
+
+    found: Found
+    entry: Entry
+    version: Snapshot | None
+    config: Config
+
+
+class Results(ABC):
+    """The results of one kind."""
+
+    is_inside = False
+    places: Sequence[Place] = tuple(Place)
+    """The places that are told apart, the first ones first."""
+
+    def __init__(self, catalog: Catalog, query: TextQuery) -> None:
+        self.catalog = catalog
+        self.query = query
+        self.kind = catalog.collection.kind
+
+    @cached_property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.seen) + self._row_count
+
+    def first(self, limit: int) -> list[Found]:
+        """Return the first of them, at least as many as asked for if there are; in no order."""
+        found: dict[str, Found] = {}
+        for place in self.places:
+            if len(found) >= min(limit, self._row_count):
+                break
+            rows = self._rows(place).order_by("-updated_at", "pk").values_list("updated_at", "pk")
+            for at, pk in rows[: 2 * (limit + len(found))]:
+                found.setdefault(pk, Found(place, at, pk))
+        return [*(one.found for one in self.seen.values()), *found.values()]
+
+    @cached_property
+    def _row_count(self) -> int:
+        return self._rows(Place.ANYWHERE).aggregate(found=Count("pk", distinct=True))["found"] or 0
+
+    @cached_property
+    def seen(self) -> Mapping[str, Seen]:
+        """What was found without a statement that searches, by id."""
+        return {one.entry.id: one for one in self._look_through()}
+
+    def hits(self, shown: Sequence[Found]) -> Mapping[str, Hit]:
+        """Return what a page shows, by id."""
+        ids = [one.resource_id for one in shown if one.resource_id not in self.seen]
+        places = {one.resource_id: one.place for one in shown}
+        seen = [self.seen[one.resource_id] for one in shown if one.resource_id in self.seen]
+        hits = [self._hit(one.entry, one.version, one.config, one.found.place) for one in seen]
+        rows = list(self.catalog.rows.filter(pk__in=ids)) if ids else []
+        versions = self._versions(rows) if rows else {}
+        for row, entry in zip(rows, self.catalog.entries(rows) if rows else (), strict=True):
+            version = versions.get(row.pk)
+            if version is not None:
+                hits.append(self._hit(entry, version, version.config, places[row.pk]))
+        return {hit.entry.id: hit for hit in hits}
+
+    def _versions(self, rows: Sequence[VersionedResource]) -> Mapping[str, Snapshot]:
+        """Return the newest version of each row in which something was found, by the id of the row."""
+        candidates = {row.pk: self._readable(row) for row in rows}
+        several = [one for two in candidates.values() if len(two) > 1 for one in two]
+        with_it = self._with_it(several) if several else set()
+        chosen = {
+            next((one for one in two if one in with_it), two[-1]): pk for pk, two in candidates.items() if two
+        }
+        versions: Any = self.catalog.collection.model.version_model._default_manager
+        found = versions.filter(pk__in=chosen).select_related("author").defer("search_text")
+        return {chosen[version.pk]: version for version in found}
+
+    def _readable(self, row: VersionedResource) -> list[UUID]:
+        """Return the ids of the versions of a row that count, each once, the newest first."""
+        latest = row.latest_version_id if reads_drafts(self.catalog.caller, row) else None
+        return list(dict.fromkeys(one for one in (latest, row.active_version_id) if one is not None))
+
+    def _hit(self, entry: Entry, version: Snapshot | None, config: Config, place: Place) -> Hit:
+        texts = searchable(entry.id, config)
+        sought = (
+            [texts.description, texts.text] if place is Place.DESCRIPTION else [texts.text, texts.description]
+        )
+        cut_out = (excerpts.excerpt(text, self.query, inside=self.is_inside) for text in sought)
+        shown = next(
+            (one for one in cut_out if one is not None), excerpts.beginning(texts.text or texts.description)
+        )
+        return Hit(
+            kind=self.kind,
+            entry=entry,
+            version=version,
+            name=excerpts.marked(entry.name[: excerpts.LENGTH], self.query, inside=self.is_inside),
+            excerpt=shown,
+        )
+
+    @abstractmethod
+    def _look_through(self) -> Iterator[Seen]:
+        """Yield what is found without a statement that searches."""
+
+    @abstractmethod
+    def _rows(self, place: Place) -> QuerySet[Any]:
+        """Return the rows that have it in a place; one with two such versions can be there twice."""
+
+    @abstractmethod
+    def _with_it(self, version_ids: Sequence[UUID]) -> Collection[UUID]:
+        """Return those of the versions in which something was found."""
+
+
+class WordResults(Results):
+    """What has the words, by the index."""
+
+    def __init__(self, catalog: Catalog, query: TextQuery, behind: Mapping[str, set[str]]) -> None:
+        super().__init__(catalog, query)
+        self.documents = catalog.collection.model.document_model
+        self.behind = behind.get(self.kind.word, set())
+
+    def _look_through(self) -> Iterator[Seen]:
+        """Yield what code defines, and what the index does not have as it is now."""
+        for unstored in self.catalog.unstored():
+            for config in unstored.configs:
+                place = _lines_of_code(searchable(unstored.entry.id, config)).place_of(self.query)
+                if place is not None:
+                    yield _seen_in_code(unstored, config, place)
+        if not self.behind:
+            return
+        stored = self.catalog.stored().filter(pk__in=self.behind)
+        rows = list(stored.defer(None).select_related("active_version__author", "latest_version__author"))
+        for row, entry in zip(rows, self.catalog.entries(rows), strict=True):
+            found = self._found_in(row, entry)
+            if found is not None:
+                yield found
+
+    def _found_in(self, row: VersionedResource, entry: Entry) -> Seen | None:
+        """Return the newest version that has the words."""
+        by_id = {row.active_version_id: row.active_version, row.latest_version_id: row.latest_version}
+        for version in map(by_id.__getitem__, self._readable(row)):
+            place = Lines.of(searchable(row.pk, version.config)).place_of(self.query)
+            if place is not None:
+                found = Found(place, row.updated_at, row.pk)
+                return Seen(found=found, entry=entry, version=version, config=version.config)
+        return None
+
+    def _rows(self, place: Place) -> QuerySet[Any]:
+        is_read = Q(documents__version_id=F("active_version_id"))
+        is_read |= self.catalog.viewer.drafts & Q(documents__version_id=F("latest_version_id"))
+        found = text_index().found(self.documents, self.query, place)
+        rows = self.catalog.stored().order_by().filter(is_read, documents__pk__in=found)
+        return rows.exclude(pk__in=self.behind) if self.behind else rows
+
+    def _with_it(self, version_ids: Sequence[UUID]) -> Collection[UUID]:
+        documents: Any = self.documents._default_manager.filter(version_id__in=version_ids)
+        found = text_index().found(self.documents, self.query)
+        return set(documents.filter(pk__in=found).values_list("version_id", flat=True))
+
+
+class InsideResults(Results):
+    """What has all that was typed, anywhere and inside of words, as the lists search."""
+
+    is_inside = True
+    places = (Place.NAME, Place.ANYWHERE)
+
+    def _look_through(self) -> Iterator[Seen]:
+        """Yield what code defines."""
+        for unstored in self.catalog.unstored() if self.query.parts else ():
+            if all(TEXT.holds(unstored, part, self.catalog.viewer) for part in self.query.parts):
+                yield _seen_in_code(unstored, unstored.configs[0], Place.ANYWHERE)
+
+    def _rows(self, place: Place) -> QuerySet[Any]:
+        viewer = self.catalog.viewer
+        rows: QuerySet[Any] = self.catalog.stored().order_by()
+        for part in self.query.parts:
+            rows = TEXT.narrow(rows, part, viewer)
+            if place is Place.NAME:
+                rows = rows.filter(named(part, viewer))
+        return rows if self.query.parts else rows.none()
+
+    def _with_it(self, version_ids: Sequence[UUID]) -> Collection[UUID]:
+        versions: Any = self.catalog.collection.model.version_model._default_manager.filter(
+            pk__in=version_ids
+        )
+        for part in self.query.parts:
+            versions = versions.filter(contains("search_text", Value(part.casefold())))
+        return set(versions.values_list("pk", flat=True))
+
+
+def _seen_in_code(unstored: Unstored, config: Config, place: Place) -> Seen:
+    found = Found(place, _AHEAD, unstored.entry.id)
+    return Seen(found=found, entry=unstored.entry, version=unstored.entry.version, config=config)
+
+
+@lru_cache(maxsize=_CODE_LINES)
+def _lines_of_code(texts: Searchable) -> Lines:
+    return Lines.of(texts)

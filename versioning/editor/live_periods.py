@@ -1,0 +1,119 @@
+"""When the versions of a resource were live, as far as that is known."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from django.db.models import Q
+
+from versioning.editor.event_log import EventLog
+from versioning.editor.resources import Who
+from versioning.editor.targets import target_of
+from versioning.models import Event, VersionedResource
+
+MAX_CHANGES: Final = 500
+"""How many changes of what is live are read, the newest ones; what was before those counts as unknown."""
+_END: Final = 1 << 62
+"""A position behind every event."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Period:
+    """A time for which a version was live."""
+
+    since: datetime.datetime | None
+    """None if it is not known."""
+    until: datetime.datetime | None
+    """None if it is not known, or if the version is live now."""
+    is_current: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class LivePeriods:
+    """The periods of all versions of a resource."""
+
+    by_version: Mapping[str, Sequence[Period]]
+    """By the id of the version, oldest first; a version without any was never live, as far as is known."""
+    before_current: str
+    """The id of the version that was live before what is live now; empty if none was, or none is known."""
+    is_complete: bool
+    """Whether it is known since the resource was created what was live."""
+    known_since: datetime.datetime | None
+    """The time since which it is known, unless that is since the creation; None if nothing is known."""
+
+
+def live_periods(log: EventLog, resource: VersionedResource, *, by: Who) -> LivePeriods:
+    """Return when the versions of a resource were live, from the entries of the log that the caller may see.
+
+    The log may have begun after the resource was created, or have been pruned. And a file under Git can make
+    another version the one that is live without any entry. Takes two queries.
+    """
+    target = target_of(resource, log.code)
+    kind = target.kind
+    page = log.page(
+        before=_END,
+        limit=MAX_CHANGES,
+        where=Q(resource_uuid=target.identity, ordinal=0),
+        types=frozenset(f"{kind}.{what}" for what in ("created", "published", "unpublished", "deleted")),
+        resource_kind=kind,
+        resource_id=target.id,
+        by=by,
+    )
+    changes = sorted(page.events, key=lambda event: event.position)
+    found = _Periods()
+    for event in changes:
+        found.change(event)
+    found.end(resource)
+    is_created = any(event.type == f"{kind}.created" for event in changes)
+    return LivePeriods(
+        by_version=found.by_version,
+        before_current=found.before(resource.active_id),
+        is_complete=is_created and not page.has_more and resource.pointers is None,
+        known_since=changes[0].created_at if changes else None,
+    )
+
+
+@dataclass
+class _Periods:
+    """The periods, while the log is read from the beginning."""
+
+    by_version: dict[str, list[Period]] = field(default_factory=dict)
+    order: list[str] = field(default_factory=list)
+    """The ids of the versions that were live, in that order."""
+    live: tuple[str, datetime.datetime] | None = None
+    """What is live at this place of the log, and since when; None if nothing is, or it is not known what."""
+
+    def change(self, event: Event) -> None:
+        """Take a change into account."""
+        what = event.type.rpartition(".")[2]
+        if what == "created":
+            return
+        now = event.version_id if what == "published" else ""
+        before, at = event.previous_version_id, event.created_at
+        if self.live is not None and self.live[0] == now:
+            return
+        if self.live is not None:
+            self._add(self.live[0], Period(since=self.live[1], until=at))
+        if before and before != now and (self.live is None or self.live[0] != before):
+            self._add(before, Period(since=None, until=at))
+        self.live = (now, at) if now else None
+
+    def end(self, resource: VersionedResource) -> None:
+        """Take into account what is live now, about which the log may know nothing."""
+        active_id = resource.active_id
+        if self.live is not None and self.live[0] != active_id:
+            self._add(self.live[0], Period(since=self.live[1], until=None))
+        if active_id is not None:
+            since = self.live[1] if self.live and self.live[0] == active_id else resource.published_since
+            self._add(active_id, Period(since=since, until=None, is_current=True))
+
+    def before(self, active_id: str | None) -> str:
+        """Return the id of the last version that was live and is not now."""
+        return next((one for one in reversed(self.order) if one != active_id), "")
+
+    def _add(self, version_id: str, period: Period) -> None:
+        self.by_version.setdefault(version_id, []).append(period)
+        self.order.append(version_id)

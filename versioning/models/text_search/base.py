@@ -1,0 +1,83 @@
+"""What a database has to offer for searching words."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Final, Self
+
+from django.db.models import QuerySet
+from django.db.models.expressions import RawSQL
+
+from versioning.domain.config import Searchable
+from versioning.domain.text_search import TextQuery, word_line
+from versioning.models.text_search.documents import SearchDocument
+
+Documents = QuerySet[Any]
+
+
+class Place(IntEnum):
+    """Where a resource has what was searched for; the first places come first among the results."""
+
+    NAME = 0
+    ID = 1
+    DESCRIPTION = 2
+    ANYWHERE = 3
+    """In the text, or some words here and others there."""
+
+
+NARROW: Final = (Place.NAME, Place.ID, Place.DESCRIPTION)
+"""The places that are one field."""
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The words of a version, field by field in the order of `Place`."""
+
+    name: str
+    id: str
+    description: str
+    text: str
+
+    @classmethod
+    def of(cls, texts: Searchable) -> Self:
+        """Return the words of the texts of a version."""
+        return cls(*map(word_line, (texts.name, texts.id, texts.description, texts.text)))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((self.name, self.id, self.description, self.text))
+
+    def place_of(self, query: TextQuery) -> Place | None:
+        """Return the first place that has all that is searched for; None if it is not here."""
+        if not query.is_in(self):
+            return None
+        lines = zip(NARROW, self, strict=False)
+        return next((place for place, line in lines if query.is_in([line])), Place.ANYWHERE)
+
+
+NewDocument = tuple[SearchDocument, Lines]
+"""A document that is not stored yet, with its words."""
+
+
+class TextIndex(ABC):
+    """The words of the documents, in one database.
+
+    `found` and `Lines.place_of` agree about what has the words. All documents of a call are of one kind.
+    """
+
+    @abstractmethod
+    def add(self, documents: Sequence[NewDocument]) -> None:
+        """Store documents with their words."""
+
+    @abstractmethod
+    def remove(self, documents: Documents) -> None:
+        """Delete documents with their words."""
+
+    @abstractmethod
+    def found(self, model: type[SearchDocument], query: TextQuery, place: Place = Place.ANYWHERE) -> RawSQL:
+        """Return the ids of the documents that have all terms, anywhere or in one field, as a subquery.
+
+        The query has terms.
+        """

@@ -1,0 +1,62 @@
+"""The tables of the index that Django knows. The words are in tables of each database's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import models
+
+from versioning.models.agents import Agent
+from versioning.models.prompts import PromptBlock
+
+
+class SearchDocument(models.Model):
+    """A version that can be found by its words.
+
+    On PostgreSQL the table has further columns with the words, on SQLite there is a table of FTS5 beside it:
+    migration 0014 makes them. What is deleted may leave its documents for a while.
+    """
+
+    version_id = models.UUIDField(unique=True)
+
+    resource: Any
+    resource_id: str
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return f"{self.resource_id} {self.version_id}"
+
+
+class AgentDocument(SearchDocument):
+    """A version of an agent."""
+
+    resource = models.ForeignKey(
+        Agent, on_delete=models.DO_NOTHING, related_name="documents", db_constraint=False
+    )
+
+
+class PromptBlockDocument(SearchDocument):
+    """A version of a prompt block."""
+
+    resource = models.ForeignKey(
+        PromptBlock, on_delete=models.DO_NOTHING, related_name="documents", db_constraint=False
+    )
+
+
+Agent.document_model = AgentDocument
+PromptBlock.document_model = PromptBlockDocument
+
+
+class SearchProgress(models.Model):
+    """How far the index is: the one row."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    position = models.BigIntegerField(default=0)
+    """Of what has changed up to this position of the log there is nothing left to index."""
+    is_whole = models.BooleanField(default=False)
+    """Whether that holds for everything. If not, any resource may be missing."""
+
+    def __str__(self) -> str:
+        return str(self.position)

@@ -1,0 +1,146 @@
+"""Keep the index where the log is, and say what it does not have yet.
+
+No save writes to the index: a worker follows the log and adds the versions that pointers lead to by now. What
+has changed since then is few resources, which a search looks through itself. So a save costs nothing, and
+the next search finds what was saved all the same: docs/decisions/0034.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q
+
+from versioning.domain.config import searchable
+from versioning.models import events
+from versioning.models.kinds import MODELS
+from versioning.models.text_search.base import Lines, NewDocument
+from versioning.models.text_search.documents import SearchProgress
+from versioning.models.text_search.index import text_index
+from versioning.models.versioned import VersionedResource
+
+SECONDS: Final = 1.0
+"""How often each worker looks whether the log has grown."""
+AT_ONCE: Final = 100
+"""How many resources are indexed in one transaction, so that writers on SQLite do not wait for long."""
+MAX_BEHIND: Final = 200
+"""How many resources a search looks through without the index."""
+_MAX_ENTRIES: Final = 2_000
+_KINDS: Final = {model.kind.word: model for model in MODELS}
+
+Missing = dict[str, set[str]]
+"""Ids of resources by the word of their kind."""
+
+
+def missing() -> Missing | None:
+    """Return the resources that the index may not have as they are now; None if there are too many."""
+    progress = SearchProgress.objects.first() or SearchProgress()
+    newest = events.position()
+    changed = _changed(progress.position, newest) if progress.is_whole else None
+    if changed is None:
+        changed = _not_indexed(MAX_BEHIND + 1)
+    return changed if sum(map(len, changed.values())) <= MAX_BEHIND else None
+
+
+def follow() -> None:
+    """Index everything that has changed; several workers may do so at once."""
+    while _is_behind():
+        _follow_some()
+
+
+def rebuild() -> int:
+    """Make the index anew and return how many documents it has. Meanwhile, searches do without it."""
+    with transaction.atomic():
+        progress = _locked_progress()
+        for model in MODELS:
+            text_index().remove(model.document_model._default_manager.all())
+        progress.is_whole = False
+        progress.save()
+    follow()
+    return sum(model.document_model._default_manager.count() for model in MODELS)
+
+
+def _is_behind() -> bool:
+    progress = SearchProgress.objects.first()
+    return progress is None or not progress.is_whole or progress.position < events.position()
+
+
+@transaction.atomic
+def _follow_some() -> None:
+    progress = _locked_progress()
+    if progress.is_whole:
+        newest = events.position()
+        until = min(newest, progress.position + AT_ONCE)
+        changed = _changed(progress.position, until)
+        progress.position = until
+        if changed is None:  # anything may have changed by now
+            progress.position, progress.is_whole = newest, False
+    else:
+        changed = _not_indexed(AT_ONCE)
+        # What has changed since the position is read from the log after this.
+        progress.is_whole = sum(map(len, changed.values())) < AT_ONCE
+    for word, ids in (changed or {}).items():
+        _index(word, ids)
+    progress.save()
+
+
+def _locked_progress() -> SearchProgress:
+    begun = SearchProgress(position=events.position())
+    SearchProgress.objects.bulk_create([begun], ignore_conflicts=True)
+    return SearchProgress.objects.select_for_update().get()
+
+
+def _changed(after: int, until: int) -> Missing | None:
+    """Return what the entries between two positions are about; None if that can be anything, or too much."""
+    if after == until:
+        return {}
+    found = events.changes(after, until, _MAX_ENTRIES)
+    # Where there is no entry something has changed that nobody is told of, or it was pruned.
+    if len(found) == _MAX_ENTRIES or len({one.position for one in found}) != until - after:
+        return None
+    changed: Missing = defaultdict(set)
+    for entry in found:
+        if entry.resource_kind in _KINDS:
+            changed[entry.resource_kind].add(entry.resource_id)
+    return changed
+
+
+def _not_indexed(limit: int) -> Missing:
+    """Return resources with a version that is not in the index, at most `limit`."""
+    found: Missing = {}
+    for model in MODELS:
+        documents = model.document_model._default_manager
+        latest, active = (
+            ~Exists(documents.filter(version_id=OuterRef(pointer)))
+            for pointer in ("latest_version_id", "active_version_id")
+        )
+        rows: Any = model._default_manager.filter(latest | Q(active, active_version_id__isnull=False))
+        ids = found[model.kind.word] = set(rows.order_by().values_list("pk", flat=True)[:limit])
+        limit -= len(ids)
+    return found
+
+
+def _index(kind_word: str, ids: Iterable[str]) -> None:
+    """Let the index have the versions that these resources point at, and no others of them."""
+    model, ids = _KINDS[kind_word], list(ids)
+    for first in range(0, len(ids), AT_ONCE):
+        some = ids[first : first + AT_ONCE]
+        rows: Any = model._default_manager.filter(pk__in=some)
+        pointers = rows.values_list("active_version_id", "latest_version_id")
+        current = {version_id for both in pointers for version_id in both if version_id is not None}
+        indexed = model.document_model._default_manager.filter(resource_id__in=some)
+        known = set(indexed.values_list("version_id", flat=True))
+        text_index().remove(indexed.exclude(version_id__in=current))
+        text_index().add(list(_new_documents(model, current - known)))
+
+
+def _new_documents(model: type[VersionedResource], wanted: Iterable[UUID]) -> Iterator[NewDocument]:
+    documents = model.document_model._default_manager
+    versions: Any = model.version_model._default_manager.filter(pk__in=wanted)
+    for version in versions.only("resource_id", "config_json"):
+        texts = searchable(version.resource_id, version.config)
+        yield documents.model(version_id=version.pk, resource_id=version.resource_id), Lines.of(texts)

@@ -1,0 +1,76 @@
+"""PostgreSQL: a `tsvector` of the words of each field, in further columns of the documents.
+
+The vectors have no positions: PostgreSQL counts no further than 16 383, and to 256 for one word, and would
+miss phrases beyond. A phrase is looked for in `line` instead, among the documents that have its words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from django.db import connection
+from django.db.models.expressions import RawSQL
+
+from versioning.domain.text_search import Term, TextQuery
+from versioning.models.text_search.base import Documents, Lines, NewDocument, Place, TextIndex
+from versioning.models.text_search.documents import SearchDocument
+
+_VECTORS: Final = ("in_name", "in_id", "in_description", "words")
+"""The columns by place."""
+MAX_BYTES: Final = 1_000_000
+"""How many bytes the words of a vector may have; PostgreSQL takes 1 048 575 with what it adds."""
+
+# Nothing but names of ours is put into the statements.
+
+
+class TextVectors(TextIndex):
+    """The words as PostgreSQL's text search has them."""
+
+    def add(self, documents: Sequence[NewDocument]) -> None:
+        """Store documents with their words."""
+        if not documents:
+            return
+        table = type(documents[0][0])._meta.db_table
+        statement = (
+            f"INSERT INTO {table} (version_id, resource_id, {', '.join(_VECTORS)}, line) VALUES"  # noqa: S608
+            f" (%s, %s, {', '.join(['array_to_tsvector(%s)'] * len(_VECTORS))}, %s)"
+        )
+        rows = [(document.version_id, document.resource_id, *_words(lines)) for document, lines in documents]
+        with connection.cursor() as cursor:
+            cursor.executemany(statement, rows)
+
+    def remove(self, documents: Documents) -> None:
+        """Delete documents with their words."""
+        documents.delete()
+
+    def found(self, model: type[SearchDocument], query: TextQuery, place: Place = Place.ANYWHERE) -> RawSQL:
+        """Return the ids of the documents that have all terms, as a subquery."""
+        line = "line" if place is Place.ANYWHERE else f"split_part(line, E'\\n', {place + 1})"
+        phrases = [term.in_line for term in query.terms if len(term.words) > 1]
+        conditions = [f"{_VECTORS[place]} @@ %s::tsquery", *[f"strpos({line}, %s) > 0"] * len(phrases)]
+        statement = f"SELECT id FROM {model._meta.db_table} WHERE {' AND '.join(conditions)}"  # noqa: S608
+        return RawSQL(statement, [" & ".join(map(_lexemes, query.terms)), *phrases])  # noqa: S611
+
+
+def _words(lines: Lines) -> list[Any]:
+    everything = "\n".join(lines)  # a phrase does not go on in the next field
+    narrow = (lines.name, lines.id, lines.description)
+    return [*(_bounded(line.split()) for line in (*narrow, everything)), everything]
+
+
+def _bounded(words: list[str]) -> list[str]:
+    """Return the different words, without those that are too many for a vector."""
+    kept, size = [], 0
+    for word in dict.fromkeys(words):
+        size += len(word.encode()) + 1
+        if size > MAX_BYTES:
+            break
+        kept.append(word)
+    return kept
+
+
+def _lexemes(term: Term) -> str:
+    """Return the words of a term in the syntax of a `tsquery`; they have letters and digits only."""
+    *before, last = term.words
+    return " & ".join([*(f"'{word}'" for word in before), f"'{last}'{':*' if term.begins else ''}"])
