@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 
 from django import template
-from django.utils.html import format_html, format_html_join
+from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from editor_client.shared import canonical
+from editor_client.shared.instructions import split
 
 from studio.forms.words import JOINED_BY, OPERATORS, ROWS, RowWords
+
+MAX_PIECES: Final = 4_000
+"""How many placeholders, and texts between them, are told apart on a page."""
 
 register = template.Library()
 
@@ -20,6 +25,18 @@ register = template.Library()
 def member(mapping: Mapping[str, Any], key: str) -> Any:
     """Return the member of a mapping under a key that only the page knows, or None."""
     return mapping.get(key)
+
+
+@register.filter
+def with_placeholders(text: str) -> SafeString:
+    """Return a text whose placeholders are marked, as far as a page can hold so many."""
+    pieces = split(text)
+    marked = [
+        format_html('<span class="prompt-variable">{}</span>', piece) if is_placeholder else escape(piece)
+        for piece, is_placeholder in islice(pieces, MAX_PIECES)
+    ]
+    rest = escape("".join(piece for piece, is_placeholder in pieces))
+    return format_html_join("", "{}", ((piece,) for piece in (*marked, rest)))
 
 
 @register.simple_tag

@@ -19,6 +19,7 @@ from tests.support.service import Service
 __all__ = ["made"]
 
 ONE_TEXT = "Instructions as one text"
+KEPT = "() => Object.keys(sessionStorage).filter((key) => key.startsWith('undo/')).length"
 PIECES = [
     "{{",
     "}}",
@@ -228,3 +229,16 @@ def test_placeholders_are_those_that_the_service_fills_in(enter: Enter, made: st
     expected = [[[*match.span(), match["path"]] for match in pattern.finditer(text)] for text in texts]
     assert sum(map(len, expected)) > 500
     assert [one for one in zip(texts, found, expected, strict=True) if one[1] != one[2]] == []
+
+
+def test_what_can_be_undone_is_nobody_elses(enter: Enter, made: str) -> None:
+    page = edit(enter, "edgar", made)
+    editor(page).click()
+    page.keyboard.type("Edgar's words. ")
+    save(page)
+    assert page.evaluate(KEPT) == 1
+    page.locator(".bar-user > summary").click()
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Sign out").click()
+    page.goto("login/")
+    assert page.evaluate(KEPT) == 0
