@@ -11,6 +11,9 @@ from django.shortcuts import render
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+
+from studio.domain_messages.translated import translated
 
 
 def framed(
@@ -23,7 +26,9 @@ def framed(
 
 def error_page(request: HttpRequest, status: int, title: str, message: str) -> HttpResponse:
     """Return a page that says in one sentence what went wrong."""
-    return framed(request, "studio/error.html", title=title, status=status, message=message).render()
+    return framed(
+        request, "studio/error.html", title=title, status=status, message=translated(message)
+    ).render()
 
 
 def expired(request: HttpRequest, reason: str = "") -> HttpResponse:
@@ -31,11 +36,13 @@ def expired(request: HttpRequest, reason: str = "") -> HttpResponse:
     return framed(
         request,
         "studio/error.html",
-        title="This page is too old",
+        title=_("This page is too old"),
         status=403,
-        message="Somebody has signed in or out in this browser since it was opened, so nothing was done. "
-        "What you typed on a page for editing is kept in this browser: open the page again, as yourself, "
-        "and it is offered to you.",
+        message=_(
+            "Somebody has signed in or out in this browser since it was opened, so nothing was done. "
+            "What you typed on a page for editing is kept in this browser: open the page again, as yourself, "
+            "and it is offered to you."
+        ),
         back_address=came_from(request),
     ).render()
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from django.contrib.admin.utils import quote
 from django.urls import reverse
 from django.utils.text import capfirst
+from django.utils.translation import gettext_lazy
 
 from versioning.conf import get_editor
 from versioning.domain import kinds
@@ -17,6 +18,11 @@ from versioning.editor import Collection
 from versioning.editor.catalog import Catalog
 from versioning.models import VersionedResource
 from versioning.models.kinds import model_of
+
+_TITLES: Final = {
+    kinds.AGENT.word: gettext_lazy("Agents"),
+    kinds.PROMPT_BLOCK.word: gettext_lazy("Prompt blocks"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +47,7 @@ class StudioKind(ResourceKind):
     @property
     def title(self) -> str:
         """What a list of them is called."""
-        return capfirst(self.plural)
+        return str(_TITLES.get(self.word) or capfirst(self.plural))
 
     def catalog(self, caller: Caller) -> Catalog:
         """Return what the caller may read of this kind."""

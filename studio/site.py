@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, reverse
+from django.utils.translation import gettext as _
 from unfold.sites import UnfoldAdminSite
 
 from studio.accounts.attempts import remember_browser
@@ -85,12 +86,12 @@ class StudioSite(UnfoldAdminSite):
 
     def catch_all_view(self, request: HttpRequest, url: str) -> HttpResponse:
         """Answer for an address without a page."""
-        return error_page(request, 404, "There is nothing here", "No page has this address.")
+        return error_page(request, 404, _("There is nothing here"), _("No page has this address."))
 
     def _navigation(self, request: HttpRequest) -> list[dict[str, Any]]:
         home = reverse("admin:index")
-        pages = [("Home", home), *((kind.title, kind.address("changelist")) for kind in KINDS)]
-        pages.append(("Workspaces", reverse("admin:versioning_workspace_changelist")))
+        pages = [(_("Home"), home), *((kind.title, kind.address("changelist")) for kind in KINDS)]
+        pages.append((_("Workspaces"), reverse("admin:versioning_workspace_changelist")))
         here = request.path
         return [
             {

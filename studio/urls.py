@@ -14,7 +14,9 @@ from studio import extensions
 from studio.accounts.views import AcceptPage, open_link
 from studio.activity.live import LivePage, SincePage
 from studio.activity.views import ActivityPage, ResourceActivityPage, WorkspaceActivityPage
+from studio.bulk.label import LabelChosenPage
 from studio.bulk.publish import PublishChosenPage
+from studio.bulk.tag import TagChosenPage
 from studio.diff.views import ComparePage
 from studio.editing.choices import ChoicesPage
 from studio.editing.convert import ConvertPage
@@ -28,6 +30,7 @@ from studio.home.views import HomePage
 from studio.kinds import KINDS, StudioKind
 from studio.preferences.language import ScriptCatalog, translated_packages
 from studio.preferences.views import DensityPage, LanguagePage, TourPage
+from studio.preview.answers import AnswersPage
 from studio.preview.context_page import ContextPage
 from studio.preview.try_page import TryPage, TryRun
 from studio.preview.views import PreviewPage
@@ -36,9 +39,12 @@ from studio.publishing.usage import UsagePage
 from studio.publishing.views import PublishPage
 from studio.publishing.waiting import WaitingPage
 from studio.resources.create import CreatePage
+from studio.resources.duplicate import DuplicatePage
+from studio.resources.saved_filters import FiltersPage
+from studio.resources.star_page import StarPage
 from studio.resources.views import ListPage
 from studio.views import StudioPage
-from studio.workspaces.keys import KeysPage, RevokePage
+from studio.workspaces.keys import KeysPage, RevokePage, UnlimitedKeysPage
 from studio.workspaces.members import InvitationLinkPage, MembersPage, RemovePage, RolePage, WithdrawPage
 from studio.workspaces.views import CreateWorkspacePage, RenamePage, WorkspacesPage
 
@@ -55,11 +61,15 @@ def resource_urls(kind: StudioKind) -> list[URLPattern]:
         page("<str:resource>/preview/", PreviewPage, "preview"),
         page("<str:resource>/context/", ContextPage, "context"),
     ]
-    trying_out = [page("<str:resource>/try/", TryPage, "try"), try_run(kind)]
+    trying_out = [
+        page("<str:resource>/try/", TryPage, "try"),
+        *([try_run(kind)] if kind.is_run else ()),
+    ]
     to_the_edit_page = RedirectView.as_view(pattern_name=f"admin:{kind.url_name('change')}")
     return [
         page("", ListPage, "changelist"),
         page("add/", CreatePage, "add"),
+        page("filters/", FiltersPage, "filters"),
         path("<str:resource>/", signed_in(to_the_edit_page)),
         page("<str:resource>/change/", EditPage, "change"),
         page("<str:resource>/convert/", ConvertPage, "convert"),
@@ -67,8 +77,10 @@ def resource_urls(kind: StudioKind) -> list[URLPattern]:
         page("<str:resource>/names/", NamesPage, "names"),
         page("<str:resource>/reference/", ReferencePage, "reference"),
         *(preview if kind.has_preview else ()),
-        *(trying_out if kind.is_run else ()),
+        *(trying_out if kind.has_preview else ()),
         page("<str:resource>/usage/", UsagePage, "usage"),
+        page("<str:resource>/star/", StarPage, "star"),
+        page("<str:resource>/duplicate/", DuplicatePage, "duplicate"),
         page("<str:resource>/publish/", PublishPage, "publish"),
         page("<str:resource>/unpublish/", UnpublishPage, "unpublish"),
         page("<str:resource>/discard/", DiscardPage, "discard"),
@@ -105,6 +117,7 @@ def workspace_urls() -> list[URLPattern | URLResolver]:
     return [
         page("", WorkspacesPage, "changelist"),
         page("add/", CreateWorkspacePage, "add"),
+        page("keys/", UnlimitedKeysPage, "unlimited_keys"),
         path("audit/", signed_in(RedirectView.as_view(pattern_name="admin:activity", query_string=True))),
         page("<str:workspace>/change/", MembersPage, "change"),
         page("<str:workspace>/rename/", RenamePage, "rename"),
@@ -132,6 +145,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", HomePage.as_view(), name="index"),
     path("waiting/", WaitingPage.as_view(), name="waiting"),
     path("publish/", PublishChosenPage.as_view(), name="publish_chosen"),
+    path("label/", LabelChosenPage.as_view(), name="label_chosen"),
+    path("tag/", TagChosenPage.as_view(), name="tag_chosen"),
     path("activity/", ActivityPage.as_view(), name="activity"),
     path("activity/live/", LivePage.as_view(), name="live"),
     path("language/", LanguagePage.as_view(), name="language"),
@@ -143,6 +158,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
         ScriptCatalog.as_view(packages=translated_packages()),
         name="script_catalog",
     ),
+    path("answers/", AnswersPage.as_view(), name="answers"),
     path("login/", admin.site.login, name="login"),
     # Open to those who are signed in and a member of nothing (any more).
     path("logout/", admin.site.logout, name="logout"),

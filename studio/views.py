@@ -12,6 +12,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
 from django.views import View
 
 from studio.auth import caller_of
@@ -20,6 +22,13 @@ from versioning.conf import get_editor
 from versioning.domain.errors import EditConflict, Forbidden, NotFound, Unauthorized, VersioningError
 from versioning.editor import Editor
 from versioning.models import events
+
+
+def way_back(request: HttpRequest, otherwise: str) -> str:
+    """Return the page of the studio that a form names as `next`; another address is not followed."""
+    asked = request.POST.get("next", "")
+    is_ours = url_has_allowed_host_and_scheme(asked, None) and asked.startswith(reverse("admin:index"))
+    return asked if is_ours else otherwise
 
 
 class StudioPage(View):
@@ -52,17 +61,17 @@ class StudioPage(View):
         except Unauthorized:  # the account was switched off while the page was at work
             return redirect_to_login(request.get_full_path())
         except NotFound as error:
-            return error_page(request, 404, "There is nothing here", error.message)
+            return error_page(request, 404, _("There is nothing here"), error.message)
         except Forbidden as error:
-            return error_page(request, 403, "You may not do this", error.message)
+            return error_page(request, 403, _("You may not do this"), error.message)
         except EditConflict as error:
-            return error_page(request, 409, "Somebody was here in the meantime", error.message)
+            return error_page(request, 409, _("Somebody was here in the meantime"), error.message)
         except VersioningError as error:
             return self.failed(error)
 
     def failed(self, error: VersioningError) -> HttpResponse:
         """Return the page about an error that has no page of its own."""
-        return error_page(self.request, 400, "This cannot be done", error.message)
+        return error_page(self.request, 400, _("This cannot be done"), error.message)
 
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
         """Return a page in the frame of the studio."""

@@ -10,16 +10,17 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
 from studio.domain_messages.translated import translated
 from studio.kinds import KINDS, StudioKind
 from studio.publishing.drafts import Draft, drafts_by_id
+from studio.resources import matching
 from studio.resources.chosen import chosen
-from studio.views import StudioPage
-from versioning.domain.errors import EditConflict, Invalid, NotFound
+from studio.views import StudioPage, way_back
+from versioning.domain.errors import EditConflict, Invalid, NotFound, VersioningError
 from versioning.editor.bulk import Choice, Outcome, Result
+from versioning.editor.catalog import Filter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,16 +46,20 @@ class Reported:
     @property
     def reasons(self) -> list[str]:
         """Why it was refused, a sentence each."""
-        error = self.outcome.error
-        if isinstance(error, Invalid):
-            sentences = [translated(issue.message) for issue in error.issues]
-            return [f"{message[:1].upper()}{message[1:]}." for message in sentences]
-        return [] if error is None else [translated(error.message)]
+        return reasons(self.outcome.error)
 
     @property
     def has_changed(self) -> bool:
         """Whether it was refused because somebody changed it in the meantime."""
         return isinstance(self.outcome.error, EditConflict)
+
+
+def reasons(error: VersioningError | None) -> list[str]:
+    """Return an error of the domain as sentences; none for None."""
+    if isinstance(error, Invalid):
+        sentences = [translated(issue.message) for issue in error.issues]
+        return [f"{message[:1].upper()}{message[1:]}." for message in sentences]
+    return [] if error is None else [translated(error.message)]
 
 
 class BulkPage(StudioPage, ABC):
@@ -85,28 +90,39 @@ class BulkPage(StudioPage, ABC):
 
     def post(self, request: HttpRequest) -> HttpResponse:
         """Ask; or do what was confirmed, and report."""
-        choices = chosen(request.POST)
+        is_confirmed = "confirmed" in request.POST
+        if matching.FIELD in request.POST and not is_confirmed:
+            choices = matching.matching(request.POST, self.caller, self.narrow)
+        else:
+            choices = chosen(request.POST)
         if not choices:
             return self.go(self.back_address, _("Nothing was chosen."), level=messages.WARNING)
-        if "confirmed" not in request.POST:
+        if not is_confirmed:
             return self._ask(choices)
-        return self._report(self.act(choices))
+        try:
+            outcomes = self.act(choices)
+        except Invalid as error:
+            return self._ask(choices, error)
+        return self._report(outcomes)
+
+    def narrow(self, wanted: Filter) -> Filter:
+        """Narrow a list further, of which everything was chosen, to what can be offered at all."""
+        return wanted
 
     @property
     def back_address(self) -> str:
         """The page of the studio on which the resources were chosen."""
-        asked = self.request.POST.get("next", "") or self.request.GET.get("next", "")
-        home = reverse("admin:index")
-        is_ours = url_has_allowed_host_and_scheme(asked, None) and asked.startswith(home)
-        return asked if is_ours else reverse("admin:waiting")
+        return way_back(self.request, reverse("admin:waiting"))
 
-    def _ask(self, choices: Sequence[Choice]) -> HttpResponse:
+    def _ask(self, choices: Sequence[Choice], error: Invalid | None = None) -> HttpResponse:
         found = self._drafts(choices)
         asked = [self._asked(choice, found.get((choice.kind.word, choice.id))) for choice in choices]
         offered = [one for one in asked if not one.obstacle]
         return self.page(
             self.ask_template,
             title=self.asks(len(offered)),
+            status=400 if error else 200,
+            problems=reasons(error),
             offered=offered,
             left_out=[one for one in asked if one.obstacle],
             back_address=self.back_address,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -10,6 +11,7 @@ from django.utils.translation import ngettext
 from studio.bulk.base import BulkPage
 from studio.publishing.drafts import Draft
 from versioning.editor.bulk import Choice, Outcome, publish_chosen
+from versioning.editor.catalog import Filter
 
 
 class PublishChosenPage(BulkPage):
@@ -37,6 +39,10 @@ class PublishChosenPage(BulkPage):
         if not draft.may_publish:
             return _("You may not publish in its workspace.")
         return ""
+
+    def narrow(self, wanted: Filter) -> Filter:
+        """Choose only what waits."""
+        return replace(wanted, waiting=True)
 
     def act(self, choices: Sequence[Choice]) -> list[Outcome]:
         """Publish them."""

@@ -32,6 +32,8 @@ SENTENCES: Final = (
     _("must not be larger than {limit} KiB"),
     _("must not hold the character NUL"),
     _("must name a tag"),
+    _("would have more than {limit} tags"),
+    _("nothing of it is live"),
     _("must not have more than {limit} items"),
     _("must be a whole number from {least} to {most}"),
     _("is not a field that can be set here"),

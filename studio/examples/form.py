@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
@@ -27,7 +28,8 @@ from versioning.domain.access import Caller
 from versioning.domain.config import Config
 from versioning.domain.errors import Invalid, Issue, NotFound
 
-_MAX_REVISION: Final = 2**31 - 1
+NEVER: Final = 0
+"""The revision of no example: changes that begin with it are refused."""
 
 
 @dataclass
@@ -45,25 +47,30 @@ class ContextForm:
     """What is wrong with no field in particular."""
     name: str = ""
     """What was typed as the name of an example."""
+    is_outdated: bool = False
+    """Whether somebody else has changed the example since the fields were filled in from it."""
 
     @classmethod
-    def of(cls, config: Config, examples: Examples, *, drafts: bool) -> ContextForm:
-        """Return an empty form for a configuration; `drafts` are those of its prompt blocks."""
-        return cls(controls=controls_for(config, examples.caller, drafts=drafts), examples=examples)
+    def of(cls, configs: Sequence[Config], examples: Examples, *, drafts: bool) -> ContextForm:
+        """Return an empty form for configurations; `drafts` are those of their prompt blocks."""
+        return cls(controls=controls_for(configs, examples.caller, drafts=drafts), examples=examples)
 
     def take(self, sent: QueryDict) -> ContextForm:
         """Fill in what was sent: the fields, or the example that it names if it has no fields of its own."""
         self.posted = controls_of(sent)
         self.name = self.posted["example_name"].as_line
         example_id = self.posted["example"].typed
+        loads = self.posted["do"].typed == "load"
         if example_id:
             self._choose(example_id)
+        elif loads:
+            self.posted = Input("")
         has_fields = "given" in self.posted or "context" in self.posted
-        seen = self.posted["example_revision"].typed
-        if self.chosen is not None and (self.posted["do"].typed == "load" or not has_fields):
+        if self.chosen is not None and (loads or not has_fields):
             self.posted = shown_context(self.chosen.context, self.controls)
-        elif self.chosen is not None and seen.isascii() and seen.isdecimal():
-            self.chosen.revision = min(int(seen[:10]), _MAX_REVISION)
+        elif self.chosen is not None and tag_of(self.chosen) != self.posted["example_tag"].typed:
+            # The fields belong to another state of it, or to another example.
+            self.chosen.revision = NEVER
         return self
 
     def choose(self, example: Example | None) -> None:
@@ -107,6 +114,11 @@ class ContextForm:
         return self.examples.all()
 
     @property
+    def tag(self) -> str:
+        """What the form says about the example that it began with."""
+        return tag_of(self.chosen) if self.chosen is not None else ""
+
+    @property
     def keeps_open(self) -> bool:
         """Whether to show at once how examples are kept: something about that has gone wrong."""
         return bool(self.name)
@@ -118,13 +130,18 @@ class ContextForm:
         return hashlib.sha256(repr(names).encode()).hexdigest()[:16]
 
 
-def controls_for(config: Config, caller: Caller, *, drafts: bool) -> list[ContextControl]:
-    """Return the controls for all names in a configuration and in the prompt blocks that it refers to.
+def tag_of(example: Example) -> str:
+    """Return what tells a state of an example from all others, for the form that begins with it."""
+    return f"{example.pk}.{example.revision}"
+
+
+def controls_for(configs: Sequence[Config], caller: Caller, *, drafts: bool) -> list[ContextControl]:
+    """Return the controls for all names in configurations and in the prompt blocks that they refer to.
 
     Of prompt blocks that are too much to read there are none.
     """
-    try:
-        blocks = get_editor().prompt.configs_used_in(config, drafts=drafts, by=caller)
-    except Invalid:
-        blocks = []
-    return context_controls(config, blocks)
+    blocks: list[Config] = []
+    with suppress(Invalid):
+        for config in configs:
+            blocks += get_editor().prompt.configs_used_in(config, drafts=drafts, by=caller)
+    return context_controls(*configs, *blocks)

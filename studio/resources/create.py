@@ -89,3 +89,9 @@ class CreatePage(StudioPage):
 def workspace_choices(right: Right, caller: Caller) -> list[tuple[str, str]]:
     """Return the (id, name) of the workspaces in which the caller has the right."""
     return list(workspaces_with(right, by=caller).values_list("pk", "name"))
+
+
+def may_create(caller: Caller) -> bool:
+    """Say whether there is a workspace in which the caller may create something."""
+    scope = caller.scope(Right.SAVE)
+    return scope is None or bool(scope)

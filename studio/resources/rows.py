@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from studio.kinds import StudioKind
+from studio.resources.chosen import value_of
 from studio.resources.summaries import Summary
+from versioning.domain.access import Caller, Right
 from versioning.domain.snapshots import Snapshot
-from versioning.editor.catalog import Entry
+from versioning.editor.catalog import Entry, Overview
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,16 +19,47 @@ class Row:
 
     summary: Summary
     address: str
+    excerpt: str = ""
+    """How its prompt begins."""
     labels: Sequence[str] = ()
+    tags: Sequence[str] = ()
     shown: Snapshot | None = None
     """The newest version that the caller may read; None for an agent that only code defines."""
+    chosen: str = ""
+    """The value of its checkbox; empty where there is nothing that the caller may change."""
 
     @classmethod
-    def of(cls, kind: StudioKind, entry: Entry) -> Row:
-        """Return the row of an entry of the catalog."""
+    def of(cls, kind: StudioKind, entry: Entry, caller: Caller | None = None) -> Row:
+        """Return the row of an entry of the catalog; it can be chosen if the caller may change it."""
+        chosen = ""
+        if entry.version is not None and caller is not None and caller.may(Right.SAVE, entry.workspace_id):
+            chosen = value_of(kind, entry.id, entry.version.version_id)
         return cls(
             summary=Summary.of(entry),
             address=kind.address("change", entry.id),
+            excerpt=entry.excerpt,
             labels=entry.labels,
+            tags=entry.tags,
             shown=entry.version,
+            chosen=chosen,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """The columns of a list that say something: what is the same of everything needs none."""
+
+    visibility: bool
+    labels: bool
+    tags: bool
+    workspace: bool
+
+    @classmethod
+    def of(cls, known: Overview) -> Columns:
+        """Return the columns in which what the caller may read differs, on whichever page."""
+        return cls(
+            visibility=len(known.visibilities) > 1,
+            labels=bool(known.labels),
+            tags=bool(known.tags),
+            workspace=len(known.workspaces) > 1,
         )

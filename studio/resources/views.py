@@ -3,95 +3,26 @@
 from __future__ import annotations
 
 from typing import Any, Final
-from urllib.parse import urlencode
 
-from django import forms
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
-from django.utils.translation import gettext_lazy as _
+from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from studio.kinds import AGENT, StudioKind
-from studio.resources.create import workspace_choices
-from studio.resources.rows import Row
-from studio.resources.summaries import STATES
+from studio.models import SavedFilter
+from studio.resources.create import may_create
+from studio.resources.filters import OLD_STATES, FilterForm, heads, quick_chips, tag_chip
+from studio.resources.folders import tree
+from studio.resources.matching import value_of_matching
+from studio.resources.rows import Columns, Row
+from studio.resources.saved_filters import MAX_FILTERS
 from studio.views import StudioPage
-from versioning.domain.access import Caller, Right
-from versioning.editor.catalog import Filter, ResourceState
-from versioning.models import Visibility
-from versioning.models.search import MAX_LENGTH
+from versioning.domain.access import Right
+from versioning.editor.bulk import MAX_CHOSEN
+from versioning.editor.catalog import overview
 
 PER_PAGE: Final = 50
-MAX_TEXT: Final = MAX_LENGTH
-NOT_LIVE: Final = "not_live"
-OLD_STATES: Final = {
-    "Published": ResourceState.PUBLISHED.value,
-    "Changed": ResourceState.CHANGED.value,
-    "Draft": NOT_LIVE,
-}
-"""The words that stood in the addresses of filtered lists before, with what stands there now."""
-PLAIN_FILTERS: Final = ("workspace", "visibility", "author", "label", "folder")
-ORDERS: Final = {"changed": "-updated_at", "id": "id", "newest": "-created_at"}
-
-
-class FilterForm(forms.Form):
-    """What a list can be narrowed by. Nothing is required, and unknown words are refused."""
-
-    q = forms.CharField(label="Search", required=False, max_length=MAX_TEXT)
-    workspace = forms.ChoiceField(label="Workspace", required=False)
-    state = forms.ChoiceField(
-        label=_("State"),
-        required=False,
-        choices=[
-            ("", _("Any")),
-            *((state.value, words.word) for state, words in STATES.items()),
-            (NOT_LIVE, _("Not live: never published, or unpublished")),
-        ],
-    )
-    visibility = forms.ChoiceField(
-        label="Visibility", required=False, choices=[("", "Any"), *Visibility.choices]
-    )
-    author = forms.CharField(label="Last edit by", required=False, max_length=MAX_TEXT)
-    label = forms.CharField(label="Label", required=False, max_length=MAX_TEXT)
-    folder = forms.CharField(required=False, max_length=MAX_TEXT, widget=forms.HiddenInput)
-    order = forms.ChoiceField(
-        label="Order",
-        required=False,
-        choices=[("changed", "Changed last"), ("id", "By id"), ("newest", "Made last")],
-    )
-
-    def __init__(self, data: Any, *, kind: StudioKind, caller: Caller) -> None:
-        super().__init__(data, auto_id="filter-%s")
-        workspaces = [("", "Any"), *workspace_choices(Right.READ, caller)]
-        self.fields["workspace"].choices = workspaces  # type: ignore[attr-defined]
-        if not kind.has_visibility:
-            del self.fields["visibility"]
-        for field in self.fields.values():
-            field.widget.attrs["class"] = "input"
-        for name in ("author", "label"):
-            self.fields[name].widget.attrs |= {"list": f"known-{name}s", "autocomplete": "off"}
-
-    @property
-    def wanted(self) -> Filter:
-        """The filter, without values that are not valid."""
-        self.is_valid()
-        given = self.cleaned_data
-        state = given.get("state", "")
-        return Filter(
-            text=given.get("q", ""),
-            state=ResourceState(state) if state and state != NOT_LIVE else None,
-            not_live=state == NOT_LIVE,
-            **{name: given.get(name, "") for name in PLAIN_FILTERS},
-        )
-
-    @property
-    def sorting(self) -> str:
-        """The column to sort the rows by."""
-        return ORDERS[self.cleaned_data.get("order") or "changed"]
-
-    @property
-    def given(self) -> dict[str, str]:
-        """The valid values that were given, without the page."""
-        return {name: value for name, value in self.cleaned_data.items() if value}
 
 
 class ListPage(StudioPage):
@@ -107,11 +38,14 @@ class ListPage(StudioPage):
             query["state"] = state
             return self.go(f"?{query.urlencode()}")
         self.listen({"resource_kind": self.kind.word})
-        form = FilterForm(request.GET, kind=self.kind, caller=self.caller)
+        catalog = self.kind.catalog(self.caller)
+        known = overview(catalog, self.editor.cache)
+        form = FilterForm(request.GET, kind=self.kind, caller=self.caller, known=known)
         wanted = form.wanted
-        found = self.kind.catalog(self.caller).search(wanted, order=form.sorting)
+        found = catalog.search(wanted, order=form.sorting)
         page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
-        rows = [Row.of(self.kind, entry) for entry in page.object_list]
+        rows = [Row.of(self.kind, entry, self.caller) for entry in page.object_list]
+        folders, folders_left_out = tree(known.folders, wanted.folder)
         return self.page(
             "studio/resources/list.html",
             title=self.kind.title,
@@ -120,19 +54,54 @@ class ListPage(StudioPage):
             wanted=wanted,
             page=page,
             rows=rows,
-            query=urlencode(form.given),
-            is_narrowed=bool(form.given.keys() - {"order"}),
-            is_filtered=bool(form.errors or form.given.keys() - {"order", "q", "folder"}),
-            authors=sorted({row.shown.author_name for row in rows if row.shown and row.shown.author_name}),
-            labels=sorted({label for row in rows for label in row.labels}),
+            columns=Columns.of(known),
+            heads=heads(form),
+            chips=quick_chips(form),
+            tag_chips=[tag_chip(form, tag) for tag in wanted.tags],
+            query=form.address()[1:],
+            folders=folders,
+            folders_left_out=folders_left_out,
+            leave_folder=form.address(folder=""),
             may_create=may_create(self.caller),
             add_address=self.kind.address("add"),
             list_address=request.path,
-            without_folder=urlencode({name: value for name, value in form.given.items() if name != "folder"}),
+            **self._saved_filters(form),
+            **self._choosing(rows, page.paginator.count),
         )
 
+    def _saved_filters(self, form: FilterForm) -> dict[str, Any]:
+        """Return the filters that the caller has saved, and whether this one can be."""
+        query = form.address()[1:]
+        saved = list(SavedFilter.objects.of(self.caller.user_id, self.kind.word))
+        is_saved = any(one.query == query for one in saved)
+        return {
+            "saved_filters": [
+                {"name": one.name, "query": one.query, "current": one.query == query} for one in saved
+            ],
+            "may_save_filter": form.is_narrowed and not is_saved and len(saved) < MAX_FILTERS,
+            "filters_address": self.kind.address("filters"),
+        }
 
-def may_create(caller: Caller) -> bool:
-    """Say whether there is a workspace in which the caller may create something."""
-    scope = caller.scope(Right.SAVE)
-    return scope is None or bool(scope)
+    def _choosing(self, rows: list[Row], count: int) -> dict[str, Any]:
+        """Return what can be done with the resources that are chosen; nothing for who may change none."""
+        if not any(row.chosen for row in rows):
+            return {"choosing": []}
+        publishes = self.caller.scope(Right.PUBLISH) != frozenset()
+        offered = {
+            "publish_chosen": (_("Publish…"), publishes),
+            "label_chosen": (_("Label…"), publishes),
+            "tag_chosen": (_("Tag…"), True),
+        }
+        more = (
+            _("All %(count)s that match")
+            if count <= MAX_CHOSEN
+            else _("The first %(most)s of %(count)s that match")
+        )
+        return {
+            "choosing": [
+                (title, reverse(f"admin:{name}")) for name, (title, is_there) in offered.items() if is_there
+            ],
+            "matching": value_of_matching(self.kind, self.request.GET.urlencode()),
+            "matching_title": more % {"count": count, "most": MAX_CHOSEN},
+            "offers_matching": count > len(rows),
+        }

@@ -21,7 +21,19 @@ from versioning.models.keys import PREFIX_LENGTH
 
 PAGES = sorted(Library("", "", "", "", "").main_pages)
 NO_PAGES = (
-    *("live/", "since/", "choices/", "convert/", "run/", "download/", "audit/", ".js", "<path:token>"),
+    *(
+        "live/",
+        "since/",
+        "choices/",
+        "convert/",
+        "context/",
+        "reference/",
+        "run/",
+        "download/",
+        "audit/",
+        ".js",
+        "<path:token>",
+    ),
     *("/studio/login/", "/studio/logout/", "/studio/publish/", "<str:resource>/"),
 )
 """How the addresses end that answer a GET with a fragment, JSON, a file, or another page of this list."""

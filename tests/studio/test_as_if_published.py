@@ -15,7 +15,7 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.forms import Person
 from tests.support.people import key_of, person
 from tests.support.served import published_agent, published_block, reference, served, text
-from tests.support.window import Window, page_of
+from tests.support.window import Seen, Window, page_of
 from versioning.domain.access import Role
 
 ECHO = {"provider": "echo", "name": "echo"}
@@ -40,8 +40,12 @@ def seen(name: str, page: str, **query: str) -> str:
 
 def streams(name: str, **query: str) -> dict[str, str]:
     """Return where the columns of the Try page post the messages, by their titles."""
-    markup = Window.of(name).get(page_of(AGENTS, "try"), **query).markup
-    found = re.findall(r'data-stream="([^"]*)".*?aria-label="([^"]*)"', markup)
+    return streams_on(Window.of(name).get(page_of(AGENTS, "try"), **query))
+
+
+def streams_on(seen: Seen) -> dict[str, str]:
+    """Return where the columns of a Try page post the messages, by their titles."""
+    found = re.findall(r'data-stream="([^"]*)".*?aria-label="([^"]*)"', seen.markup)
     return {title: unescape(stream) for stream, title in found}
 
 
@@ -119,6 +123,14 @@ def test_a_block_of_a_foreign_workspace_is_neither_shown_nor_named(cast: Cast) -
     for told in pages:
         assert not any(secret in told for secret in ("their words", "their draft", "Their block", "live 1"))
     assert "there is no such prompt block that you can read" in pages[0]
+
+
+def test_the_preview_says_that_placeholders_in_one_text_stay_as_they_are(cast: Cast) -> None:
+    AGENTS.make(cast.alice, "writer", "Greet {{ name }}.")
+    assert "in which no placeholder is filled in" in seen("edgar", "preview")
+    AGENTS.save(cast.alice, "writer", [text("Greet {{ name }}.")])
+    told = seen("edgar", "preview")
+    assert "in which no placeholder is filled in" not in told and "Missing name" in told
 
 
 def test_pages_of_prompt_blocks_have_no_switch(cast: Cast) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from django.db.models.functions import Coalesce, Length
 from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import (
     BlockReport,
@@ -21,7 +22,7 @@ from versioning.domain.config import Config
 from versioning.domain.context_schema import SCHEMA_FIELD
 from versioning.domain.errors import NotFound
 from versioning.domain.resolved_agent import Notice
-from versioning.editor.reading import list_readable, newest_readable
+from versioning.editor.reading import list_readable
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import PromptBlock
 from versioning.serving.assembly import context_notices as notices_of
@@ -181,14 +182,19 @@ def texts(
 ) -> dict[str, BlockText]:
     """Return what the caller may read of prompt blocks, by id: the draft, or else the published version.
 
-    `limit` is how many characters their configurations may have together; those that exceed it are left
-    out, as are those that the caller may not read. Takes two queries.
+    `limit` is how many characters the configurations of their versions may have together; blocks that exceed
+    it are left out, as are those that the caller may not read.
     """
-    found = newest_readable(resources, wanted, limit=limit, by=by)
-    return {
-        block_id: BlockText(version_id=version.version_id, config=version.config)
-        for block_id, version in found.items()
-    }
+    by, ids = caller_of(by), list(wanted)
+    sizes = (Coalesce(Length(f"{pointer}_version__config_json"), 0) for pointer in ("active", "latest"))
+    rows = resources.backend.readable(by).filter(pk__in=ids).order_by("pk")
+    fitting = []
+    for block_id, active, latest in rows.values_list("pk", *sizes):
+        if active + latest <= limit:
+            limit -= active + latest
+            fitting.append(block_id)
+    found = find_blocks(fitting, Blocks.DRAFTS, by, Evaluation({}))
+    return {block_id: block.text for block_id, block in found.items() if isinstance(block.text, BlockText)}
 
 
 def _used(block: PromptBlock, by: Caller) -> UsedBlock:

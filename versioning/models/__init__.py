@@ -19,8 +19,8 @@ from versioning.models.log import Event, LogPosition
 from versioning.models.prompts import PromptBlock, PromptBlockLabel, PromptBlockTag, PromptBlockVersion
 from versioning.models.references import Reference
 from versioning.models.sign_in_attempts import SignInAttempts
-from versioning.models.text_search.documents import AgentDocument, PromptBlockDocument, SearchProgress
 from versioning.models.tags import Tag
+from versioning.models.text_search.documents import AgentDocument, PromptBlockDocument, SearchProgress
 from versioning.models.throttle import ThrottleWindow
 from versioning.models.versioned import VersionedResource
 from versioning.models.versions import Version

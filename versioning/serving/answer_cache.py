@@ -142,6 +142,20 @@ class AnswerCache:
         self._packed.clear()
         self._unpacked.clear()
 
+    def remembered(self, question: Hashable, dependency: Dependency, make: Callable[[], Any]) -> Any:
+        """Return an answer of Python's plain values, made or cached until its one dependency changes."""
+        now = self.log.follow() if self._packed.size else None
+        if now is None:
+            return make()
+        held = self.get(question, now)
+        if held is not None:
+            return held
+        draft = Draft(self, now)
+        draft.depends_on(dependency)
+        made = make()
+        draft.finish(question, made)
+        return made
+
     def resolved(self, agent_id: str, asked: Hashable, make: Callable[[], ResolvedAgent]) -> ResolvedAgent:
         """Return a resolved agent, made or cached; a copy, which is the caller's own to change."""
         now = self.log.follow()

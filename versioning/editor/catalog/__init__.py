@@ -6,22 +6,22 @@ files, and all other resources in rows. The number of queries never depends on h
 
 from __future__ import annotations
 
-from versioning.editor.catalog.activity import Activity, drafts, own_edits, publications
 from versioning.editor.catalog.catalog import Catalog
 from versioning.editor.catalog.entries import Entry, Origin, ResourceState
 from versioning.editor.catalog.filters import Filter
+from versioning.editor.catalog.overview import Overview, overview
 from versioning.editor.catalog.suggestions import Suggestion, suggestions, suggestions_by_id
 from versioning.editor.catalog.text_results import Hit
 from versioning.editor.catalog.text_search import TextSearch
 from versioning.editor.catalog.waiting import Waiting, Waits, Whose, changed_since_live
 
 __all__ = [
-    "Activity",
     "Catalog",
     "Entry",
     "Filter",
     "Hit",
     "Origin",
+    "Overview",
     "ResourceState",
     "Suggestion",
     "TextSearch",
@@ -29,9 +29,7 @@ __all__ = [
     "Waits",
     "Whose",
     "changed_since_live",
-    "drafts",
-    "own_edits",
-    "publications",
+    "overview",
     "suggestions",
     "suggestions_by_id",
 ]

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection as AnyCollection
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from functools import cached_property
+from typing import Any, Final
 
-from django.db.models import Q, QuerySet
+from django.db.models import Case, Q, QuerySet, TextField, When
+from django.db.models.functions import Lower
 from editor_client.shared import ids as valid_ids
 
-from versioning.domain.access import APPLICATION
+from versioning.domain.access import APPLICATION, Right
 from versioning.domain.errors import NotFound
 from versioning.domain.overrides import CodeAgent, laid_over
 from versioning.editor.catalog.criteria import Unstored, Viewer
@@ -21,6 +23,8 @@ from versioning.editor.resources import Who, caller_of
 from versioning.models import VersionedResource
 from versioning.models.querysets import VersionedQuerySet
 
+NAME: Final = "name"
+"""The order by the names that the caller sees."""
 _TEXTS = ("config_json", "search_text", "digest")
 
 
@@ -55,7 +59,7 @@ class Catalog:
         )
 
     def search(self, wanted: Filter, *, order: str) -> Found:
-        """Return the entries that match the filter; `order` is the column by which rows are sorted.
+        """Return the entries that match the filter; `order` is a column to sort rows by, or `NAME`.
 
         Code-defined agents come first: there are few, and they have no row to sort by.
         """
@@ -75,7 +79,6 @@ class Catalog:
 
     def entries(self, resources: Iterable[VersionedResource]) -> list[Entry]:
         """Return the entries of the resources, with the labels that the caller may read, in one query."""
-        code = self.in_code
         by_id = {resource.pk: resource for resource in resources}
         labels: dict[str, list[str]] = defaultdict(list)
         rows = self.collection.model.label_model.objects.filter(resource_id__in=by_id)
@@ -87,27 +90,23 @@ class Catalog:
             is_live = is_released or str(version_id) == resource.active_id
             if is_live or reads_drafts(self.caller, resource):
                 labels[resource_id].append(name)
-        return [
-            entry_of(
-                resource,
-                code.get(resource.pk) if resource.workspace_id == self.home else None,
-                self.caller,
-                labels[resource.pk],
-            )
-            for resource in by_id.values()
-        ]
+        return [self._entry(resource, labels[resource.pk]) for resource in by_id.values()]
 
     def some(self, ids: AnyCollection[str]) -> list[tuple[VersionedResource, Entry]]:
-        """Return those of the resources that the caller may read, each with its entry.
+        """Return those of the resources that the caller may read, each with its entry, without labels.
 
-        One that only code defines is none of them. Takes two queries, whatever is asked for.
+        One that only code defines is none of them. Takes one query, whatever is asked for.
         """
         if not ids:
             return []
         possible = [one for one in ids if valid_ids.problem(one) is None]
         resources = list(self.rows.filter(pk__in=possible).order_by())
         resources += [one for one in self.collection.unstored(by=self.caller) if one.pk in ids]
-        return list(zip(resources, self.entries(resources), strict=True))
+        return [(resource, self._entry(resource)) for resource in resources]
+
+    def _entry(self, resource: VersionedResource, labels: Sequence[str] = ()) -> Entry:
+        code = self.in_code.get(resource.pk) if resource.workspace_id == self.home else None
+        return entry_of(resource, code, self.caller, labels)
 
     def stored(self) -> VersionedQuerySet[Any]:
         """Return the rows that do not override a code-defined agent."""
@@ -121,6 +120,10 @@ class Catalog:
 
     def unstored(self) -> list[Unstored]:
         """Return the code-defined agents that the caller may read, each with its override, by id."""
+        return self._unstored
+
+    @cached_property
+    def _unstored(self) -> list[Unstored]:
         agents = self.in_code
         if not agents:
             return []
@@ -147,7 +150,10 @@ class Found(Sequence[Entry]):
     def __init__(self, catalog: Catalog, wanted: Filter, order: str) -> None:
         self._catalog = catalog
         self._in_code = catalog.defined_in_code(wanted)
-        self._stored = wanted.narrow(catalog.stored(), catalog.viewer).order_by(order, "id")
+        rows = wanted.narrow(catalog.stored(), catalog.viewer)
+        if order.removeprefix("-") == NAME:
+            rows = rows.alias(name=_shown_name(catalog))
+        self._stored = rows.order_by(order, "id")
 
     def __len__(self) -> int:
         return len(self._in_code) + self._stored.count()
@@ -158,6 +164,18 @@ class Found(Sequence[Entry]):
         skipped = len(self._in_code)
         rows = sliced(self._stored, max(start - skipped, 0), max(stop - skipped, 0))
         return [*self._in_code[part], *self._catalog.entries(rows)]
+
+
+def _shown_name(catalog: Catalog) -> Case | Lower:
+    """Return the name that the caller sees: that of a draft is seen by who may read drafts."""
+    latest, active = Lower("latest_version__name"), Lower("active_version__name")
+    caller = catalog.caller
+    drafts = caller.scope(Right.READ_DRAFTS)
+    if drafts is not None and not drafts:
+        return active
+    if drafts is None or (drafts == caller.scope(Right.READ) and not catalog.collection.kind.has_visibility):
+        return latest
+    return Case(When(catalog.viewer.drafts, then=latest), default=active, output_field=TextField())
 
 
 def sliced(rows: QuerySet[Any], start: int, stop: int) -> list[Any]:

@@ -44,6 +44,11 @@ class Viewer:
         """The condition that the caller may read the drafts of a resource."""
         return within("workspace_id", self.caller.scope(Right.READ_DRAFTS))
 
+    @property
+    def own(self) -> Q:
+        """The condition that the caller may save drafts of a resource."""
+        return within("workspace_id", self.caller.scope(Right.SAVE))
+
     def favorites(self, kind: ResourceKind) -> QuerySet[Favorite]:
         """Return what the caller has marked of a kind."""
         return Favorite.objects.of(self.caller.user_id, kind)
@@ -124,14 +129,24 @@ def _marked(rows: Rows, _wanted: bool, viewer: Viewer) -> Rows:  # noqa: FBT001 
     return rows.filter(Exists(viewer.favorites(rows.model.kind).filter(resource_id=OuterRef("pk"))))
 
 
-def _saved_by(name: str, viewer: Viewer) -> Q:
-    newest = Q(viewer.drafts, (name_of("latest_version__author"), name))
-    return newest | Q(~viewer.drafts, (name_of("active_version__author"), name))
+def _saved_by(rows: Rows, name: str, viewer: Viewer) -> Rows:
+    # Of all versions once: with a join, the database looks up two versions for every resource.
+    saved = (
+        rows.model.version_model._default_manager.filter((name_of("author"), name)).order_by().values("pk")
+    )
+    newest = Q(viewer.drafts, latest_version__in=saved)
+    return rows.filter(newest | Q(~viewer.drafts, active_version__in=saved))
 
 
 def _labelled(name: str, viewer: Viewer) -> Q:
     is_live = Q(labels__version=F("active_version")) | Q(labels__released=True)
     return Q(viewer.drafts | is_live, labels__name=name)
+
+
+def _has_label(label_model: Any, viewer: Viewer) -> Q:
+    labels = label_model.objects.filter(resource=OuterRef("pk"))
+    is_live = Q(released=True) | Q(version=OuterRef("active_version"))
+    return (viewer.drafts & Q(Exists(labels))) | Q(Exists(labels.filter(is_live)))
 
 
 def _in_state(state: ResourceState, viewer: Viewer) -> Q:
@@ -198,20 +213,38 @@ NOT_LIVE: Criterion[bool] = condition(
 HAS_DRAFT = Criterion[bool](narrow=_with_draft, holds=_has_draft)
 """Whether it has a draft; only where the viewer may read drafts."""
 
+WAITING: Criterion[bool] = condition(
+    lambda _wanted, viewer: viewer.own & ~NEWEST_IS_LIVE,
+    lambda found, _wanted, viewer: (
+        viewer.caller.may(Right.SAVE, found.entry.workspace_id)
+        and found.override is not None
+        and found.override.has_draft
+    ),
+)
+"""It waits to be published in a workspace where the viewer may save."""
+
 AUTHOR: Criterion[str] = condition(
     lambda name, _viewer: Q((name_of("author"), name)),
     lambda found, name, _viewer: found.author == name,
 )
 """This user created the resource."""
 
-SAVED_BY: Criterion[str] = condition(
-    _saved_by,
-    lambda found, name, _viewer: found.entry.version is not None and found.entry.version.author_name == name,
+SAVED_BY = Criterion[str](
+    narrow=_saved_by,
+    holds=lambda found, name, _viewer: (
+        found.entry.version is not None and found.entry.version.author_name == name
+    ),
 )
 """This user saved the newest version that the viewer may read."""
 
 LABEL: Criterion[str] = condition(_labelled, lambda found, name, _viewer: name in found.entry.labels)
 """It has a label with this name that the viewer may read."""
+
+LABELLED = Criterion[bool](
+    narrow=lambda rows, _wanted, viewer: rows.filter(_has_label(rows.model.label_model, viewer)),
+    holds=lambda found, _wanted, _viewer: bool(found.entry.labels),
+)
+"""It has a label that the viewer may read."""
 
 METADATA = Criterion[Mapping[str, Any]](
     narrow=lambda rows, wanted, _viewer: with_members(rows, wanted),

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from editor_client.shared.tags import tags_of
+
 from versioning.domain.access import Caller, Right
-from versioning.domain.overrides import CodeAgent
+from versioning.domain.config import excerpt_of
+from versioning.domain.overrides import CodeAgent, code_config, laid_over
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
 
@@ -49,6 +52,9 @@ class Entry:
     """The newest version that the caller may read; None for an agent that only code defines."""
     labels: Sequence[str] = ()
     """The names of the labels that the caller may read."""
+    tags: Sequence[str] = ()
+    excerpt: str = ""
+    """How the prompt of the version begins, in one line; for a code-defined agent, that of what it serves."""
 
 
 def entry_of(
@@ -66,6 +72,8 @@ def entry_of(
         visibility=code.visibility if code else getattr(resource, "visibility", None),
         version=version,
         labels=labels,
+        tags=tags_of(resource.metadata),
+        excerpt=_excerpt_of(version, code),
     )
 
 
@@ -78,6 +86,7 @@ def entry_of_code(agent: CodeAgent, workspace_id: str) -> Entry:
         origin=Origin.CODE,
         workspace_id=workspace_id,
         visibility=agent.visibility,
+        excerpt=_excerpt_of(None, agent),
     )
 
 
@@ -100,6 +109,16 @@ def _origin_of(resource: VersionedResource, code: CodeAgent | None) -> Origin:
     if resource.active_id is None:
         return Origin.CODE
     return Origin.OVERRIDE if resource.pointers is None else Origin.GIT
+
+
+def _excerpt_of(version: Snapshot | None, code: CodeAgent | None) -> str:
+    if code is not None:
+        return excerpt_of(laid_over(code, version.config) if version else code_config(code))
+    if version is None:
+        return ""
+    # As with the name: of a row, lists read a column of its own.
+    excerpt: str | None = getattr(version, "excerpt", None)
+    return excerpt_of(version.config) if excerpt is None else excerpt
 
 
 def _name_of(version: Snapshot | None) -> str:

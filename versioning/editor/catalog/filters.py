@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,8 +26,16 @@ class Filter:
     author: str = ""
     """Who saved the newest version that the caller may read."""
     label: str = ""
+    tags: Sequence[str] = ()
+    """All of these, of which none is named twice."""
     visibility: str = ""
     folder: str = ""
+    waiting: bool = False
+    """Only what waits to be published in a workspace where the caller may save."""
+    labelled: bool = False
+    """Only what has a label that the caller may read."""
+    starred: bool = False
+    """Only the caller's favorites."""
 
     def narrow(self, resources: VersionedQuerySet[Any], viewer: Viewer) -> QuerySet[Any]:
         """Return the rows that match; content that the viewer may not read never matches."""
@@ -48,6 +56,10 @@ class Filter:
             (criteria.FOLDER, self.folder),
             (criteria.SAVED_BY, self.author),
             (criteria.LABEL, self.label),
+            (criteria.TAGS, self.tags),
+            (criteria.WAITING, self.waiting),
+            (criteria.LABELLED, self.labelled),
+            (criteria.FAVORITE, self.starred),
             (criteria.STATE, self.state),
             (criteria.NOT_LIVE, self.not_live),
             (criteria.TEXT, self.text),

@@ -1,0 +1,52 @@
+"""Setting a label on chosen resources at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from studio.bulk.base import BulkPage
+from studio.publishing.drafts import Draft
+from versioning.editor.bulk import Choice, Outcome
+from versioning.editor.bulk_changes import label_chosen
+
+
+class LabelChosenPage(BulkPage):
+    """Asks for a label and which versions get it, and sets it on each on its own."""
+
+    ask_template = "studio/bulk/label.html"
+    report_template = "studio/bulk/labelled.html"
+
+    def asks(self, count: int) -> str:
+        """Ask which label these many get."""
+        return ngettext("Label %(count)s resource", "Label %(count)s resources", count) % {"count": count}
+
+    def reports(self, done: int, refused: int) -> str:
+        """Say how many have the label now, and how many have not."""
+        if not refused:
+            return ngettext("%(done)s labelled", "%(done)s labelled", done) % {"done": done}
+        return _("%(done)s labelled, %(refused)s not") % {"done": done, "refused": refused}
+
+    def obstacle(self, choice: Choice, draft: Draft) -> str:
+        """Say why a resource cannot be labelled."""
+        return "" if draft.may_publish else _("You may not set labels in its workspace.")
+
+    def act(self, choices: Sequence[Choice]) -> list[Outcome]:
+        """Set the label."""
+        return label_chosen(
+            self.editor.collection, choices, self._given["label"], live=self._given["live"], by=self.caller
+        )
+
+    def more(self) -> dict[str, Any]:
+        """Return what was typed."""
+        return self._given
+
+    @property
+    def _given(self) -> dict[str, Any]:
+        return {
+            "label": self.request.POST.get("label", "").strip(),
+            "live": self.request.POST.get("which") == "live",
+        }

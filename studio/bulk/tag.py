@@ -1,0 +1,50 @@
+"""Changing the tags of chosen resources at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from editor_client.shared.tags import listed_in
+
+from studio.bulk.base import BulkPage
+from studio.publishing.drafts import Draft
+from versioning.domain.access import Right
+from versioning.domain.errors import Invalid
+from versioning.editor.bulk import Choice, Outcome
+from versioning.editor.bulk_changes import tag_chosen
+
+
+class TagChosenPage(BulkPage):
+    """Asks which tags to add and to remove, and changes those of each on its own."""
+
+    ask_template = "studio/bulk/tag.html"
+    report_template = "studio/bulk/tagged.html"
+
+    def asks(self, count: int) -> str:
+        """Ask which tags these many get."""
+        return ngettext("Tag %(count)s resource", "Tag %(count)s resources", count) % {"count": count}
+
+    def reports(self, done: int, refused: int) -> str:
+        """Say of how many the tags have changed, and of how many not."""
+        if not refused:
+            return ngettext("%(done)s tagged", "%(done)s tagged", done) % {"done": done}
+        return _("%(done)s tagged, %(refused)s not") % {"done": done, "refused": refused}
+
+    def obstacle(self, choice: Choice, draft: Draft) -> str:
+        """Say why the tags of a resource cannot be changed."""
+        may = self.caller.may(Right.SAVE, draft.resource.workspace_id)
+        return "" if may else _("You may not change its tags.")
+
+    def act(self, choices: Sequence[Choice]) -> list[Outcome]:
+        """Change the tags; raises `Invalid` if nothing was typed."""
+        add, remove = (listed_in(self.request.POST.get(name, "")) for name in ("add", "remove"))
+        if not add and not remove:
+            raise Invalid.field("add", "must name a tag")
+        return tag_chosen(self.editor.collection, choices, add=add, remove=remove, by=self.caller)
+
+    def more(self) -> dict[str, Any]:
+        """Return what was typed."""
+        return {name: self.request.POST.get(name, "") for name in ("add", "remove")}

@@ -1,0 +1,216 @@
+"""What a list is narrowed by: the form with its choices, and the chips that narrow it with one click."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from editor_client.shared.tags import listed_in
+
+from studio.kinds import StudioKind
+from studio.resources.create import workspace_choices
+from studio.resources.summaries import STATES, VISIBILITIES
+from versioning.domain.access import Caller, Right
+from versioning.editor.catalog import Filter, Overview, ResourceState
+from versioning.models.search import MAX_LENGTH
+
+MAX_TEXT: Final = MAX_LENGTH
+MAX_OPTIONS: Final = 40
+"""Up to so many authors, labels or tags are a list to choose from; of more, what is typed is completed."""
+NOT_LIVE: Final = "not_live"
+OLD_STATES: Final = {
+    "Published": ResourceState.PUBLISHED.value,
+    "Changed": ResourceState.CHANGED.value,
+    "Draft": NOT_LIVE,
+}
+"""The words that stood in the addresses of filtered lists before, with what stands there now."""
+ORDERS: Final = {
+    "changed": ("-updated_at", gettext_lazy("Changed last")),
+    "oldest": ("updated_at", gettext_lazy("Not changed for longest")),
+    "name": ("name", gettext_lazy("By name")),
+    "-name": ("-name", gettext_lazy("By name, backwards")),
+    "id": ("id", gettext_lazy("By id")),
+    "newest": ("-created_at", gettext_lazy("Made last")),
+}
+USUAL_ORDER: Final = "changed"
+_PLAIN: Final = ("workspace", "visibility", "author", "label", "folder")
+_SWITCHES: Final = ("waiting", "labelled", "starred")
+_ANY: Final = ("", gettext_lazy("Any"))
+
+
+class FilterForm(forms.Form):
+    """What a list can be narrowed by. Nothing is required, and unknown words are refused."""
+
+    q = forms.CharField(label=gettext_lazy("Search"), required=False, max_length=MAX_TEXT)
+    state = forms.ChoiceField(
+        label=gettext_lazy("State"),
+        required=False,
+        choices=[
+            _ANY,
+            *((state.value, words.word) for state, words in STATES.items()),
+            (NOT_LIVE, gettext_lazy("Not live: never published, or unpublished")),
+        ],
+    )
+    author = forms.CharField(label=gettext_lazy("Last edit by"), required=False, max_length=MAX_TEXT)
+    label = forms.CharField(label=gettext_lazy("Label"), required=False, max_length=MAX_TEXT)
+    tag = forms.CharField(label=gettext_lazy("Tag"), required=False, max_length=MAX_TEXT)
+    workspace = forms.ChoiceField(label=gettext_lazy("Workspace"), required=False)
+    visibility = forms.ChoiceField(
+        label=gettext_lazy("Visibility"), required=False, choices=[_ANY, *VISIBILITIES.items()]
+    )
+    order = forms.ChoiceField(
+        label=gettext_lazy("Order"),
+        required=False,
+        choices=[(name, words) for name, (_column, words) in ORDERS.items()],
+    )
+    folder = forms.CharField(required=False, max_length=MAX_TEXT, widget=forms.HiddenInput)
+    waiting = forms.BooleanField(required=False, widget=forms.HiddenInput)
+    labelled = forms.BooleanField(required=False, widget=forms.HiddenInput)
+    starred = forms.BooleanField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, data: Any, *, kind: StudioKind, caller: Caller, known: Overview | None = None) -> None:
+        super().__init__(data, auto_id="filter-%s")
+        self.caller = caller
+        workspaces = [_ANY, *workspace_choices(Right.READ, caller)]
+        self.fields["workspace"].choices = workspaces  # type: ignore[attr-defined]
+        if not kind.has_visibility:
+            del self.fields["visibility"]
+        self.suggested: dict[str, Iterable[str]] = {}
+        if known is not None:
+            for name, names in (("author", known.authors), ("label", known.labels), ("tag", known.tags)):
+                self._offer(name, list(names))
+        for field in self.fields.values():
+            field.widget.attrs["class"] = "input"
+
+    def _offer(self, name: str, names: list[str]) -> None:
+        """Offer what there is: as a list to choose from while it is short, else while somebody types."""
+        given = str(self.data.get(name, ""))
+        if len(names) > MAX_OPTIONS:
+            self.suggested[name] = names
+            self.fields[name].widget.attrs |= {"list": f"known-{name}", "autocomplete": "off"}
+            return
+        options = names if given in {"", *names} else [*names, given]
+        self.fields[name].widget = forms.Select(choices=[_ANY, *((one, one) for one in options)])
+
+    @property
+    def wanted(self) -> Filter:
+        """The filter, without values that are not valid."""
+        self.is_valid()
+        given = self.cleaned_data
+        state = given.get("state", "")
+        more: dict[str, Any] = {name: given.get(name, "") for name in _PLAIN}
+        more |= {name: bool(given.get(name)) for name in _SWITCHES}
+        return Filter(
+            text=given.get("q", ""),
+            state=ResourceState(state) if state and state != NOT_LIVE else None,
+            not_live=state == NOT_LIVE,
+            tags=listed_in(given.get("tag", "")),
+            **more,
+        )
+
+    @property
+    def order_name(self) -> str:
+        """The name of the order."""
+        return self.cleaned_data.get("order") or USUAL_ORDER
+
+    @property
+    def sorting(self) -> str:
+        """The column to sort the rows by."""
+        return ORDERS[self.order_name][0]
+
+    @property
+    def given(self) -> dict[str, str]:
+        """The valid values that were given, as they stand in an address, without the page."""
+        usual = ("order", USUAL_ORDER)
+        valid = [(name, value) for name, value in self.cleaned_data.items() if value]
+        return {name: "1" if value is True else value for name, value in valid if (name, value) != usual}
+
+    def address(self, **changes: str) -> str:
+        """Return the address of the list with other values; an empty one takes a value away."""
+        values = self.given | changes
+        return f"?{urlencode({name: values[name] for name in self.fields if values.get(name)})}"
+
+    @property
+    def shown_fields(self) -> Iterator[Any]:
+        """The fields behind *Filters*: all that people see but the search."""
+        return (field for field in self if not field.is_hidden and field.name != "q")
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether a field behind *Filters* says something."""
+        return any(field.errors or self.given.get(field.name) for field in self.shown_fields)
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether anything narrows the list."""
+        return bool(self.given.keys() - {"order"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Head:
+    """The head of a column by which the list can be put in order."""
+
+    address: str
+    sort: str
+    """The value of `aria-sort` where the list is in this order, or in its reverse; else empty."""
+
+
+def heads(form: FilterForm) -> dict[str, Head]:
+    """Return the heads by which the list can be put in order; a second click turns the order round."""
+    return {
+        "name": _head(form, "name", "-name", usual="ascending"),
+        "changed": _head(form, "changed", "oldest", usual="descending"),
+    }
+
+
+def _head(form: FilterForm, order: str, reverse: str, *, usual: str) -> Head:
+    other = "ascending" if usual == "descending" else "descending"
+    wanted = reverse if form.order_name == order else order
+    return Head(
+        address=form.address(order="" if wanted == USUAL_ORDER else wanted),
+        sort={order: usual, reverse: other}.get(form.order_name, ""),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chip:
+    """A link that narrows the list by one thing more, or takes that away again."""
+
+    title: str
+    address: str
+    current: bool
+
+
+def quick_chips(form: FilterForm) -> list[Chip]:
+    """Return the chips of a list, each of which goes together with all that narrows it already."""
+    offered: dict[str, Mapping[str, str]] = {}
+    if form.caller.scope(Right.SAVE) != frozenset():
+        offered[_("Waiting")] = {"waiting": "1"}
+    if form.caller.username:
+        offered[_("Mine")] = {"author": form.caller.username}
+    offered[_("Starred")] = {"starred": "1"}
+    offered[_("Labelled")] = {"labelled": "1"}
+    if form.caller.scope(Right.READ_DRAFTS) != frozenset():
+        offered[str(STATES[ResourceState.NEVER_PUBLISHED].word)] = {
+            "state": ResourceState.NEVER_PUBLISHED.value
+        }
+    return [_chip(form, title, dict(values)) for title, values in offered.items()]
+
+
+def tag_chip(form: FilterForm, tag: str) -> Chip:
+    """Return the link to what has this tag, too."""
+    tags = form.wanted.tags
+    rest = [one for one in tags if one != tag]
+    wanted = rest if tag in tags else [*tags, tag]
+    return Chip(title=tag, address=form.address(tag=",".join(wanted)), current=tag in tags)
+
+
+def _chip(form: FilterForm, title: str, values: dict[str, str]) -> Chip:
+    current = values.items() <= form.given.items()
+    changes = dict.fromkeys(values, "") if current else values
+    return Chip(title=title, address=form.address(**changes), current=current)

@@ -1,0 +1,48 @@
+"""How forms name everything that a list shows, on whichever page of it: by its kind and its query.
+
+The field is called `matching` and has the value `agent?state=changed`. What it names is bounded, and is
+looked up when the form is sent; the page that then asks for confirmation names each resource.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from django.http import QueryDict
+
+from studio.kinds import KINDS, StudioKind
+from studio.resources.filters import FilterForm
+from studio.resources.rows import Row
+from versioning.domain.access import Caller
+from versioning.domain.errors import Invalid
+from versioning.editor.bulk import MAX_CHOSEN, Choice
+from versioning.editor.catalog import Filter
+
+FIELD: Final = "matching"
+_KINDS: Final = {kind.word: kind for kind in KINDS}
+
+
+def value_of_matching(kind: StudioKind, query: str) -> str:
+    """Return the value of the checkbox for all that a list shows."""
+    return f"{kind.word}?{query}"
+
+
+def matching(given: QueryDict, caller: Caller, narrow: Callable[[Filter], Filter]) -> Sequence[Choice]:
+    """Return the first of what a list shows and the caller may change, at most `MAX_CHOSEN`.
+
+    `narrow` may narrow the list further. Raises `Invalid`, which names the field, for another value.
+    """
+    word, _, query = given.get(FIELD, "").partition("?")
+    if word not in _KINDS:
+        raise Invalid.field(FIELD, "must be a kind and the query of a list")
+    kind = _KINDS[word]
+    form = FilterForm(QueryDict(query), kind=kind, caller=caller)
+    if not form.is_valid():
+        raise Invalid.field(FIELD, "must be a kind and the query of a list")
+    found = kind.catalog(caller).search(narrow(form.wanted), order=form.sorting)[:MAX_CHOSEN]
+    return [
+        Choice(kind=kind, id=entry.id, version_id=entry.version.version_id)
+        for entry in found
+        if entry.version is not None and Row.of(kind, entry, caller).chosen
+    ]

@@ -1,0 +1,175 @@
+"""Labels and tags for what was chosen in a list, or for all that it shows: each on its own, one report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.conftest import Cast
+from tests.studio.test_publishing_many import boxes, tags, value
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.window import KINDS, Seen, Window
+from versioning.editor import bulk_changes
+from versioning.editor.bulk import MAX_CHOSEN
+
+LABEL, TAG, PUBLISH = "/studio/label/", "/studio/tag/", "/studio/publish/"
+
+
+def send(window: Window, address: str, chosen: list[str], **more: Any) -> Seen:
+    """Choose, fill in the page that asks, and send it."""
+    asked = window.post(address, chosen=chosen)  # type: ignore[arg-type]
+    assert asked.status == 200, asked.text
+    return window.post(address, chosen=boxes(asked), confirmed="yes", **tags(asked), **more)  # type: ignore[arg-type]
+
+
+def labels(cast: Cast, kind: Kind, resource_id: str) -> dict[str, str]:
+    found = cast.alice.get(kind.url(resource_id, "labels")).body["labels"]
+    return {one["name"]: one["versionId"] for one in found if one["kind"] != "computed"}
+
+
+def metadata(cast: Cast, kind: Kind, resource_id: str) -> Any:
+    return cast.alice.get(kind.url(resource_id), status="draft").body["metadata"]
+
+
+def made(cast: Cast, kind: Kind, *ids: str, **more: Any) -> list[str]:
+    return [value(kind, one, kind.make(cast.edgar, one, **more)["latestVersionId"]) for one in ids]
+
+
+def everything(kind: Kind, query: str = "") -> dict[str, str]:
+    return {"matching": f"{KINDS[kind].word}?{query}"}
+
+
+def test_a_label_is_set_on_the_newest_versions_that_were_seen(cast: Cast, kind: Kind) -> None:
+    chosen = made(cast, kind, "a", "team/b")
+    moved = kind.make(cast.paula, "c", autoPublish=True)["latestVersionId"]
+    assert cast.paula.put(kind.url("c", "labels", "tested"), {"versionId": moved}).status == 200
+    draft = kind.save(cast.edgar, "c")["latestVersionId"]
+    seen = send(Window.of("paula"), LABEL, [*chosen, value(kind, "c", draft)], label="tested")
+    assert "3 have the label now" in seen.text
+    ids = {one.split(":")[1]: one.split(":")[2] for one in chosen} | {"c": draft}
+    assert {name: labels(cast, kind, name) for name in ids} == {
+        name: {"tested": version} for name, version in ids.items()
+    }
+    again = send(Window.of("paula"), LABEL, chosen, label="tested")
+    assert "2 had the label already" in again.text
+
+
+def test_a_label_is_set_on_what_is_live(cast: Cast, kind: Kind) -> None:
+    live = kind.make(cast.paula, "a", autoPublish=True)["activeVersionId"]
+    draft = kind.save(cast.edgar, "a")["latestVersionId"]
+    chosen = [value(kind, "a", draft), *made(cast, kind, "never")]
+    seen = send(Window.of("paula"), LABEL, chosen, label="stable", which="live")
+    assert "1 labelled, 1 not" in seen.text and "Nothing of it is live." in seen.text
+    assert (labels(cast, kind, "a"), labels(cast, kind, "never")) == ({"stable": live}, {})
+
+
+def test_a_label_that_cannot_be_one_is_refused_before_anything_is_done(cast: Cast, kind: Kind) -> None:
+    chosen = made(cast, kind, "a", "b")
+    for name in ("", "Not Good", "latest", "x" * 65):
+        seen = send(Window.of("paula"), LABEL, chosen, label=name)
+        assert (seen.status, boxes(seen)) == (400, chosen), name
+        assert 'aria-invalid="true"' in seen.markup
+    assert (labels(cast, kind, "a"), labels(cast, kind, "b")) == ({}, {})
+
+
+def test_tags_are_added_and_removed_and_other_metadata_stays(cast: Cast, kind: Kind) -> None:
+    chosen = made(cast, kind, "a", metadata={"team": 1, "tags": ["red", "old"]}) + made(cast, kind, "b")
+    seen = send(Window.of("edgar"), TAG, chosen, add="blue, red", remove="old")
+    assert "2 have other tags now" in seen.text
+    assert metadata(cast, kind, "a") == {"team": 1, "tags": ["red", "blue"]}
+    assert metadata(cast, kind, "b") == {"tags": ["blue", "red"]}
+    seen = send(Window.of("edgar"), TAG, chosen, remove="red,blue")
+    assert (metadata(cast, kind, "a"), metadata(cast, kind, "b")) == ({"team": 1}, {})
+    assert "2 had these tags already" in send(Window.of("edgar"), TAG, chosen, remove="red").text
+
+
+def test_tags_that_cannot_be_any_are_refused_before_anything_is_done(cast: Cast, kind: Kind) -> None:
+    chosen = made(cast, kind, "a")
+    for add in ("", " , ", "x" * 65, "a\u200bb"):
+        assert send(Window.of("edgar"), TAG, chosen, add=add).status == 400
+    crowded = made(cast, kind, "b", metadata={"tags": [str(number) for number in range(49)]})
+    seen = send(Window.of("edgar"), TAG, crowded + chosen, add="x,y")
+    assert "1 tagged, 1 not" in seen.text
+    assert metadata(cast, kind, "a") == {"tags": ["x", "y"]}
+
+
+def test_a_tag_that_somebody_adds_in_between_stays(
+    cast: Cast, kind: Kind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = made(cast, kind, "a")
+    read = bulk_changes.tags.tags_of
+
+    def read_before_somebody_else_writes(before: Any) -> list[str]:
+        found = read(before)
+        monkeypatch.setattr(bulk_changes.tags, "tags_of", read)
+        assert cast.alice.patch(kind.url("a"), {"metadata": {"tags": ["theirs"]}}).status == 200
+        return found
+
+    edgar = Window.of("edgar")
+    asked = edgar.post(TAG, chosen=chosen)  # type: ignore[arg-type]
+    monkeypatch.setattr(bulk_changes.tags, "tags_of", read_before_somebody_else_writes)
+    seen = edgar.post(TAG, chosen=chosen, confirmed="yes", add="mine", **tags(asked))  # type: ignore[arg-type]
+    assert "1 has other tags now" in seen.text
+    assert metadata(cast, kind, "a") == {"tags": ["theirs", "mine"]}
+
+
+def test_each_is_refused_by_its_own_rights(cast: Cast, kind: Kind) -> None:
+    ours = made(cast, kind, "ours")
+    theirs = [value(kind, "theirs", kind.make(cast.charlie, "theirs", autoPublish=True)["latestVersionId"])]
+    for name, address, more in (
+        ("vera", TAG, {"add": "x"}),
+        ("vera", LABEL, {"label": "x"}),
+        ("edgar", LABEL, {"label": "x"}),
+        ("charlie", TAG, {"add": "x"}),
+        ("charlie", LABEL, {"label": "x"}),
+    ):
+        seen = Window.of(name).post(address, chosen=ours, confirmed="yes", **more)  # type: ignore[arg-type]
+        assert ("1 tagged" in seen.text, "1 labelled" in seen.text) == (False, False), (name, address)
+    seen = Window.of("paula").post(TAG, chosen=ours + theirs, confirmed="yes", add="x")  # type: ignore[arg-type]
+    assert "1 tagged, 1 not" in seen.text and "Writer theirs" not in seen.text
+    assert metadata(cast, kind, "ours") == {"tags": ["x"]}
+    assert (labels(cast, kind, "ours"), labels_of_theirs(cast, kind)) == ({}, [])
+
+
+def labels_of_theirs(cast: Cast, kind: Kind) -> list[Any]:
+    found = cast.charlie.get(kind.url("theirs", "labels")).body["labels"]
+    assert cast.charlie.get(kind.url("theirs")).body["metadata"] == {}
+    return [one for one in found if one["kind"] != "computed"]
+
+
+def test_all_that_a_list_shows_is_chosen_but_for_what_one_may_not_change(cast: Cast, kind: Kind) -> None:
+    made(cast, kind, "a", "b", metadata={"tags": ["red"]})
+    made(cast, kind, "c")
+    kind.make(cast.charlie, "theirs", autoPublish=True, metadata={"tags": ["red"]})
+    asked = Window.of("edgar").post(TAG, **everything(kind, "tag=red&order=id"))
+    assert [one.split(":")[1] for one in boxes(asked)] == ["a", "b"]
+    assert Window.of("vera").post(TAG, **everything(kind)).status == 302
+    if kind is AGENTS:
+        kind.make(cast.charlie, "open", visibility="public", autoPublish=True)
+        asked = Window.of("edgar").post(TAG, **everything(kind))
+        assert "open" not in [one.split(":")[1] for one in boxes(asked)]
+
+
+def test_all_that_waits_in_a_list_is_offered_for_publishing(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.paula, "live", autoPublish=True)
+    made(cast, kind, "fresh")
+    asked = Window.of("paula").post(PUBLISH, **everything(kind))
+    assert "Publish 1 draft?" in asked.text and [one.split(":")[1] for one in boxes(asked)] == ["fresh"]
+
+
+def test_of_very_many_the_first_are_chosen_and_the_list_says_so(cast: Cast, kind: Kind) -> None:
+    made(cast, kind, *(f"n{number:03}" for number in range(MAX_CHOSEN + 3)))
+    edgar = Window.of("edgar")
+    page = edgar.get(KINDS[kind].address("changelist"), order="id")
+    assert f"The first {MAX_CHOSEN} of {MAX_CHOSEN + 3} that match" in page.text
+    found = boxes(edgar.post(TAG, **everything(kind, "order=id")))
+    assert len(found) == MAX_CHOSEN and found[-1].split(":")[1] == f"n{MAX_CHOSEN - 1}"
+
+
+def test_what_names_no_list_is_refused(cast: Cast) -> None:
+    for value_sent in ("", "agent", "nothing?x", f"{KINDS[PROMPT_BLOCKS].word}?state=gone"):
+        seen = Window.of("edgar").post(TAG, matching=value_sent)
+        assert (seen.status, "matching" in seen.text) == (
+            (302, False) if value_sent == "agent" else (400, True)
+        )
