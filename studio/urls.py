@@ -13,6 +13,7 @@ from django.views.generic import RedirectView
 from studio import extensions
 from studio.accounts.views import AcceptPage, open_link
 from studio.activity.live import LivePage, SincePage
+from studio.activity.notifications import NotificationsPage
 from studio.activity.views import ActivityPage, ResourceActivityPage, WorkspaceActivityPage
 from studio.bulk.label import LabelChosenPage
 from studio.bulk.publish import PublishChosenPage
@@ -148,6 +149,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("label/", LabelChosenPage.as_view(), name="label_chosen"),
     path("tag/", TagChosenPage.as_view(), name="tag_chosen"),
     path("activity/", ActivityPage.as_view(), name="activity"),
+    path("notifications/", NotificationsPage.as_view(), name="notifications"),
     path("activity/live/", LivePage.as_view(), name="live"),
     path("language/", LanguagePage.as_view(), name="language"),
     path("density/", DensityPage.as_view(), name="density"),
