@@ -1,4 +1,4 @@
-"""The home page (drafts, publications, own edits, what happened), and the search over everything."""
+"""The home page: drafts, publications, own edits, what happened."""
 
 from __future__ import annotations
 
@@ -16,11 +16,9 @@ from studio.resources.create import may_create
 from studio.resources.rows import Row
 from studio.views import StudioPage
 from versioning.domain.access import Right
-from versioning.editor.catalog import Activity, Catalog, Filter, drafts, own_edits, publications
-from versioning.models.search import MAX_LENGTH
+from versioning.editor.catalog import Activity, Catalog, drafts, own_edits, publications
 
 SHOWN: Final = 8
-FOUND: Final = 20
 
 Latest = Callable[[Catalog, int], Iterable[Activity]]
 """Returns the latest activities in a catalog, at most so many."""
@@ -40,33 +38,13 @@ class Entry:
         return self.kind.address("compare", self.row.summary.resource_id)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Found:
-    """The search results of one kind."""
-
-    kind: StudioKind
-    rows: list[Row]
-    more: bool
-    """Whether there is more than what is shown."""
-
-    @property
-    def list_address(self) -> str:
-        """The address of the whole list."""
-        return self.kind.address("changelist")
-
-
 class HomePage(StudioPage):
     """The page where everybody starts."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show the latest activity, or the search results."""
-        text = request.GET.get("q", "").replace("\x00", "").strip()
-        if len(text) > MAX_LENGTH:
-            return self.page("studio/home/search.html", title="Search", longest=MAX_LENGTH)
-        if text:
-            return self.page(
-                "studio/home/search.html", title=f"Search: {text}", search_text=text, found=self._found(text)
-            )
+        """Show the latest activity."""
+        if "q" in request.GET:  # where the search was once
+            return self.go(f"{reverse('admin:search')}?{request.GET.urlencode()}")
         self.listen({})
         return self.page(
             "studio/home/home.html",
@@ -90,11 +68,3 @@ class HomePage(StudioPage):
             for activity in latest(kind.catalog(self.caller), SHOWN)
         ]
         return sorted(entries, key=lambda entry: entry.activity.at, reverse=True)[:SHOWN]
-
-    def _found(self, text: str) -> list[Found]:
-        results = []
-        for kind in KINDS:
-            found = kind.catalog(self.caller).search(Filter(text=text), order="-updated_at")[: FOUND + 1]
-            rows = [Row.of(kind, entry) for entry in found]
-            results.append(Found(kind=kind, rows=rows[:FOUND], more=len(rows) > FOUND))
-        return results
