@@ -91,8 +91,10 @@ class ReadConfig:
     def of(cls, config: Config, caller: Caller) -> ReadConfig:
         """Return a configuration as the caller may read it; takes three queries."""
         budget = PageBudget()
-        blocks = [target for _, target in referenced_blocks(config)]
-        agents = [target for _, target in referenced_agents(config)]
+        blocks, agents = (
+            [target for _, target in islice(found, MAX_ITEMS)]
+            for found in (referenced_blocks(config), referenced_agents(config))
+        )
         found = references_to(blocks, agents, caller)
         instructions = config.get("instructions", config.get("content", ""))
         listed = instructions if isinstance(instructions, list) else [{"content": instructions}]

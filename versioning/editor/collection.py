@@ -49,6 +49,7 @@ class Collection(Resources[R]):
     favorites_about = reading.favorites_about
     check_publish = impact.check_publish
     dependents = impact.dependents
+    dependents_count = impact.dependents_count
 
     create = creating.create
     clone = creating.clone
