@@ -43,7 +43,7 @@ from studio.resources.saved_filters import FiltersPage
 from studio.resources.star_page import StarPage
 from studio.resources.views import ListPage
 from studio.views import StudioPage
-from studio.workspaces.keys import KeysPage, RevokePage
+from studio.workspaces.keys import KeysPage, RevokePage, UnlimitedKeysPage
 from studio.workspaces.members import InvitationLinkPage, MembersPage, RemovePage, RolePage, WithdrawPage
 from studio.workspaces.views import CreateWorkspacePage, RenamePage, WorkspacesPage
 
@@ -115,6 +115,7 @@ def workspace_urls() -> list[URLPattern | URLResolver]:
     return [
         page("", WorkspacesPage, "changelist"),
         page("add/", CreateWorkspacePage, "add"),
+        page("keys/", UnlimitedKeysPage, "unlimited_keys"),
         path("audit/", signed_in(RedirectView.as_view(pattern_name="admin:activity", query_string=True))),
         page("<str:workspace>/change/", MembersPage, "change"),
         page("<str:workspace>/rename/", RenamePage, "rename"),

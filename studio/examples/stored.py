@@ -194,6 +194,6 @@ def _is_key(text: str) -> bool:
 def _changed_meanwhile(example: Example) -> str:
     message = _(
         "Somebody has changed or deleted the example “%(name)s” since you opened it, so nothing was changed. "
-        "What you typed is still here: save it under another name, or choose the example to see it now."
+        "What you typed is still here: save it under another name, or look at the example as it is now."
     )
     return message % {"name": example.name}

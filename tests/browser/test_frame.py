@@ -19,7 +19,8 @@ STOPS = 120
 CAN_BE_SEEN = """() => {
   const node = document.activeElement, box = node.getBoundingClientRect();
   const has = ({outlineStyle, boxShadow}) => outlineStyle !== "none" || boxShadow !== "none";
-  const near = [node, ...node.querySelectorAll("*"), node.parentElement];
+  const around = node.closest(".cm-editor") ?? node.parentElement;
+  const near = [node, ...node.querySelectorAll("*"), around];
   const ring = near.some((place) => has(getComputedStyle(place)));
   const there = document.elementFromPoint(box.left + box.width / 2, box.top + Math.min(box.height, 200) / 2);
   return ring && (node.contains(there) || there?.contains(node));
@@ -38,7 +39,7 @@ def tab_to(page: Page, target: Locator) -> None:
     """Press Tab until something has the focus; each thing on the way shows that it has it."""
     for _stop in range(STOPS):
         page.keyboard.press("Tab")
-        assert page.evaluate(CAN_BE_SEEN), page.evaluate("document.activeElement.outerHTML.slice(0, 200)")
+        page.wait_for_function(CAN_BE_SEEN)
         if target.evaluate("node => node === document.activeElement"):
             return
     raise AssertionError(f"{STOPS} times Tab did not lead to {target}.")
