@@ -45,7 +45,9 @@ class Preferences(models.Model):
     tour_dismissed = models.BooleanField(default=False)
     """Whether the introduction of the first visit was dismissed."""
     seen_position = models.PositiveBigIntegerField(default=0)
-    """The position of the log up to which the person has looked at what concerns them."""
+    """The position of the log up to which they have looked at what concerns them; 0 if they never have."""
+    recent = models.JSONField(default=list)
+    """What they opened last, the latest first: lists of a kind's word, an id, and a time in ISO 8601."""
 
     objects = PreferencesQuerySet.as_manager()
 

@@ -29,6 +29,7 @@ from studio.home.views import HomePage
 from studio.kinds import KINDS, StudioKind
 from studio.preferences.language import ScriptCatalog, translated_packages
 from studio.preferences.views import DensityPage, LanguagePage, TourPage
+from studio.preview.answers import AnswersPage
 from studio.preview.context_page import ContextPage
 from studio.preview.try_page import TryPage, TryRun
 from studio.preview.views import PreviewPage
@@ -37,7 +38,9 @@ from studio.publishing.usage import UsagePage
 from studio.publishing.views import PublishPage
 from studio.publishing.waiting import WaitingPage
 from studio.resources.create import CreatePage
+from studio.resources.duplicate import DuplicatePage
 from studio.resources.saved_filters import FiltersPage
+from studio.resources.star_page import StarPage
 from studio.resources.views import ListPage
 from studio.views import StudioPage
 from studio.workspaces.keys import KeysPage, RevokePage
@@ -57,7 +60,10 @@ def resource_urls(kind: StudioKind) -> list[URLPattern]:
         page("<str:resource>/preview/", PreviewPage, "preview"),
         page("<str:resource>/context/", ContextPage, "context"),
     ]
-    trying_out = [page("<str:resource>/try/", TryPage, "try"), try_run(kind)]
+    trying_out = [
+        page("<str:resource>/try/", TryPage, "try"),
+        *([try_run(kind)] if kind.is_run else ()),
+    ]
     to_the_edit_page = RedirectView.as_view(pattern_name=f"admin:{kind.url_name('change')}")
     return [
         page("", ListPage, "changelist"),
@@ -69,8 +75,10 @@ def resource_urls(kind: StudioKind) -> list[URLPattern]:
         page("<str:resource>/choices/", ChoicesPage, "choices"),
         page("<str:resource>/reference/", ReferencePage, "reference"),
         *(preview if kind.has_preview else ()),
-        *(trying_out if kind.is_run else ()),
+        *(trying_out if kind.has_preview else ()),
         page("<str:resource>/usage/", UsagePage, "usage"),
+        page("<str:resource>/star/", StarPage, "star"),
+        page("<str:resource>/duplicate/", DuplicatePage, "duplicate"),
         page("<str:resource>/publish/", PublishPage, "publish"),
         page("<str:resource>/unpublish/", UnpublishPage, "unpublish"),
         page("<str:resource>/discard/", DiscardPage, "discard"),
@@ -147,6 +155,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
         ScriptCatalog.as_view(packages=translated_packages()),
         name="script_catalog",
     ),
+    path("answers/", AnswersPage.as_view(), name="answers"),
     path("login/", admin.site.login, name="login"),
     # Open to those who are signed in and a member of nothing (any more).
     path("logout/", admin.site.logout, name="logout"),

@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views import View
 
@@ -21,6 +22,13 @@ from versioning.conf import get_editor
 from versioning.domain.errors import EditConflict, Forbidden, NotFound, Unauthorized, VersioningError
 from versioning.editor import Editor
 from versioning.models import events
+
+
+def way_back(request: HttpRequest, otherwise: str) -> str:
+    """Return the page of the studio that a form names as `next`; another address is not followed."""
+    asked = request.POST.get("next", "")
+    is_ours = url_has_allowed_host_and_scheme(asked, None) and asked.startswith(reverse("admin:index"))
+    return asked if is_ours else otherwise
 
 
 class StudioPage(View):

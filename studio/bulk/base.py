@@ -10,7 +10,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
 from studio.domain_messages.translated import translated
@@ -18,7 +17,7 @@ from studio.kinds import KINDS, StudioKind
 from studio.publishing.drafts import Draft, drafts_by_id
 from studio.resources import matching
 from studio.resources.chosen import chosen
-from studio.views import StudioPage
+from studio.views import StudioPage, way_back
 from versioning.domain.errors import EditConflict, Invalid, NotFound, VersioningError
 from versioning.editor.bulk import Choice, Outcome, Result
 from versioning.editor.catalog import Filter
@@ -113,10 +112,7 @@ class BulkPage(StudioPage, ABC):
     @property
     def back_address(self) -> str:
         """The page of the studio on which the resources were chosen."""
-        asked = self.request.POST.get("next", "") or self.request.GET.get("next", "")
-        home = reverse("admin:index")
-        is_ours = url_has_allowed_host_and_scheme(asked, None) and asked.startswith(home)
-        return asked if is_ours else reverse("admin:waiting")
+        return way_back(self.request, reverse("admin:waiting"))
 
     def _ask(self, choices: Sequence[Choice], error: Invalid | None = None) -> HttpResponse:
         found = self._drafts(choices)

@@ -73,10 +73,10 @@ class EditablePage(ResourcePage):
         except NotFound:
             return None
 
-    def context_form(self, config: Config, *, drafts: bool) -> ContextForm:
-        """Return an empty form for a context; `drafts` are those of prompt blocks in the configuration."""
+    def context_form(self, *configs: Config, drafts: bool) -> ContextForm:
+        """Return an empty form for a context; `drafts` are those of prompt blocks in the configurations."""
         examples = Examples.of(self.kind, self.resource_id, self.resource, self.caller)
-        return ContextForm.of(config, examples, drafts=drafts)
+        return ContextForm.of(configs, examples, drafts=drafts)
 
     def submission(self, controls: Input) -> Submission:
         """Return what was typed, read against the version that the form began with."""

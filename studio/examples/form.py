@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
@@ -47,9 +48,9 @@ class ContextForm:
     """What was typed as the name of an example."""
 
     @classmethod
-    def of(cls, config: Config, examples: Examples, *, drafts: bool) -> ContextForm:
-        """Return an empty form for a configuration; `drafts` are those of its prompt blocks."""
-        return cls(controls=controls_for(config, examples.caller, drafts=drafts), examples=examples)
+    def of(cls, configs: Sequence[Config], examples: Examples, *, drafts: bool) -> ContextForm:
+        """Return an empty form for configurations; `drafts` are those of their prompt blocks."""
+        return cls(controls=controls_for(configs, examples.caller, drafts=drafts), examples=examples)
 
     def take(self, sent: QueryDict) -> ContextForm:
         """Fill in what was sent: the fields, or the example that it names if it has no fields of its own."""
@@ -118,13 +119,13 @@ class ContextForm:
         return hashlib.sha256(repr(names).encode()).hexdigest()[:16]
 
 
-def controls_for(config: Config, caller: Caller, *, drafts: bool) -> list[ContextControl]:
-    """Return the controls for all names in a configuration and in the prompt blocks that it refers to.
+def controls_for(configs: Sequence[Config], caller: Caller, *, drafts: bool) -> list[ContextControl]:
+    """Return the controls for all names in configurations and in the prompt blocks that they refer to.
 
     Of prompt blocks that are too much to read there are none.
     """
-    try:
-        blocks = get_editor().prompt.configs_used_in(config, drafts=drafts, by=caller)
-    except Invalid:
-        blocks = []
-    return context_controls(config, blocks)
+    blocks: list[Config] = []
+    with suppress(Invalid):
+        for config in configs:
+            blocks += get_editor().prompt.configs_used_in(config, drafts=drafts, by=caller)
+    return context_controls(*configs, *blocks)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import islice
@@ -68,13 +68,12 @@ class ContextControl:
         return self.path.partition(".")[0] if "." in self.path else ""
 
 
-def context_controls(config: Config, blocks: Iterable[Config] = ()) -> list[ContextControl]:
-    """Return a control for every plain value that a configuration asks the context for.
+def context_controls(*configs: Config) -> list[ContextControl]:
+    """Return a control for every plain value that the configurations ask the context for.
 
-    Names come from its schema, its placeholders and its conditions, and from those of the prompt blocks
-    that it refers to. Where both say something about a name, the schema decides about its type.
+    Names come from schemas, placeholders and conditions. Where several say something about a name, a schema
+    decides about its type, and the first one about all.
     """
-    configs = [config, *blocks]
     found: dict[str, ContextControl] = {}
     others: set[str] = set()
     for one in configs:

@@ -38,6 +38,7 @@ class Migration(migrations.Migration):
                 ),
                 ("tour_dismissed", models.BooleanField(default=False)),
                 ("seen_position", models.PositiveBigIntegerField(default=0)),
+                ("recent", models.JSONField(default=list)),
             ],
         ),
         migrations.CreateModel(

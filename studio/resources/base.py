@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from http import HTTPStatus
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,11 @@ from django.http import HttpRequest, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
+from editor_client.shared import ids
 
 from studio.kinds import AGENT, StudioKind
+from studio.preferences.recent import note_opened
+from studio.resources.stars import stars_of
 from studio.resources.summaries import Summary
 from studio.views import StudioPage
 from versioning.domain.access import Right
@@ -52,7 +56,7 @@ TABS = (
     Tab(page="history", title=gettext_lazy("History"), right=Right.READ_DRAFTS),
     Tab(page="compare", title=pgettext_lazy("tab", "Compare"), right=Right.READ_DRAFTS, needs_record=True),
     Tab(page="preview", title=gettext_lazy("Preview"), kinds=attrgetter("has_preview")),
-    Tab(page="try", title=pgettext_lazy("tab", "Try"), kinds=attrgetter("is_run")),
+    Tab(page="try", title=pgettext_lazy("tab", "Try"), kinds=attrgetter("has_preview")),
     Tab(page="usage", title=gettext_lazy("Used by"), needs_record=True),
     Tab(page="activity", title=gettext_lazy("Activity")),
 )
@@ -150,6 +154,7 @@ class ResourcePage(StudioPage):
             title=title,
             status=status,
             **{
+                **self._personal(status),
                 "kind": self.kind,
                 "resource": self.resource,
                 "summary": self.summary,
@@ -163,6 +168,21 @@ class ResourcePage(StudioPage):
                 **context,
             },
         )
+
+    def _personal(self, status: int) -> dict[str, Any]:
+        """Return what the head offers to the person; remember that they opened the resource."""
+        resource = self.resource
+        if resource is None:
+            return {}
+        is_opened = self.request.method == "GET" and status == HTTPStatus.OK
+        if is_opened and "X-Live" not in self.request.headers:
+            note_opened(self.request, self.kind.word, resource.pk)
+        copies = self.may(Right.SAVE)
+        return {
+            "star": stars_of(self.kind, [resource.pk], self.caller)[resource.pk],
+            "duplicate": self.address("duplicate") if copies else "",
+            "proposed_copy": proposed_copy(resource.pk) if copies else "",
+        }
 
     def tabs(self) -> list[dict[str, Any]]:
         """Return the tabs that the caller may open."""
@@ -187,7 +207,9 @@ class ResourcePage(StudioPage):
         publishes = self.may(Right.PUBLISH)
         is_stored_agent = self.kind.has_visibility and self.code_agent is None
         is_public = self.summary.visibility == "public"
+        copies_elsewhere = not self.may(Right.SAVE) and self.caller.scope(Right.SAVE) != frozenset()
         offered = {
+            "duplicate": (_("Duplicate…"), copies_elsewhere),
             "discard": (_("Discard the draft…"), self.may(Right.SAVE) and resource.has_draft),
             "unpublish": (_("Unpublish…"), publishes and resource.active is not None),
             "visibility": (
@@ -197,3 +219,9 @@ class ResourcePage(StudioPage):
             "delete": (_("Delete the override…") if self.code_agent else _("Delete…"), publishes),
         }
         return [(title, self.address(page)) for page, (title, is_offered) in offered.items() if is_offered]
+
+
+def proposed_copy(resource_id: str) -> str:
+    """Return an id for a copy, in the same folder; empty where none of that sort is possible."""
+    proposed = f"{resource_id}-copy"
+    return proposed if ids.problem(proposed) is None else ""

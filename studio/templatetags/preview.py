@@ -1,4 +1,4 @@
-"""Assembled instructions as HTML. By hand: a template takes seconds for thousands of pieces."""
+"""Assembled instructions and answers as HTML. By hand: a template takes seconds for thousands of pieces."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from django import template
 from django.utils.safestring import SafeString
 from editor_client.shared.instructions import Origin, Piece
 
+from studio.diff.spans import Op, Span
+
 register = template.Library()
 
 
@@ -16,6 +18,18 @@ register = template.Library()
 def pieces(found: Iterable[Piece]) -> SafeString:
     """Return the pieces of a text; those that stand for placeholders are marked, with the name as a title."""
     return SafeString("".join(map(_piece, found)))  # every piece of text is escaped below
+
+
+@register.simple_tag
+def answer(found: Iterable[Span]) -> SafeString:
+    """Return one of two answers; what only this one has is marked, for screen readers too."""
+    return SafeString("".join(map(_span, found)))  # every piece of text is escaped below
+
+
+def _span(span: Span) -> str:
+    element = {Op.REMOVED: "del", Op.ADDED: "ins"}.get(span.op)
+    text = escape(span.text)
+    return f"<{element}>{text}</{element}>" if element else text
 
 
 def _piece(piece: Piece) -> str:

@@ -62,6 +62,8 @@ class Library:
             "publish": f"{agent}/publish/",
             "preview": f"{agent}/preview/",
             "try": f"{agent}/try/",
+            "try-block": "versioning/promptblock/tone/try/",
+            "try-several": f"{agent}/try/?mode=several",
             "usage": f"{block}/usage/",
             "visibility": f"{agent}/visibility/",
             "unpublish": f"{block}/unpublish/",

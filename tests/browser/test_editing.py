@@ -220,32 +220,3 @@ def test_errors_are_told_beside_their_fields(enter: Enter, made: str) -> None:
     expect(page.locator("#error-memory")).to_contain_text("Is not valid JSON")
     expect(box).to_have_value("{")
     assert page.evaluate(MISPLACED) + serious_problems(page) == []
-
-
-def test_the_draft_answers_beside_what_is_live(enter: Enter, api_of: ApiOf, made: str) -> None:
-    api_of("edgar").patch(
-        AGENTS.url(made), {"instructions": [{"type": "text", "content": "Greet {{ name }}."}]}
-    )
-    page = enter("edgar", f"versioning/agent/{made}/try/")
-    page.get_by_text("Context", exact=True).click()
-    page.get_by_label("Context, as JSON").fill('{"name": "Ada"}')
-    page.get_by_label("Message").fill("Hello?")
-    page.keyboard.press("Enter")
-    columns = {title: page.get_by_role("region", name=title) for title in ("Draft", "Live")}
-    expect(columns["Draft"].locator(".turn-assistant")).to_have_text("Greet Ada.\n\nHello?")
-    expect(columns["Live"].locator(".turn-assistant")).to_have_text("Write well.\n\nHello?")
-    page.get_by_label("Message").fill("Still there?")
-    page.get_by_role("button", name="Send").click()
-    expect(columns["Live"].locator(".turn-assistant").nth(1)).to_have_text("Write well.\n\nStill there?")
-    assert page.evaluate(MISPLACED) + serious_problems(page) == []
-    page.get_by_role("button", name="Start over").click()
-    expect(page.locator(".turn")).to_have_count(0)
-
-
-def test_a_failure_of_the_model_is_told_in_its_column(enter: Enter, api_of: ApiOf, made: str) -> None:
-    api_of("edgar").patch(AGENTS.url(made), {"model": {"provider": "nonsense", "name": "x"}})
-    page = enter("edgar", f"versioning/agent/{made}/try/")
-    page.get_by_label("Message").fill("Hello?")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("region", name="Draft").locator(".turn-error")).to_contain_text("nonsense")
-    expect(page.get_by_role("region", name="Live").locator(".turn-assistant")).to_contain_text("Hello?")

@@ -15,7 +15,7 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.forms import Person
 from tests.support.people import key_of, person
 from tests.support.served import published_agent, published_block, reference, served, text
-from tests.support.window import Window, page_of
+from tests.support.window import Seen, Window, page_of
 from versioning.domain.access import Role
 
 ECHO = {"provider": "echo", "name": "echo"}
@@ -40,8 +40,12 @@ def seen(name: str, page: str, **query: str) -> str:
 
 def streams(name: str, **query: str) -> dict[str, str]:
     """Return where the columns of the Try page post the messages, by their titles."""
-    markup = Window.of(name).get(page_of(AGENTS, "try"), **query).markup
-    found = re.findall(r'data-stream="([^"]*)".*?aria-label="([^"]*)"', markup)
+    return streams_on(Window.of(name).get(page_of(AGENTS, "try"), **query))
+
+
+def streams_on(seen: Seen) -> dict[str, str]:
+    """Return where the columns of a Try page post the messages, by their titles."""
+    found = re.findall(r'data-stream="([^"]*)".*?aria-label="([^"]*)"', seen.markup)
     return {title: unescape(stream) for stream, title in found}
 
 

@@ -155,7 +155,7 @@ def test_instructions_that_are_one_text_ask_for_nothing() -> None:
 
 def test_prompt_blocks_ask_too_and_a_schema_decides_about_types() -> None:
     block = {"name": "Tone", "content": "{{ tier }} {{ day }}", "requestContextSchema": DAY}
-    found = context_controls({"instructions": [], "requestContextSchema": SCHEMA}, [block])
+    found = context_controls({"instructions": [], "requestContextSchema": SCHEMA}, block)
     by_path = {control.path: control for control in found}
     assert by_path["tier"].options and by_path["day"].format == "date"
 

@@ -89,10 +89,10 @@ def test_a_stranger_finds_no_page(cast: Cast, kind: Kind) -> None:
         assert charlie.get(kind, page).status_code == 404
 
 
-def test_what_is_not_run_cannot_be_tried_out(cast: Cast) -> None:
+def test_a_prompt_block_does_not_run_by_itself(cast: Cast) -> None:
     PROMPT_BLOCKS.make(cast.alice)
-    for page in ("try/", "try/run/"):
-        assert Person("alice").client.get(f"/studio/versioning/promptblock/writer/{page}").status_code == 404
+    address = "/studio/versioning/promptblock/writer/try/run/"
+    assert Person("alice").client.post(address, {"messages": "Hello?"}).status_code == 404
 
 
 def test_errors_stand_beside_their_fields_and_what_was_typed_stays(

@@ -10,11 +10,13 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.forms import Person
 from tests.test_query_counts import FEW, MANY, insert_resources
 
-MAX_QUERIES = 12
-PAGES = ("change", "preview")
+MAX_QUERIES = 14
+MAX_QUERIES_OF_TRYING = 20
+PAGES = ("change", "preview", "try")
 
 
 def queries(person: Person, kind: Kind, page: str, **query: str) -> int:
+    person.get(kind, page, **query)  # the first time it is remembered that they opened it
     with CaptureQueriesContext(connection) as captured:
         assert person.get(kind, page, **query).status_code == 200
     return len(captured)
@@ -52,3 +54,15 @@ def test_suggestions_are_few_and_quick_to_ask_for(cast: Cast) -> None:
     insert_resources(PROMPT_BLOCKS, [f"many/{number}" for number in range(MANY)])
     assert queries(edgar, AGENTS, "choices", of="prompt", q="many") <= MAX_QUERIES
     assert len(edgar.get(AGENTS, "choices", of="prompt", q="many").json()["choices"]) == 20
+
+
+def test_trying_a_block_takes_as_many_queries_however_many_agents_use_it(cast: Cast) -> None:
+    edgar = Person("edgar")
+    PROMPT_BLOCKS.make(cast.alice, "writer", autoPublish=True)
+    PROMPT_BLOCKS.save(cast.alice, "writer")
+    reference = [{"type": "prompt_block_ref", "id": "writer"}]
+    AGENTS.make(cast.alice, "user/0", reference, autoPublish=True)
+    one = queries(edgar, PROMPT_BLOCKS, "try")
+    for number in range(1, FEW):
+        AGENTS.make(cast.alice, f"user/{number}", reference, autoPublish=True)
+    assert queries(edgar, PROMPT_BLOCKS, "try") == one <= MAX_QUERIES_OF_TRYING

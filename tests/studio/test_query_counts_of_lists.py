@@ -36,6 +36,7 @@ def pages(kind: Kind) -> list[tuple[str, dict[str, str]]]:
 def counts(window: Window, kind: Kind) -> dict[str, int]:
     found = {}
     for address, query in pages(kind):
+        window.get(address, **query)  # the first time it is remembered that they opened it
         with CaptureQueriesContext(connection) as queries:
             assert window.get(address, **query).status == 200
         found[f"{address} {query}"] = len(queries)

@@ -6,22 +6,25 @@ export function parsed(html) {
   return new DOMParser().parseFromString(html, "text/html");
 }
 
-// The server has escaped whatever was typed; this is its own markup.
-export function renewFields(form, fresh) {
+// The server has escaped whatever was typed; this is its own markup. What was unfolded stays so, except for
+// what has just been done.
+export function renewFields(form, fresh, unfolded = ".context-rest") {
   const [now, then] = [fieldsIn(form), fieldsIn(fresh)];
   if (!now || !then) return;
   const focused = now.contains(document.activeElement) ? document.activeElement : null;
-  const open = [...now.querySelectorAll("details")].map((one) => one.open);
+  const open = [...now.querySelectorAll(unfolded)].some((one) => one.open);
   now.replaceWith(then);
-  then.querySelectorAll("details").forEach((one, place) => { if (open[place]) one.open = true; });
-  if (focused?.id) then.querySelector(`#${CSS.escape(focused.id)}`)?.focus();
+  for (const one of open ? then.querySelectorAll(unfolded) : []) one.open = true;
+  if (!focused) return;
+  const same = focused.id ? then.querySelector(`#${CSS.escape(focused.id)}`) : null;
+  (same?.checkVisibility() ? same : then.querySelector("[data-example]"))?.focus();
 }
 
 // While one types, only fields that have come or gone are renewed, and never the one that is typed into.
 export function renewChangedFields(form, fresh) {
   const [now, then] = [fieldsIn(form), fieldsIn(fresh)];
   const isSame = !then || now.dataset.fields === then.dataset.fields;
-  if (!isSame && !now.contains(document.activeElement)) renewFields(form, fresh);
+  if (!isSame && !now.contains(document.activeElement)) renewFields(form, fresh, "details");
 }
 
 // Calls `send(action)` for what one asks of examples: `load` for another one, or what a button says.

@@ -1,13 +1,16 @@
-// A chat with several versions of an agent at once: each has its own history and its own stream.
+// A chat with several versions at once: each has its own history and its own stream.
 
+import { onExamples, parsed, renewFields } from "./context-form.js";
+import { costOf, notesOf, run, submitChoices } from "./runs.js";
+
+const { gettext } = window;
 const form = document.getElementById("try-form");
+const contextForm = document.getElementById("context-form");
 const message = document.getElementById("try-message");
-const context = document.getElementById("try-context");
 const stop = document.getElementById("try-stop");
 const columns = [...document.querySelectorAll("[data-stream]")].map((element) => ({
   address: element.dataset.stream,
-  agent: element.dataset.agent,
-  version: element.dataset.version,
+  expected: { agent: element.dataset.agent, version: element.dataset.version },
   turns: element.querySelector(".turns"),
   history: [],
 }));
@@ -23,110 +26,102 @@ function turn(column, who, text) {
   return element;
 }
 
-async function* eventsOf(answer) {
-  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    const lines = (rest + value).split("\n");
-    rest = lines.pop();
-    for (const line of lines) {
-      if (line.startsWith("data: {")) yield JSON.parse(line.slice("data: ".length));
-    }
-  }
-}
-
-async function refusal(answer) {
-  const body = await answer.json().catch(() => ({}));
-  const issues = (body.issues ?? []).map((issue) => `${issue.field}: ${issue.message}`);
-  return issues.join("\n") || body.error || `The server answers ${answer.status}.`;
-}
-
-function tell(column, event, shown) {
+function tell(column, event, shown, began) {
   const { payload } = event;
   if (event.type === "text-delta") shown.textContent += payload.text;
-  else if (event.type === "tool-call") turn(column, "note", `Uses ${payload.toolName} with ${JSON.stringify(payload.args)}`);
   else if (event.type === "error") turn(column, "error", payload.error);
-  else if (event.type === "finish") {
-    for (const warning of payload.warnings) turn(column, "note", warning.message);
-    if ((payload.resolvedVersions[column.agent] ?? "") !== column.version) {
-      turn(column, "note", "Somebody saved or published in the meantime: this is the answer of another version. Load the page again to see which.");
-    }
-  }
+  for (const note of notesOf(event, column.expected)) turn(column, "note", note);
+  if (event.type === "finish") turn(column, "note", costOf(payload.usage, performance.now() - began));
 }
 
-async function run(column, requestContext, signal) {
+async function answer(column, requestContext, signal) {
   const shown = turn(column, "assistant", "");
   const { history } = column;
+  const began = performance.now();
+  const token = form.elements.csrfmiddlewaretoken.value;
   shown.setAttribute("aria-busy", "true");
   try {
-    const answer = await fetch(column.address, {
-      method: "POST",
-      signal,
-      headers: { "Content-Type": "application/json", "X-CSRFToken": form.elements.csrfmiddlewaretoken.value },
-      body: JSON.stringify({ messages: history, requestContext }),
-    });
-    if (!answer.ok) throw new Error(await refusal(answer));
-    for await (const event of eventsOf(answer)) {
+    for await (const event of run({ address: column.address, messages: history, requestContext, token, signal })) {
       if (column.history !== history) return;
-      tell(column, event, shown);
+      tell(column, event, shown, began);
     }
   } catch (error) {
     // Whoever has started over sees nothing of what was stopped by it.
     if (column.history !== history) return;
-    turn(column, "error", signal.aborted ? "Stopped." : error.message);
+    turn(column, "error", signal.aborted ? gettext("Stopped.") : error.message);
   }
   shown.removeAttribute("aria-busy");
   if (shown.textContent) history.push({ role: "assistant", content: shown.textContent });
   else shown.remove();
 }
 
-function contextTyped() {
-  const value = JSON.parse(context.value.trim() || "{}");
-  if (value === null || typeof value !== "object" || Array.isArray(value)) throw new Error("not an object");
-  return value;
+async function ask(action) {
+  const typed = new FormData(contextForm);
+  typed.set("do", action);
+  return fetch(contextForm.action, { method: "POST", body: typed });
+}
+
+// The server reads the fields; what is wrong with them is said beside them.
+async function contextFilledIn() {
+  const read = await ask("read");
+  if (read.ok && !read.redirected) return (await read.json()).context;
+  if (read.status !== 400) throw new Error(gettext("You are not signed in any more. Sign in in another tab, and try again."));
+  renewFields(contextForm, parsed(await read.text()));
+  contextForm.querySelector("[aria-invalid=true]")?.focus();
+  return null;
 }
 
 async function send() {
   const text = message.value.trim();
   if (!text || running) return;
-  let requestContext;
-  try {
-    requestContext = contextTyped();
-  } catch {
-    context.closest("details").open = true;
-    context.focus();
-    return;
-  }
-  message.value = "";
-  running = new AbortController();
+  const mine = new AbortController();
+  running = mine;
   stop.disabled = false;
-  for (const column of columns) {
-    turn(column, "user", text);
-    column.history.push({ role: "user", content: text });
+  try {
+    const requestContext = await contextFilledIn();
+    if (requestContext === null || mine.signal.aborted) return;
+    message.value = "";
+    for (const column of columns) {
+      turn(column, "user", text);
+      column.history.push({ role: "user", content: text });
+    }
+    await Promise.all(columns.map((column) => answer(column, requestContext, mine.signal)));
+    message.focus();
+  } catch (error) {
+    for (const column of columns) turn(column, "error", error.message);
+  } finally {
+    if (running === mine) {
+      running = null;
+      stop.disabled = true;
+    }
   }
-  await Promise.all(columns.map((column) => run(column, requestContext, running.signal)));
-  running = null;
-  stop.disabled = true;
-  message.focus();
 }
 
-form.addEventListener("submit", (event) => {
-  event.preventDefault();
-  send();
-});
-message.addEventListener("keydown", (event) => {
-  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-  event.preventDefault();
-  form.requestSubmit();
-});
-stop.addEventListener("click", () => running?.abort());
-document.getElementById("try-again").addEventListener("click", () => {
-  running?.abort();
-  for (const column of columns) {
-    column.history = [];
-    column.turns.replaceChildren(Object.assign(document.createElement("p"), { className: "empty", textContent: "No messages yet." }));
-  }
-  message.focus();
-});
+function setUp() {
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    send();
+  });
+  message.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    form.requestSubmit();
+  });
+  stop.addEventListener("click", () => running?.abort());
+  document.getElementById("try-again").addEventListener("click", () => {
+    running?.abort();
+    for (const column of columns) {
+      column.history = [];
+      column.turns.replaceChildren(Object.assign(document.createElement("p"), { className: "empty", textContent: gettext("No messages yet.") }));
+    }
+    message.focus();
+  });
+  onExamples(contextForm, async (action) => {
+    // Enter in a field of the context is no wish to keep it.
+    if (action === "show") return;
+    renewFields(contextForm, parsed(await (await ask(action)).text()));
+  });
+}
+
+submitChoices();
+if (form) setUp();

@@ -1,0 +1,46 @@
+"""What a person opened last: a short list that is kept with their preferences."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from typing import Final
+
+from django.http import HttpRequest
+from django.utils import timezone
+
+from studio.models import Preferences
+from studio.preferences.stored import preferences_of
+
+KEPT: Final = 20
+"""How many resources are remembered."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """A resource that a person opened, and when they did last."""
+
+    kind: str
+    """The word of its kind."""
+    id: str
+    at: datetime.datetime
+
+
+def recently_opened(request: HttpRequest) -> list[Opened]:
+    """Return what was opened last, the latest first; what is gone by now may be among it."""
+    return [
+        Opened(kind=kind, id=resource_id, at=datetime.datetime.fromisoformat(at))
+        for kind, resource_id, at in preferences_of(request).recent
+    ]
+
+
+def note_opened(request: HttpRequest, kind: str, resource_id: str) -> None:
+    """Remember that a resource was opened; nothing is written while that is the last that was."""
+    preferences = preferences_of(request)
+    before: list[list[str]] = preferences.recent
+    if before and before[0][:2] == [kind, resource_id]:
+        return
+    others = [one for one in before if one[:2] != [kind, resource_id]]
+    preferences.recent = [[kind, resource_id, timezone.now().isoformat()], *others][:KEPT]
+    if not Preferences.objects.filter(pk=preferences.pk).update(recent=preferences.recent):
+        Preferences.objects.change(preferences.pk, recent=preferences.recent)

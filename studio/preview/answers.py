@@ -1,0 +1,34 @@
+"""Two answers side by side, with what differs marked in both."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+
+from studio.diff.spans import Op, spans
+from studio.limits import PageBudget
+from studio.views import StudioPage
+from versioning.domain.errors import Invalid
+
+MAX_ANSWER: Final = 200_000
+"""How many characters of an answer are compared."""
+
+
+class AnswersPage(StudioPage):
+    """What differs between the answers of what is live and of a draft, for the table of the Try page."""
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Return both answers, marked; they are what was sent, and nothing of them is stored."""
+        before, after = (
+            request.POST.get(name, "").replace("\r\n", "\n").replace("\r", "\n") for name in ("live", "draft")
+        )
+        if max(len(before), len(after)) > MAX_ANSWER:
+            raise Invalid.field("draft", f"must not be longer than {MAX_ANSWER} characters")
+        pieces = spans(before, after, PageBudget())
+        sides = {
+            "live": [piece for piece in pieces if piece.op is not Op.ADDED],
+            "draft": [piece for piece in pieces if piece.op is not Op.REMOVED],
+        }
+        return TemplateResponse(request, "studio/preview/answers.html", {"sides": sides})

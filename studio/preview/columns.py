@@ -1,0 +1,137 @@
+"""The versions that answer on the Try page: of an agent, or of a prompt block in an agent that uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+from urllib.parse import urlencode
+
+from django.utils.translation import gettext as _
+from editor_client.shared.instructions import referenced_blocks
+
+from studio.kinds import AGENT, PROMPT_BLOCK
+from studio.limits import shortened
+from studio.resources.blocks import BlockOnPage
+from versioning.domain.access import Caller, Right
+from versioning.domain.config import Config
+from versioning.domain.errors import NotFound
+from versioning.domain.overrides import CodeAgent, code_config, laid_over
+from versioning.domain.selectors import PUBLISHED, Selector, Status
+from versioning.domain.snapshots import Snapshot, title_of
+from versioning.models import VersionedResource
+
+MAX_AGENTS: Final = 200
+"""How many agents the page offers to run a prompt block in."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """A version that answers."""
+
+    title: str
+    version: str
+    agent: str
+    """The id of the agent that runs."""
+    version_id: str
+    """The version of the agent that is expected to run; empty for an agent as its code says."""
+    status: Status
+    """Whether it is what is served now."""
+    stream: str
+    """Where to post the messages."""
+    blocks: Sequence[BlockOnPage] = ()
+    """The prompt blocks in it."""
+
+
+@dataclass(frozen=True)
+class BlockInAgent:
+    """An agent that uses a prompt block, and the version of it that does."""
+
+    id: str
+    name: str
+    config: Config
+    """What is served with this version."""
+    version: Snapshot | None
+    """None for an agent as its code says."""
+    is_live: bool
+
+    @property
+    def selector(self) -> Selector:
+        """What runs this version, with the published texts of its prompt blocks."""
+        if self.is_live or self.version is None:
+            return PUBLISHED
+        return Selector(version_id=self.version.version_id)
+
+    def column(self, block: VersionedResource, status: Status) -> Column:
+        """Return the column of the draft of the block, or of the published version of it."""
+        is_draft = status is Status.DRAFT
+        shown = block.latest if is_draft else block.active
+        query = {**self.selector.as_dict(), **({"draftBlock": block.pk} if is_draft else {})}
+        return Column(
+            title=_("Draft") if is_draft else _("Live"),
+            version=title_of(shown) if shown else _("not live"),
+            agent=self.id,
+            version_id=self.version.version_id if self.version else "",
+            status=status,
+            stream=f"{AGENT.address('try_run', self.id)}?{urlencode(query)}",
+        )
+
+
+@dataclass(frozen=True)
+class AgentsOfBlock:
+    """The agents that use a prompt block and that the caller may run."""
+
+    block_id: str
+    caller: Caller
+
+    @cached_property
+    def offered(self) -> list[tuple[str, str]]:
+        """The (id, name) of each; those whose live versions show the block come first."""
+        found: dict[str, str] = {}
+        for status in (Status.PUBLISHED, Status.DRAFT):
+            users = PROMPT_BLOCK.collection.dependents(self.block_id, status=status, by=self.caller)
+            for agent_id, name in users.readable:
+                found.setdefault(agent_id, shortened(name or agent_id))
+        return list(found.items())[:MAX_AGENTS]
+
+    def get(self, agent_id: str) -> BlockInAgent | None:
+        """Return one of them, the first without an id, with the version that refers to the block.
+
+        That is the published version if it does, otherwise the latest one for callers who may read drafts.
+        None if neither does: a version with a label can be the only one. Raises `NotFound` for an agent that
+        is not one of them.
+        """
+        names = dict(self.offered)
+        if not agent_id and names:
+            agent_id = next(iter(names))
+        if agent_id not in names:
+            raise NotFound
+        code = AGENT.catalog(self.caller).in_code.get(agent_id)
+        record = self._record(agent_id, code)
+        versions: list[tuple[Snapshot | None, bool]] = []
+        if record is None or record.active is not None or code is not None:
+            versions.append((record.active if record else None, True))
+        if record is not None and self.caller.may(Right.READ_DRAFTS, record.workspace_id):
+            versions.append((record.latest, False))
+        for version, is_live in versions:
+            config = _served(code, version)
+            if any(target == self.block_id for _field, target in referenced_blocks(config)):
+                return BlockInAgent(agent_id, names[agent_id], config, version, is_live)
+        return None
+
+    def _record(self, agent_id: str, code: CodeAgent | None) -> VersionedResource | None:
+        try:
+            record: VersionedResource = AGENT.collection.find(agent_id, by=self.caller)
+        except NotFound:
+            if code is None:
+                raise
+            return None
+        return record
+
+
+def _served(code: CodeAgent | None, version: Snapshot | None) -> Config:
+    """Return what is served with a version, or without any: an override lies over the code."""
+    if code is None:
+        return version.config if version else {}
+    return laid_over(code, version.config) if version else code_config(code)
