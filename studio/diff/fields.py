@@ -104,7 +104,7 @@ def field_difference(
         if budget.is_spent:
             left_out += len(found) - number
             break
-        title = wording.title_of(name, change.path, is_list=isinstance(new, list))
+        title = wording.title_of(name, change, is_list=isinstance(new, list))
         parts.append(_part(name, title, change, budget, names))
     return FieldDifference(
         name=name,

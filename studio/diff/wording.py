@@ -26,21 +26,26 @@ _NEEDLESS: Final = {"instructions": ("content", "id"), MODEL: (MODEL,)}
 """What needs no name, because it is the thing itself."""
 
 
-def title_of(name: str, path: Sequence[str], *, is_list: bool) -> str:
+def title_of(name: str, change: JsonChange, *, is_list: bool) -> str:
     """Return where in a field a change is, such as `Block 2` or `search · description`.
 
     `is_list` says whether the field holds a list: of blocks, or of variants.
     """
-    keys = list(path)
+    keys = list(change.path)
     parts: list[str] = []
     if is_list and keys:
-        number = {"number": keys.pop(0)}
-        parts.append(
-            _("Block %(number)s") % number if name == "instructions" else _("Variant %(number)s") % number
-        )
+        parts.append(_item(name, keys.pop(0), change.came_from))
         keys = keys[1:] if keys[:1] == ["value"] else keys
     parts += [_member(name, key) for key in keys]
     return " · ".join(filter(None, parts))
+
+
+def _item(name: str, number: str, came_from: int | None) -> str:
+    if name != "instructions":
+        return _("Variant %(number)s") % {"number": number}
+    if came_from is not None:
+        return _("Block %(number)s, block %(before)s before") % {"number": number, "before": came_from}
+    return _("Block %(number)s") % {"number": number}
 
 
 def is_rewritten(before: Any, after: Any) -> bool:
