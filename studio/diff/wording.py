@@ -95,15 +95,24 @@ def of_reference(change: JsonChange, names: Mapping[str, str]) -> str:
             "after": after,
             "before": before,
         }
-    changed = change.before if change.op is Op.REMOVED else change.after
-    if len(change.path) != 1 or not is_reference(changed):
+    if len(change.path) != 1 or not is_reference(_item_of(change)):
         return ""
-    block = {"block": _called(changed["id"], names)}
+    block = {"block": _called(block_of(change), names)}
     if change.op is Op.ADDED:
         return _("Now uses the prompt block %(block)s.") % block
     if change.op is Op.REMOVED:
         return _("No longer uses the prompt block %(block)s.") % block
     return _("The prompt block %(block)s was block %(number)s before.") % {**block, "number": change.before}
+
+
+def block_of(change: JsonChange) -> str:
+    """Return the id of the prompt block that a reference refers to after a change, or did before it went."""
+    item = _item_of(change)
+    return str(item["id"] if isinstance(item, dict) else item)
+
+
+def _item_of(change: JsonChange) -> Any:
+    return change.before if change.op is Op.REMOVED else change.after
 
 
 def moved(place: int) -> str:

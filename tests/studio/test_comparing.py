@@ -106,6 +106,19 @@ def test_a_version_that_is_not_there_is_not_found(
     assert edgar.get(page_of(kind, "compare"), **query).status_code == 404
 
 
+def test_the_first_version_has_no_previous_one(cast: Cast, kind: Kind, edgar: Visitor) -> None:
+    history = make_history(kind, cast.alice)
+    answer = edgar.get(page_of(kind, "compare"), **{"from": "previous", "to": history.labelled})
+    assert "This is the first version" in words_of(answer)
+
+
+def test_a_cookie_of_another_hand_changes_nothing(cast: Cast, kind: Kind, edgar: Visitor) -> None:
+    make_history(kind, cast.alice)
+    edgar.client.cookies["editor_comparison"] = "<script>"
+    shown = edgar.get(page_of(kind, "compare"))
+    assert b'<table class="diff beside"' not in shown.content and "Set-Cookie" not in shown
+
+
 def test_every_field_is_told_in_its_parts(cast: Cast, edgar: Visitor) -> None:
     AGENTS.make(cast.alice, **FULL_AGENT)
     changed = copy.deepcopy(FULL_AGENT)
