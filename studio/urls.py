@@ -44,6 +44,7 @@ from studio.resources.duplicate import DuplicatePage
 from studio.resources.saved_filters import FiltersPage
 from studio.resources.star_page import StarPage
 from studio.resources.views import ListPage
+from studio.search.views import SearchPage, SuggestionsPage
 from studio.views import StudioPage
 from studio.workspaces.keys import KeysPage, RevokePage, UnlimitedKeysPage
 from studio.workspaces.members import InvitationLinkPage, MembersPage, RemovePage, RolePage, WithdrawPage
@@ -144,6 +145,8 @@ invitation_urls = [
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", HomePage.as_view(), name="index"),
+    path("search/", SearchPage.as_view(), name="search"),
+    path("search/suggestions/", SuggestionsPage.as_view(), name="search_suggestions"),
     path("waiting/", WaitingPage.as_view(), name="waiting"),
     path("publish/", PublishChosenPage.as_view(), name="publish_chosen"),
     path("label/", LabelChosenPage.as_view(), name="label_chosen"),
