@@ -108,6 +108,22 @@ def test_who_may_read_drafts_sees_examples_and_who_may_save_changes_them(cast: C
     assert send("edgar", greeting, "save_as", example_name="Late", given__tier="tin").status == 403
 
 
+def test_a_stranger_who_may_read_what_is_public_sees_no_example_and_no_name_of_a_draft(cast: Cast) -> None:
+    words = [text("{{ tier }}")]
+    AGENTS.make(cast.alice, "writer", words, visibility="public", autoPublish=True)
+    AGENTS.save(cast.alice, "writer", [text("{{ tier }} {{ secret_plan }}")])
+    chosen = chosen_one(keep(AGENTS, given__tier="gold"))
+    for page in ("preview", "try", "change"):
+        seen = Window.of("charlie").get(page_of(AGENTS, page), example=chosen["example"])
+        assert seen.status == 200
+        assert not any(word in seen.markup for word in ("Gold customer", 'value="gold"', "secret_plan"))
+    assert Window.of("charlie").get(page_of(AGENTS, "context"), example=chosen["example"]).status == 404
+    for do in ("save", "save_as", "rename", "delete"):
+        answer = send("charlie", AGENTS, do, **chosen, example_name="Mine", given__tier="tin")
+        assert answer.status in {400, 403}
+    assert Example.objects.get().context == {"tier": "gold"}
+
+
 def test_the_id_of_an_example_opens_it_on_its_own_resource_only(cast: Cast, greeting: Kind) -> None:
     example = keep(greeting)
     greeting.make(cast.charlie, "theirs")
