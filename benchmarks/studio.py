@@ -46,7 +46,7 @@ def fill() -> dict[str, str]:
     first, second = versions_to_read(AGENTS)
     return {
         "home": "/studio/",
-        "search over everything": "/studio/?q=text",
+        "search over everything": "/studio/search/?q=text",
         "list": LIST,
         "list, last page": f"{LIST}?order=id&page=400",
         "list, searched and filtered": f"{LIST}?q=writer&state=Published&author=alice&label=stable",

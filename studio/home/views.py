@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from studio import extensions

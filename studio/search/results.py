@@ -14,7 +14,7 @@ from versioning.domain.snapshots import Snapshot
 from versioning.editor.catalog import Hit
 
 MAX_SPAN: Final = 80
-"""Up to this many characters, a result leads to everything from its first hit to its last; else to one hit."""
+"""Up to this many characters, a result leads to all from its first hit to its last; else to one hit."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -48,7 +48,7 @@ class Library:
         acme = "versioning/workspace/acme"
         return {
             "home": "",
-            "search": "?q=refund",
+            "search": "search/?q=refund",
             "waiting": "waiting/",
             "agents": "versioning/agent/",
             "blocks": "versioning/promptblock/?folder=policies/",
