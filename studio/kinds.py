@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 from django.contrib.admin.utils import quote
 from django.urls import reverse
 from django.utils.text import capfirst
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from versioning.conf import get_editor
 from versioning.domain import kinds
@@ -22,6 +22,10 @@ from versioning.models.kinds import model_of
 _TITLES: Final = {
     kinds.AGENT.word: gettext_lazy("Agents"),
     kinds.PROMPT_BLOCK.word: gettext_lazy("Prompt blocks"),
+}
+_NEW: Final = {
+    kinds.AGENT.word: gettext_lazy("New agent"),
+    kinds.PROMPT_BLOCK.word: gettext_lazy("New prompt block"),
 }
 
 
@@ -48,6 +52,21 @@ class StudioKind(ResourceKind):
     def title(self) -> str:
         """What a list of them is called."""
         return str(_TITLES.get(self.word) or capfirst(self.plural))
+
+    @property
+    def new_title(self) -> str:
+        """What the page on which one is made is called."""
+        return str(_NEW.get(self.word) or f"New {self.singular}")
+
+    def counted(self, count: int) -> str:
+        """Return how many there are: `3 agents`."""
+        if self.word == kinds.AGENT.word:
+            words = ngettext("%(count)s agent", "%(count)s agents", count)
+        elif self.word == kinds.PROMPT_BLOCK.word:
+            words = ngettext("%(count)s prompt block", "%(count)s prompt blocks", count)
+        else:
+            words = f"%(count)s {self.singular if count == 1 else self.plural}"
+        return words % {"count": count}
 
     def catalog(self, caller: Caller) -> Catalog:
         """Return what the caller may read of this kind."""

@@ -13,6 +13,7 @@ from django.views.generic import RedirectView
 from studio import extensions
 from studio.accounts.views import AcceptPage, open_link
 from studio.activity.live import LivePage, SincePage
+from studio.activity.notifications import NotificationsPage
 from studio.activity.views import ActivityPage, ResourceActivityPage, WorkspaceActivityPage
 from studio.bulk.label import LabelChosenPage
 from studio.bulk.publish import PublishChosenPage
@@ -20,6 +21,7 @@ from studio.bulk.tag import TagChosenPage
 from studio.diff.views import ComparePage
 from studio.editing.choices import ChoicesPage
 from studio.editing.convert import ConvertPage
+from studio.editing.names import NamesPage
 from studio.editing.references import ReferencePage
 from studio.editing.views import EditPage
 from studio.history.download import DownloadPage
@@ -74,6 +76,7 @@ def resource_urls(kind: StudioKind) -> list[URLPattern]:
         page("<str:resource>/change/", EditPage, "change"),
         page("<str:resource>/convert/", ConvertPage, "convert"),
         page("<str:resource>/choices/", ChoicesPage, "choices"),
+        page("<str:resource>/names/", NamesPage, "names"),
         page("<str:resource>/reference/", ReferencePage, "reference"),
         *(preview if kind.has_preview else ()),
         *(trying_out if kind.has_preview else ()),
@@ -149,6 +152,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("label/", LabelChosenPage.as_view(), name="label_chosen"),
     path("tag/", TagChosenPage.as_view(), name="tag_chosen"),
     path("activity/", ActivityPage.as_view(), name="activity"),
+    path("notifications/", NotificationsPage.as_view(), name="notifications"),
     path("activity/live/", LivePage.as_view(), name="live"),
     path("language/", LanguagePage.as_view(), name="language"),
     path("density/", DensityPage.as_view(), name="density"),

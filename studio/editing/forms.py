@@ -8,6 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 from editor_client.shared import canonical
+from editor_client.shared.tags import MEMBER, listed_in, problem, tags_of
 
 from studio.forms.fields import changes, rebased, shown, too_large
 from studio.forms.inputs import Input, Reading, Shown
@@ -33,6 +34,8 @@ _TEMPLATES = {
 }
 EXCERPT = 2_000
 """How many characters are shown of a field that cannot be edited here."""
+_OF_RECORD = ("metadata", "metadataBefore", "tags", "tagsBefore")
+"""The controls of what belongs to the record and to no version."""
 NEW = "NEW"
 """What the names of the controls of an empty row begin with; the script puts the row's own in its place."""
 
@@ -170,7 +173,7 @@ class Submission:
         reading = Reading()
         base = latest if began_with is None else began_with
         changed = changes(base, list(names), controls, reading)
-        metadata = _metadata_changes(controls, reading)
+        metadata = _metadata_changes(controls, reading) | _tag_changes(controls, reading)
         reading.note("changeMessage", controls["changeMessage"])
         return cls(
             controls=controls,
@@ -199,7 +202,7 @@ class Submission:
         # What cannot be read yet was typed, too.
         unread = [name for name in self.names if name in {_field_of(issue) for issue in self.reading.issues}]
         form = rebased(latest, list(self.names), self.controls, [*self.changed, *unread])
-        for name in ("metadata", "metadataBefore", "changeMessage"):
+        for name in (*_OF_RECORD, "changeMessage"):
             form.parts[name] = self.controls.part(name)
         return form
 
@@ -207,10 +210,30 @@ class Submission:
 def form_controls(config: Config, names: Sequence[str], metadata: dict[str, Any]) -> Input:
     """Return the controls that show a configuration, and the metadata of the record."""
     form = shown(config, list(names))
-    text = json_text(metadata or None)
+    tags = tags_of(metadata)
+    # What can be no tag shows in the JSON alone: it must not go when a tag is typed.
+    is_plain = metadata.get(MEMBER, tags) == tags
+    rest = {name: value for name, value in metadata.items() if name != MEMBER} if is_plain else metadata
+    text = json_text(rest or None)
     form.parts.update({name: Input(name, text) for name in ("metadata", "metadataBefore")})
+    if is_plain:
+        form.parts.update({name: Input(name, ", ".join(tags)) for name in ("tags", "tagsBefore")})
     form.parts["changeMessage"] = Input("changeMessage")
     return form
+
+
+def _tag_changes(controls: Input, reading: Reading) -> dict[str, Any]:
+    """Return the tags as a member of the metadata, if they were changed since the form was made."""
+    if "tags" not in controls:
+        return {}
+    before, after = (listed_in(controls[name].as_line) for name in ("tagsBefore", "tags"))
+    for text in after:
+        wrong = problem(text)
+        if wrong is not None:
+            reading.note("tags", controls["tags"])
+            reading.add_error("tags", wrong)
+            return {}
+    return {} if after == before else {MEMBER: after or None}
 
 
 def _metadata_changes(controls: Input, reading: Reading) -> dict[str, Any]:

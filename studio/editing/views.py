@@ -207,7 +207,7 @@ class EditPage(EditablePage):
         context_form = self.context_form(self.effective(self.base), drafts=False)
         since = urlencode({"after": self.position, "base": context["base"]})
         previewing = ("preview", "context") if self.kind.has_preview else ()
-        helpers = ("choices", "convert", "reference", *previewing)
+        helpers = ("choices", "convert", "names", "reference", *previewing)
         return self.page(
             "studio/editing/edit.html",
             title=self.summary.name,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 from studio.kinds import PROMPT_BLOCK
 from versioning.conf import get_editor
 from versioning.domain.access import Caller
@@ -31,8 +33,10 @@ class BlockOnPage:
     def numbers(self) -> str:
         """The numbers of its draft and its live version: `draft 3, live 1`."""
         if self.live is None:
-            return "not live" if self.draft is None else f"draft {self.draft}, not live"
-        return f"live {self.live}" if self.draft is None else f"draft {self.draft}, live {self.live}"
+            words = _("not live") if self.draft is None else _("draft %(draft)s, not live")
+        else:
+            words = _("live %(live)s") if self.draft is None else _("draft %(draft)s, live %(live)s")
+        return words % {"draft": self.draft, "live": self.live}
 
 
 def blocks_on_page(config: Config, caller: Caller) -> list[BlockOnPage]:

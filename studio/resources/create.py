@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 
+from studio.forms.words import words_of
 from studio.kinds import AGENT, StudioKind
 from studio.resources import unsaved
 from studio.views import StudioPage
@@ -52,7 +54,8 @@ class CreatePage(StudioPage):
         except Forbidden as error:
             return self._form(given, {"workspace": error.message}, self._workspaces(), status=403)
         resource_id = made.resource.pk
-        message = f"“{given['name'].strip()}” is saved as a draft. Nothing is live until it is published."
+        message = _("“%(name)s” is saved as a draft. Nothing is live until it is published.")
+        message %= {"name": given["name"].strip()}
         return unsaved.saved(request, self.go(self.kind.address("change", resource_id), message))
 
     def _workspaces(self) -> list[tuple[str, str]]:
@@ -74,7 +77,8 @@ class CreatePage(StudioPage):
         others: list[Any] = [message for field, message in errors.items() if field not in FIELDS]
         return self.page(
             "studio/resources/create.html",
-            title=f"New {self.kind.singular}",
+            title=self.kind.new_title,
+            text_title=words_of(self.kind.text_field).title,
             status=status,
             kind=self.kind,
             list_address=self.kind.address("changelist"),

@@ -97,7 +97,7 @@ class FiltersPage(StudioPage):
     ) -> HttpResponse:
         return self.page(
             "studio/resources/saved_filters.html",
-            title=_("Your filters: %(plural)s") % {"plural": self.kind.plural},
+            title=_("Your filters: %(list)s") % {"list": self.kind.title},
             status=400 if problem else 200,
             kind=self.kind,
             list_address=self.kind.address("changelist"),

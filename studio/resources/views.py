@@ -53,6 +53,7 @@ class ListPage(StudioPage):
             form=form,
             wanted=wanted,
             page=page,
+            counted=self.kind.counted(page.paginator.count),
             rows=rows,
             columns=Columns.of(known),
             heads=heads(form),

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any, Final
 
 from django import template
+from django.utils.html import escape, format_html, format_html_join
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy
+from editor_client.shared.instructions import split
 
 from studio.forms.conditions import in_words
 from studio.forms.words import ROWS, RowWords
+
+MAX_PIECES: Final = 4_000
+"""How many placeholders, and texts between them, are told apart on a page."""
 
 register = template.Library()
 
@@ -18,6 +25,18 @@ register = template.Library()
 def member(mapping: Mapping[str, Any], key: str) -> Any:
     """Return the member of a mapping under a key that only the page knows, or None."""
     return mapping.get(key)
+
+
+@register.filter
+def with_placeholders(text: str) -> SafeString:
+    """Return a text whose placeholders are marked, as far as a page can hold so many."""
+    pieces = split(text)
+    marked = [
+        format_html('<span class="prompt-variable">{}</span>', piece) if is_placeholder else escape(piece)
+        for piece, is_placeholder in islice(pieces, MAX_PIECES)
+    ]
+    rest = escape("".join(piece for piece, is_placeholder in pieces))
+    return format_html_join("", "{}", ((piece,) for piece in (*marked, rest)))
 
 
 @register.simple_tag

@@ -6,6 +6,7 @@ import json
 import re
 from html import unescape
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -108,6 +109,22 @@ def test_who_may_read_drafts_sees_examples_and_who_may_save_changes_them(cast: C
     assert send("edgar", greeting, "save_as", example_name="Late", given__tier="tin").status == 403
 
 
+def test_a_stranger_who_may_read_what_is_public_sees_no_example_and_no_name_of_a_draft(cast: Cast) -> None:
+    words = [text("{{ tier }}")]
+    AGENTS.make(cast.alice, "writer", words, visibility="public", autoPublish=True)
+    AGENTS.save(cast.alice, "writer", [text("{{ tier }} {{ secret_plan }}")])
+    chosen = chosen_one(keep(AGENTS, given__tier="gold"))
+    for page in ("preview", "try", "change"):
+        seen = Window.of("charlie").get(page_of(AGENTS, page), example=chosen["example"])
+        assert seen.status == 200
+        assert not any(word in seen.markup for word in ("Gold customer", 'value="gold"', "secret_plan"))
+    assert Window.of("charlie").get(page_of(AGENTS, "context"), example=chosen["example"]).status == 404
+    for do in ("save", "save_as", "rename", "delete"):
+        answer = send("charlie", AGENTS, do, **chosen, example_name="Mine", given__tier="tin")
+        assert answer.status in {400, 403}
+    assert Example.objects.get().context == {"tier": "gold"}
+
+
 def test_the_id_of_an_example_opens_it_on_its_own_resource_only(cast: Cast, greeting: Kind) -> None:
     example = keep(greeting)
     greeting.make(cast.charlie, "theirs")
@@ -191,6 +208,13 @@ def test_examples_go_with_their_resource_and_its_namesake_has_none(cast: Cast, g
     assert not Example.objects.exists()
     greeting.make(cast.alice, "writer", [text(WORDS)] if greeting is AGENTS else WORDS)
     assert offered("edgar", greeting) == []
+
+
+def test_an_example_is_of_one_resource_and_not_of_its_id(greeting: Kind) -> None:
+    example = keep(greeting)
+    Example.objects.update(identity=uuid4())  # as if it were left of another that had this id before
+    assert offered("edgar", greeting) == []
+    assert Window.of("edgar").get(page_of(greeting, "context"), example=example).status == 404
 
 
 def test_an_agent_in_code_has_examples_that_outlive_its_overrides(cast: Cast, settings: Any) -> None:

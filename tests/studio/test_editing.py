@@ -125,6 +125,29 @@ def test_metadata_is_changed_member_by_member_without_a_version(
     assert len(versions(cast, kind)) == 4
 
 
+def test_tags_are_typed_as_words_and_saved_without_a_version(cast: Cast, kind: Kind, edgar: Person) -> None:
+    make_history(kind, cast.alice, metadata={"kept": 1, "tags": ["red", "a b"]})
+    before = len(versions(cast, kind))
+    assert edgar.form(kind)["tags"] == "red, a b" and '"tags"' not in edgar.form(kind)["metadata"]
+    assert edgar.save(kind, tags=" a b ,blue,, blue").status_code == 302
+    assert draft(cast, kind)["metadata"] == {"kept": 1, "tags": ["a b", "blue"]}
+    edgar.save(kind, metadata='{"more": 2}')
+    assert draft(cast, kind)["metadata"] == {"more": 2, "tags": ["a b", "blue"]}
+    edgar.save(kind, tags="")
+    assert draft(cast, kind)["metadata"] == {"more": 2}
+    assert len(versions(cast, kind)) == before
+    refused = edgar.save(kind, tags="x" * 65)
+    assert refused.status_code == 400 and b'id="error-tags"' in refused.content
+
+
+def test_what_can_be_no_tag_is_edited_as_json(cast: Cast, kind: Kind, edgar: Person) -> None:
+    make_history(kind, cast.alice, metadata={"tags": ["red", 7]})
+    form = edgar.form(kind)
+    assert "tags" not in form and '"red"' in form["metadata"]
+    edgar.save(kind, metadata='{"tags": ["red"]}')
+    assert draft(cast, kind)["metadata"] == {"tags": ["red"]}
+
+
 def test_a_stale_save_is_refused_and_continues_on_top(cast: Cast, kind: Kind, edgar: Person) -> None:
     make_history(kind, cast.alice)
     opened = edgar.form(kind)

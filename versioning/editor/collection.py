@@ -39,6 +39,8 @@ class Collection(Resources[R]):
 
     list = reading.list_readable
     unstored = reading.unstored
+    changed_last = reading.changed_last
+    newest_readable = reading.newest_readable
     find = reading.find
     get = reading.get
     versions = reading.versions

@@ -80,3 +80,5 @@ new MutationObserver((changes) => {
 }).observe(document.body, { childList: true, subtree: true, attributeFilter: ["hidden", "open"] });
 note(document.body);
 makeNear();
+// Before the style sheets are there, everything is elsewhere.
+addEventListener("load", makeNear);
