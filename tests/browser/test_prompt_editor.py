@@ -145,22 +145,25 @@ def test_only_text_that_is_filled_in_has_placeholders(enter: Enter, api_of: ApiO
 def test_names_of_the_context_schema_are_suggested_and_others_pointed_out(
     enter: Enter, api_of: ApiOf, made: str
 ) -> None:
-    schema = {"type": "object", "properties": {"tier": {"type": "string", "title": "Customer tier"}}}
+    schema = {"type": "object", "properties": {"loyalty_tier": {"type": "string", "title": "Customer tier"}}}
     api_of("paula").patch(
         AGENTS.url(made),
-        {"instructions": [{"type": "text", "content": "For {{ teir }}."}], "requestContextSchema": schema},
+        {
+            "instructions": [{"type": "text", "content": "For {{ loyalty_teir }}."}],
+            "requestContextSchema": schema,
+        },
     )
     page = edit(enter, "edgar", made)
     text = editor(page, "Text")
     text.click()
-    expect(problems(page)).to_have_text(["Line 1: “teir” is not in the context schema."])
+    expect(problems(page)).to_have_text(["Line 1: “loyalty_teir” is not in the context schema."])
     page.keyboard.press("Control+End")
-    page.keyboard.type(" Always {{ti")
-    expect(page.get_by_role("option")).to_have_text("tiertext")
+    page.keyboard.type(" Always {{loyalty_ti")
+    expect(page.get_by_role("option")).to_have_text("loyalty_tier text")
     expect(page.locator("[aria-busy=true]")).to_have_count(0)  # what is out of date is dimmed
     assert page.evaluate(MISPLACED) + serious_problems(page) == []
     page.keyboard.press("Enter")
-    expect(page.locator(".prompt-variable")).to_have_text(["{{ teir }}", "{{ tier }}"])
+    expect(page.locator(".prompt-variable")).to_have_text(["{{ loyalty_teir }}", "{{ loyalty_tier }}"])
     expect(problems(page)).to_have_count(1)
 
 
