@@ -159,7 +159,7 @@ def test_names_of_the_context_schema_are_suggested_and_others_pointed_out(
     expect(problems(page)).to_have_text(["Line 1: “loyalty_teir” is not in the context schema."])
     page.keyboard.press("Control+End")
     page.keyboard.type(" Always {{loyalty_ti")
-    expect(page.get_by_role("option")).to_have_text("loyalty_tier text")
+    expect(page.get_by_role("option").first).to_have_text("loyalty_tier text")
     expect(page.locator("[aria-busy=true]")).to_have_count(0)  # what is out of date is dimmed
     assert page.evaluate(MISPLACED) + serious_problems(page) == []
     page.keyboard.press("Enter")
