@@ -221,6 +221,19 @@ def test_on_a_phone_nothing_zooms_and_without_scripts_it_is_a_textarea(
     context.close()
 
 
+def test_an_error_of_the_form_is_the_editors(enter: Enter) -> None:
+    page = enter("edgar", "versioning/agent/add/")
+    page.get_by_role("button", name="Create", exact=True).click()
+    text = editor(page, "Instructions")
+    expect(text).to_have_attribute("aria-invalid", "true")
+    assert "text-note" in str(text.get_attribute("aria-describedby")).split()
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    page.locator("label", has_text="Instructions").click()
+    expect(text).to_be_focused()
+    page.keyboard.type("Words.")
+    expect(control(page, "text")).to_have_value("Words.")
+
+
 def test_placeholders_are_those_that_the_service_fills_in(enter: Enter, made: str) -> None:
     page = edit(enter, "edgar", made)
     source = page.locator("script[src*='prompt-editor']").get_attribute("src")
