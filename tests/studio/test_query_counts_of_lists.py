@@ -11,7 +11,7 @@ from tests.support.window import KINDS, Window, page_of
 from tests.test_query_counts import grow, insert_resources
 
 FEW, MANY = 60, 1_100
-MAX_QUERIES = 18
+MAX_QUERIES = 19
 
 
 def pages(kind: Kind) -> list[tuple[str, dict[str, str]]]:
