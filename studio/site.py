@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, reverse
+from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext as _
 from unfold.sites import UnfoldAdminSite
 
@@ -80,9 +81,15 @@ class StudioSite(UnfoldAdminSite):
         return {
             **super().each_context(request),
             "navigation": self._navigation(request),
+            "bell": self._bell(request),
             "preferences": preferences_of(request),
             "script_catalog": catalog_address(),
         }
+
+    def _bell(self, request: HttpRequest) -> dict[str, Any]:
+        from studio.activity.notifications import MOST, unread  # noqa: PLC0415  its page is drawn in this frame
+
+        return {"unread": SimpleLazyObject(lambda: unread(request)), "most": MOST}
 
     def catch_all_view(self, request: HttpRequest, url: str) -> HttpResponse:
         """Answer for an address without a page."""

@@ -13,6 +13,7 @@ from django.views.generic import RedirectView
 from studio import extensions
 from studio.accounts.views import AcceptPage, open_link
 from studio.activity.live import LivePage, SincePage
+from studio.activity.notifications import NotificationsPage
 from studio.activity.views import ActivityPage, ResourceActivityPage, WorkspaceActivityPage
 from studio.bulk.label import LabelChosenPage
 from studio.bulk.publish import PublishChosenPage
@@ -20,6 +21,7 @@ from studio.bulk.tag import TagChosenPage
 from studio.diff.views import ComparePage
 from studio.editing.choices import ChoicesPage
 from studio.editing.convert import ConvertPage
+from studio.editing.names import NamesPage
 from studio.editing.references import ReferencePage
 from studio.editing.views import EditPage
 from studio.history.download import DownloadPage
@@ -42,8 +44,9 @@ from studio.resources.duplicate import DuplicatePage
 from studio.resources.saved_filters import FiltersPage
 from studio.resources.star_page import StarPage
 from studio.resources.views import ListPage
+from studio.search.views import SearchPage, SuggestionsPage
 from studio.views import StudioPage
-from studio.workspaces.keys import KeysPage, RevokePage
+from studio.workspaces.keys import KeysPage, RevokePage, UnlimitedKeysPage
 from studio.workspaces.members import InvitationLinkPage, MembersPage, RemovePage, RolePage, WithdrawPage
 from studio.workspaces.views import CreateWorkspacePage, RenamePage, WorkspacesPage
 
@@ -73,6 +76,7 @@ def resource_urls(kind: StudioKind) -> list[URLPattern]:
         page("<str:resource>/change/", EditPage, "change"),
         page("<str:resource>/convert/", ConvertPage, "convert"),
         page("<str:resource>/choices/", ChoicesPage, "choices"),
+        page("<str:resource>/names/", NamesPage, "names"),
         page("<str:resource>/reference/", ReferencePage, "reference"),
         *(preview if kind.has_preview else ()),
         *(trying_out if kind.has_preview else ()),
@@ -115,6 +119,7 @@ def workspace_urls() -> list[URLPattern | URLResolver]:
     return [
         page("", WorkspacesPage, "changelist"),
         page("add/", CreateWorkspacePage, "add"),
+        page("keys/", UnlimitedKeysPage, "unlimited_keys"),
         path("audit/", signed_in(RedirectView.as_view(pattern_name="admin:activity", query_string=True))),
         page("<str:workspace>/change/", MembersPage, "change"),
         page("<str:workspace>/rename/", RenamePage, "rename"),
@@ -140,11 +145,14 @@ invitation_urls = [
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", HomePage.as_view(), name="index"),
+    path("search/", SearchPage.as_view(), name="search"),
+    path("search/suggestions/", SuggestionsPage.as_view(), name="search_suggestions"),
     path("waiting/", WaitingPage.as_view(), name="waiting"),
     path("publish/", PublishChosenPage.as_view(), name="publish_chosen"),
     path("label/", LabelChosenPage.as_view(), name="label_chosen"),
     path("tag/", TagChosenPage.as_view(), name="tag_chosen"),
     path("activity/", ActivityPage.as_view(), name="activity"),
+    path("notifications/", NotificationsPage.as_view(), name="notifications"),
     path("activity/live/", LivePage.as_view(), name="live"),
     path("language/", LanguagePage.as_view(), name="language"),
     path("density/", DensityPage.as_view(), name="density"),

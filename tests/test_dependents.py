@@ -9,6 +9,9 @@ import pytest
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api, Kind
+from tests.support.window import KINDS
+from versioning.models import ApiKey
+from versioning.models.keys import digest_of
 
 pytestmark = pytest.mark.database
 
@@ -29,11 +32,15 @@ def user_of(kind: Kind, api: Api, agent_id: str, *, published: bool = True, **mo
 
 
 def dependents(api: Api, kind: Kind, target: str = "target", **query: str) -> tuple[list[str], int]:
-    """The ids of the dependents, and the number of hidden ones."""
+    """The ids of the dependents, and the number of hidden ones; the use case that counts agrees."""
     answer = api.get(kind.url(target, "dependents"), **query)
     assert answer.status == 200, answer.body
     assert set(answer.body) == {"dependents", "hiddenCount"}
-    return [found["id"] for found in answer.body["dependents"]], answer.body["hiddenCount"]
+    named, hidden = [found["id"] for found in answer.body["dependents"]], answer.body["hiddenCount"]
+    if query.get("status") != "draft":
+        caller = ApiKey.objects.get(digest=digest_of(api.key)).owner
+        assert KINDS[kind].collection.dependents_count(target, by=caller) == len(named) + hidden
+    return named, hidden
 
 
 @pytest.fixture

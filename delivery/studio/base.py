@@ -13,12 +13,12 @@ from django.utils.translation import gettext as _
 from delivery.webhooks import administration
 from delivery.webhooks.models import Webhook
 from delivery.webhooks.signing_secrets import RootKeyUnreadable, root_key, secret_of
+from studio import shown_once
 from studio.error_pages import error_page
 from studio.workspaces.base import WorkspacePage
 from versioning.domain.errors import NotFound, VersioningError
 
 PER_PAGE: Final = 20
-_TO_SHOW: Final = "webhook_secrets_to_show"
 
 
 class WebhooksPage(WorkspacePage):
@@ -58,24 +58,22 @@ class WebhookPage(WebhooksPage):
         return self.address(page, self.kwargs["webhook"], *rest)
 
 
-def show_next(request: HttpRequest, webhook: Webhook) -> None:
+def show_next(request: HttpRequest, response: HttpResponse, webhook: Webhook) -> None:
     """Let the page of a webhook show its secret the next time that it is opened in this session.
 
-    The page after a form may be loaded again, so it must not be what shows a secret. The session holds no
-    secret, only which one is to be shown: secrets are derived.
+    The session holds no secret, only which one is to be shown: secrets are derived.
     """
-    waiting = request.session.get(_TO_SHOW, {})
-    request.session[_TO_SHOW] = {**waiting, str(webhook.pk): webhook.generation}
+    shown_once.show_next(request, response, _name_of(webhook), webhook.generation)
 
 
 def shown_now(request: HttpRequest, webhook: Webhook) -> str:
     """Return the secret if it is to be shown now, and never again; otherwise an empty text."""
-    waiting = request.session.get(_TO_SHOW, {})
-    if "X-Live" in request.headers or str(webhook.pk) not in waiting:
-        return ""
-    generation = waiting.pop(str(webhook.pk))
-    request.session[_TO_SHOW] = waiting
+    generation = shown_once.shown_now(request, _name_of(webhook))
     return secret_of(webhook, root_key()) if generation == webhook.generation else ""
+
+
+def _name_of(webhook: Webhook) -> str:
+    return f"webhook {webhook.pk}"
 
 
 def state_of(webhooks: QuerySet[Webhook]) -> str:

@@ -116,13 +116,14 @@ class RotatePage(WebhookPage):
             self.webhook_id, keep_previous_hours=form.cleaned_data["hours"], by=self.caller
         )
         self.webhook.refresh_from_db()
-        show_next(request, self.webhook)
         said = _("There is a new secret.")
         if until:
             said = _("There is a new secret. The one before signs too until %(moment)s UTC.") % {
                 "moment": moment_in_words(until)
             }
-        return self.go(self.own_address(), said)
+        response = self.go(self.own_address(), said)
+        show_next(request, response, self.webhook)
+        return response
 
     def show(self, form: forms.Form, *, status: int = 200) -> HttpResponse:
         """Return the form."""

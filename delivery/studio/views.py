@@ -119,8 +119,9 @@ class CreatePage(WebhooksPage):
         except Invalid as error:
             add_errors(form, error, **NAMES)
             return self.show(form, status=400)
-        show_next(request, webhook)
-        return self.go(self.address("webhook", str(webhook.pk)), _("The webhook is there."))
+        response = self.go(self.address("webhook", str(webhook.pk)), _("The webhook is there."))
+        show_next(request, response, webhook)
+        return response
 
     def show(self, form: forms.Form, *, status: int = 200) -> HttpResponse:
         """Return the form."""

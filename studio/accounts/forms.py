@@ -10,6 +10,8 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.forms import AuthenticationForm
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from unfold.forms import AdminOwnPasswordChangeForm
 from unfold.forms import AuthenticationForm as UnfoldAuthenticationForm
 
@@ -37,7 +39,7 @@ class LimitedAttemptsForm:
         """Return the error that the page shows."""
         self.seconds_to_wait = error.seconds
         return ValidationError(
-            f"There were too many wrong passwords. Wait {_spoken(error.seconds)}, then try again.",
+            _told(error.seconds),
             code="too_many_attempts",
         )
 
@@ -73,7 +75,7 @@ class SignInForm(LimitedAttemptsForm, UnfoldAuthenticationForm):
         AuthenticationForm.confirm_login_allowed(self, user)
         if not may_enter(caller_for(user)) and not is_invited(self.request, user):
             raise ValidationError(
-                "You are a member of no workspace yet. Ask an admin of a workspace to invite you.",
+                _("You are a member of no workspace yet. Ask an admin of a workspace to invite you."),
                 code="no_membership",
             )
 
@@ -106,8 +108,17 @@ def _known_name(name: str) -> str:
     return "unknown" if account(name) is None else get_user_model().normalize_username(name)
 
 
-def _spoken(seconds: int) -> str:
+def _told(seconds: int) -> str:
+    """Return how long to wait, in seconds or in minutes, as a sentence."""
     if seconds < _MINUTE:
-        return f"{seconds} second{'' if seconds == 1 else 's'}"
+        return ngettext(
+            "There were too many wrong passwords. Wait %(count)s second, then try again.",
+            "There were too many wrong passwords. Wait %(count)s seconds, then try again.",
+            seconds,
+        ) % {"count": seconds}
     minutes = math.ceil(seconds / _MINUTE)
-    return f"{minutes} minute{'' if minutes == 1 else 's'}"
+    return ngettext(
+        "There were too many wrong passwords. Wait %(count)s minute, then try again.",
+        "There were too many wrong passwords. Wait %(count)s minutes, then try again.",
+        minutes,
+    ) % {"count": minutes}

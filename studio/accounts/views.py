@@ -10,11 +10,14 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.utils.http import urlencode
+from django.utils.translation import gettext as _
 from django.views import View
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
+from studio.domain_messages.translated import translated
 from studio.error_pages import framed
+from studio.workspaces.roles import role_name
 from versioning.conf import get_editor
 from versioning.domain.access import Via
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
@@ -97,7 +100,7 @@ class AcceptPage(View):
         try:
             _invitations().accept_with_new_account(invitation.digest, password, via=Via.STUDIO)
         except (IdTaken, Invalid) as error:
-            form.add_error(None, error.message)
+            form.add_error(None, translated(error.message))
             return self._show(invitation, form, status=409)
         user = authenticate(self.request, username=invitation.username, password=password)
         if user is not None:
@@ -117,8 +120,9 @@ class AcceptPage(View):
         here = reverse("admin:versioning_workspace_accept")
         signed_in = self.request.user.get_username() if self.request.user.is_authenticated else ""
         return self._page(
-            f"Welcome, {invitation.username}",
+            _("Welcome, %(person)s") % {"person": invitation.username},
             status=status,
+            role=role_name(invitation.role),
             invitation=invitation,
             has_account=account(invitation.username) is not None,
             signed_in=signed_in,
@@ -127,7 +131,7 @@ class AcceptPage(View):
         )
 
     def _too_late(self) -> HttpResponse:
-        return self._page("Too late", status=404)
+        return self._page(_("Too late"), status=404)
 
     def _page(self, title: str, *, status: int, **context: Any) -> HttpResponse:
         return framed(self.request, _TEMPLATE, title=title, status=status, **context)

@@ -16,6 +16,7 @@ from django.template.response import TemplateResponse
 from editor_client.shared import ids
 
 from studio.activity.lines import lines_of
+from studio.activity.notifications import unread
 from studio.activity.views import END
 from studio.resources.base import ResourcePage
 from studio.views import StudioPage
@@ -52,14 +53,15 @@ class LivePage(StudioPage):
     """Says whether something happened in a scope after a position, and where to go on from."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Answer in JSON: `{"changed": true, "next": 8123}`."""
+        """Answer in JSON: `{"changed": true, "next": 8123, "unread": 2}`; `unread` is for the bell."""
         given = SinceForm(request.GET).read()
         after: int = given.get("after", 0)
         scope = {str(name): given[name] for name in SCOPE if name in given}
         now = events.position()  # what comes later is asked for the next time
         # A position beyond the end is of another log: the database was put back to an earlier state.
         changed = now < after or (now > after and self._has_events(after, scope))
-        return JsonResponse({"changed": changed, "next": now})
+        news = {"unread": unread(request)} if now != after else {}
+        return JsonResponse({"changed": changed, "next": now, **news})
 
     def _has_events(self, after: int, scope: Mapping[str, Any]) -> bool:
         newer = Q(position__gt=after)

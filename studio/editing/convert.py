@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.utils.translation import gettext_lazy as _
 
+from studio.domain_messages.translated import translated
 from studio.editing.forms import EditForm
 from studio.editing.references import referred_to
 from studio.editing.views import EditablePage
@@ -14,6 +19,9 @@ from studio.forms.words import OPERANDS, OPERATORS
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid, Issue, NotFound
 from versioning.domain.overrides import code_config
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 
 class ConvertPage(EditablePage):
@@ -48,9 +56,14 @@ class ConvertPage(EditablePage):
         )
 
 
-_WORDS = {"text": "one text", "blocks": "blocks", "controls": "fields", "json": "JSON"}
+_REFUSALS: Final[Mapping[str, StrOrPromise]] = {
+    "text": _("This cannot be written as one text: %(reasons)s. Nothing was changed."),
+    "blocks": _("This cannot be written as blocks: %(reasons)s. Nothing was changed."),
+    "controls": _("This cannot be written in these fields: %(reasons)s. Nothing was changed."),
+    "variants": _("This cannot be written as variants: %(reasons)s. Nothing was changed."),
+    "json": _("This cannot be written as JSON: %(reasons)s. Nothing was changed."),
+}
 
 
 def _sentence(mode: str, issues: list[Issue]) -> str:
-    why = "; ".join(issue.message for issue in issues)
-    return f"This cannot be written as {_WORDS[mode]}: {why}. Nothing was changed."
+    return _REFUSALS[mode] % {"reasons": "; ".join(translated(issue.message) for issue in issues)}

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
 from editor_client.shared import canonical
 from editor_client.shared.tags import MEMBER, listed_in, problem, tags_of
 
 from studio.forms.fields import changes, rebased, shown, too_large
 from studio.forms.inputs import Input, Reading, Shown
+from studio.forms.pickers import show_model, show_usages
 from studio.forms.rules import show_rules
 from studio.forms.values import json_text, read_json
 from studio.forms.words import IN_CODE, WITHHELD, Words, words_of
@@ -139,6 +141,8 @@ def empty_rows() -> dict[str, Input]:
         "text": {"type": "text", "content": "", "rules": show_rules(None)},
         "reference": {"type": "prompt_block_ref", "id": ""},
         "offered": {"key": "", "description": "", "rules": show_rules(None)},
+        "variant_model": {"value": show_model(None), "rules": show_rules(None)},
+        "variant_usages": {"value": show_usages(None), "rules": show_rules(None)},
         "condition": rule,
         "group": group,
     }
@@ -240,7 +244,7 @@ def _metadata_changes(controls: Input, reading: Reading) -> dict[str, Any]:
     after = read_json(controls["metadata"], "metadata", reading)
     before, after = ({} if value is None else value for value in (before, after))
     if not isinstance(after, dict) or not isinstance(before, dict):
-        reading.add_error("metadata", "must be an object")
+        reading.add_error("metadata", _("must be an object"))
         return {}
     removed = {key: None for key in before if key not in after}
     return removed | {

@@ -43,6 +43,8 @@ class ReadBlock:
     chosen: ShownBlock | None = None
     """The prompt block, if the caller may read it."""
     rules: Mapping[str, Any] | None = None
+    is_filled: bool = True
+    """Whether placeholders are filled in: not in an agent whose instructions are one text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,15 +93,18 @@ class ReadConfig:
     def of(cls, config: Config, caller: Caller) -> ReadConfig:
         """Return a configuration as the caller may read it; takes three queries."""
         budget = PageBudget()
-        blocks = [target for _, target in referenced_blocks(config)]
-        agents = [target for _, target in referenced_agents(config)]
+        blocks, agents = (
+            [target for _, target in islice(found, MAX_ITEMS)]
+            for found in (referenced_blocks(config), referenced_agents(config))
+        )
         found = references_to(blocks, agents, caller)
         instructions = config.get("instructions", config.get("content", ""))
         listed = instructions if isinstance(instructions, list) else [{"content": instructions}]
+        is_filled = not isinstance(config.get("instructions"), str)
         others = in_reading_order(name for name in config if name not in _WITH_WORDS)
         return cls(
             description=config.get("description") or "",
-            blocks=[_block(block, found, budget) for block in listed[:MAX_ITEMS]],
+            blocks=[_block(block, found, budget, is_filled=is_filled) for block in listed[:MAX_ITEMS]],
             more_blocks=len(listed[MAX_ITEMS:]),
             rules=config.get("rules"),
             models=[_model(variant) for variant in _variants(config.get("model"))],
@@ -109,10 +114,11 @@ class ReadConfig:
         )
 
 
-def _block(block: Mapping[str, Any], found: References, budget: PageBudget) -> ReadBlock:
+def _block(block: Mapping[str, Any], found: References, budget: PageBudget, *, is_filled: bool) -> ReadBlock:
     if block.get("type") == "prompt_block_ref":
         return ReadBlock(id=block["id"], chosen=found.prompt.get(block["id"]))
-    return ReadBlock(text=_taken(block["content"], budget), rules=block.get("rules"))
+    text = _taken(block["content"], budget)
+    return ReadBlock(text=text, rules=block.get("rules"), is_filled=is_filled)
 
 
 def _taken(text: str, budget: PageBudget) -> ReadText:

@@ -19,6 +19,8 @@ from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.editor.catalog import suggestions_by_id
 
+MAX_READ: Final = 2 * PageBudget.characters
+"""How many characters the prompt blocks of a page may have together, in both of their versions."""
 EXCERPT_LINES: Final = 2
 EXCERPT: Final = 240
 """How many characters, and lines, are shown of a prompt block that is not expanded."""
@@ -62,7 +64,8 @@ def references_to(blocks: Iterable[str], agents: Iterable[str], caller: Caller) 
 def referred_to(controls: Input, caller: Caller) -> References:
     """Return what a form refers to."""
     blocks = {row["id"].as_line for row in controls["instructions"]["blocks"].rows}
-    agents = {row["key"].as_line for row in controls["agents"]["offered"].rows}
+    lists = [controls["agents"], *(row["value"] for row in controls["agents"]["variants"].rows)]
+    agents = {row["key"].as_line for one in lists for row in one["offered"].rows}
     return references_to(blocks, agents, caller)
 
 
@@ -86,7 +89,7 @@ def _blocks(wanted: Iterable[str], caller: Caller) -> dict[str, ShownBlock]:
     possible = {one for one in wanted if not ids.problem(one)}
     if not possible:
         return {}
-    texts = get_editor().prompt.texts(possible, limit=PageBudget().characters, by=caller)
+    texts = get_editor().prompt.texts(possible, limit=MAX_READ, by=caller)
     configs = {id_: found.config for id_, found in texts.items()}
     return {
         id_: ShownBlock(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from studio.diff.fields import differences
+from studio.domain_messages.translated import translated
 from studio.editing.choices import known_names
 from studio.editing.forms import EditForm, Submission, empty_rows, form_controls
 from studio.editing.reading import ReadConfig
@@ -21,11 +24,15 @@ from studio.forms.words import OPERANDS, OPERATORS, PROVIDERS, titles
 from studio.limits import MAX_MESSAGES, PageBudget, first_of
 from studio.resources import unsaved
 from studio.resources.base import ResourcePage
+from studio.versions import title_of
+from versioning.domain import snapshots
 from versioning.domain.access import Right
 from versioning.domain.config import Config, ConfigSchema
 from versioning.domain.errors import EditConflict, IdTaken, Invalid, NotFound
-from versioning.domain.snapshots import Snapshot, title_of
+from versioning.domain.snapshots import Snapshot
 from versioning.serving.resolution import Resolved
+
+UNCHANGED: Final = gettext_lazy("Nothing was changed, so nothing was saved.")
 
 
 def _half_a_budget() -> PageBudget:
@@ -146,18 +153,20 @@ class EditPage(EditablePage):
 
     def _after(self, saved: Resolved[Any] | None, *, goes_on: bool) -> HttpResponse:
         if saved is None:
-            return self.back("change", "Nothing was changed, so nothing was saved.", level=messages.INFO)
-        for warning in first_of([warning.message for warning in saved.warnings], MAX_MESSAGES):
+            return self.back("change", str(UNCHANGED), level=messages.INFO)
+        for warning in first_of([translated(warning.message) for warning in saved.warnings], MAX_MESSAGES):
             messages.warning(self.request, warning)
         is_new = self.base is None or saved.version.version_id != self.base.version_id
+        message = (
+            _("%(version)s is saved as a draft.") % {"version": title_of(saved.version)} if is_new else ""
+        )
         if goes_on:
-            message = f"{title_of(saved.version)} is saved as a draft." if is_new else ""
             return self.go(f"{self.address('publish')}?version={saved.version.version_id}", message)
         if is_new:
-            return self.back("change", f"{title_of(saved.version)} is saved as a draft.")
+            return self.back("change", message)
         if self.resource is not None and saved.resource.tag != self.resource.tag:
-            return self.back("change", "Saved. The text is as it was, so there is no new version.")
-        return self.back("change", "Nothing was changed, so nothing was saved.", level=messages.INFO)
+            return self.back("change", _("Saved. The text is as it was, so there is no new version."))
+        return self.back("change", str(UNCHANGED), level=messages.INFO)
 
     def _restored(self, submission: Submission) -> HttpResponse:
         """Show unsaved text again, on top of what was saved since then."""
@@ -198,7 +207,7 @@ class EditPage(EditablePage):
         context_form = self.context_form(self.effective(self.base), drafts=False)
         since = urlencode({"after": self.position, "base": context["base"]})
         previewing = ("preview", "context") if self.kind.has_preview else ()
-        helpers = ("choices", "convert", "reference", *previewing)
+        helpers = ("choices", "convert", "names", "reference", *previewing)
         return self.page(
             "studio/editing/edit.html",
             title=self.summary.name,
@@ -206,7 +215,7 @@ class EditPage(EditablePage):
             form=EditForm.of(self.schema.names, controls, self.config, self.code_agent),
             controls=controls,
             version=self.base,
-            base_title=title_of(self.base) if self.base else "",
+            base_title=snapshots.title_of(self.base) if self.base else "",
             code_agent=self.code_agent,
             empty=empty_rows(),
             operators=OPERATORS,

@@ -26,6 +26,7 @@ def change_examples(form: ContextForm, wanted: str) -> int:
         form.message = action(form)
     except ExampleConflict as conflict:
         form.errors.append(conflict.message)
+        form.is_outdated = True
         return 409
     except Invalid as error:
         form.note(error.issues)

@@ -28,7 +28,8 @@ from versioning.domain.access import Caller
 from versioning.domain.config import Config
 from versioning.domain.errors import Invalid, Issue, NotFound
 
-_MAX_REVISION: Final = 2**31 - 1
+NEVER: Final = 0
+"""The revision of no example: changes that begin with it are refused."""
 
 
 @dataclass
@@ -46,6 +47,8 @@ class ContextForm:
     """What is wrong with no field in particular."""
     name: str = ""
     """What was typed as the name of an example."""
+    is_outdated: bool = False
+    """Whether somebody else has changed the example since the fields were filled in from it."""
 
     @classmethod
     def of(cls, configs: Sequence[Config], examples: Examples, *, drafts: bool) -> ContextForm:
@@ -57,14 +60,17 @@ class ContextForm:
         self.posted = controls_of(sent)
         self.name = self.posted["example_name"].as_line
         example_id = self.posted["example"].typed
+        loads = self.posted["do"].typed == "load"
         if example_id:
             self._choose(example_id)
+        elif loads:
+            self.posted = Input("")
         has_fields = "given" in self.posted or "context" in self.posted
-        seen = self.posted["example_revision"].typed
-        if self.chosen is not None and (self.posted["do"].typed == "load" or not has_fields):
+        if self.chosen is not None and (loads or not has_fields):
             self.posted = shown_context(self.chosen.context, self.controls)
-        elif self.chosen is not None and seen.isascii() and seen.isdecimal():
-            self.chosen.revision = min(int(seen[:10]), _MAX_REVISION)
+        elif self.chosen is not None and tag_of(self.chosen) != self.posted["example_tag"].typed:
+            # The fields belong to another state of it, or to another example.
+            self.chosen.revision = NEVER
         return self
 
     def choose(self, example: Example | None) -> None:
@@ -108,6 +114,11 @@ class ContextForm:
         return self.examples.all()
 
     @property
+    def tag(self) -> str:
+        """What the form says about the example that it began with."""
+        return tag_of(self.chosen) if self.chosen is not None else ""
+
+    @property
     def keeps_open(self) -> bool:
         """Whether to show at once how examples are kept: something about that has gone wrong."""
         return bool(self.name)
@@ -117,6 +128,11 @@ class ContextForm:
         """What is another when the fields are others: an open page compares it."""
         names = [(control.path, control.type, control.options) for control in self.controls]
         return hashlib.sha256(repr(names).encode()).hexdigest()[:16]
+
+
+def tag_of(example: Example) -> str:
+    """Return what tells a state of an example from all others, for the form that begins with it."""
+    return f"{example.pk}.{example.revision}"
 
 
 def controls_for(configs: Sequence[Config], caller: Caller, *, drafts: bool) -> list[ContextControl]:

@@ -56,7 +56,7 @@ class Examples:
     ) -> Examples:
         """Return the examples of a resource that the caller may read; without a row code defines it."""
         code = get_editor().code
-        in_code = kind.has_visibility and code.get(resource_id) is not None
+        in_code = kind.is_run and code.get(resource_id) is not None
         identity = IN_CODE if in_code or resource is None else resource.uuid
         workspace_id = resource.workspace_id if resource else code.workspace_id
         return cls(kind, resource_id, identity, workspace_id, caller)
@@ -194,6 +194,6 @@ def _is_key(text: str) -> bool:
 def _changed_meanwhile(example: Example) -> str:
     message = _(
         "Somebody has changed or deleted the example “%(name)s” since you opened it, so nothing was changed. "
-        "What you typed is still here: save it under another name, or choose the example to see it now."
+        "What you typed is still here: save it under another name, or look at the example as it is now."
     )
     return message % {"name": example.name}

@@ -144,6 +144,14 @@ def context_groups(controls: Sequence[ContextControl], posted: Input) -> list[Co
     return [group for group in groups.values() if group.rows]
 
 
+def declared_values(config: Config) -> Iterator[ContextControl]:
+    """Yield every plain value that the context schema of a configuration declares."""
+    for path, declared in _declared(config.get(SCHEMA_FIELD), "", MAX_SEGMENTS - 2):
+        control = _of_schema(path, declared)
+        if control is not None:
+            yield control
+
+
 def _declared(schema: Any, prefix: str, depth: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield (path, schema) of every value that a schema declares."""
     properties = schema.get("properties") if isinstance(schema, Mapping) else None

@@ -14,6 +14,7 @@ from studio.forms.instructions import read_instructions, show_instructions
 from studio.forms.pickers import read_model, read_usages, show_model, show_usages
 from studio.forms.rules import read_rules, show_rules
 from studio.forms.values import json_text, read_json
+from studio.forms.variants import read_variants, show_variants
 from versioning.domain.config import Config
 
 MAX_CHARACTERS: Final = 300_000
@@ -44,19 +45,30 @@ def _text_or_none(control: Input, path: str, reading: Reading) -> str | None:
     return _text(control, path, reading) or None
 
 
-def _or_json(simple: FormField) -> FormField:
-    """Return a field whose value is JSON where its own controls cannot hold it: variants, say."""
+def _varying(simple: FormField) -> FormField:
+    """Return a field that is one value, variants of it, or JSON where controls cannot hold it exactly."""
+    variants = FormField(
+        show=lambda value: show_variants(simple.show, value),
+        read=lambda rows, path, reading: read_variants(simple.read, rows, path, reading),
+    )
 
     def show(value: Any) -> Shown:
-        has_controls = not isinstance(value, list) and rows_fit(value)
-        controls = simple.show(value) if has_controls else {}
-        exact = has_controls and _holds(simple, value)
-        return {"as": "controls" if exact else "json", "json": json_text(value), **controls}  # type: ignore[dict-item]
+        is_list = isinstance(value, list)
+        used, mode = (variants, "variants") if is_list else (simple, "controls")
+        fits = rows_fit(value)
+        exact = fits and _holds(used, value)
+        controls = simple.show(value) if fits and not is_list else {}
+        rows = variants.show(value) if exact and is_list else []
+        shown = {"as": mode if exact else "json", "json": json_text(value), "variants": rows}
+        return {**shown, **controls}  # type: ignore[dict-item]
 
     def read(field: Input, path: str, reading: Reading) -> Any:
         reading.note(path, field)
-        if field["as"].typed == "json":
-            return read_json(field["json"], path, reading)
+        match field["as"].typed:
+            case "json":
+                return read_json(field["json"], path, reading)
+            case "variants":
+                return variants.read(field["variants"], path, reading)
         return simple.read(field, path, reading)
 
     return FormField(show=show, read=read)
@@ -76,8 +88,8 @@ OPTIONAL_TEXT = FormField(show=lambda value: value or "", read=_text_or_none)
 JSON = FormField(show=json_text, read=read_json)
 RULES = FormField(show=show_rules, read=read_rules)
 INSTRUCTIONS = FormField(show=_instructions_shown, read=read_instructions)
-MODEL = _or_json(FormField(show=show_model, read=read_model))
-USAGES = _or_json(FormField(show=show_usages, read=read_usages))
+MODEL = _varying(FormField(show=show_model, read=read_model))
+USAGES = _varying(FormField(show=show_usages, read=read_usages))
 
 _OWN_CONTROLS = {
     "name": NAME,
@@ -91,9 +103,10 @@ _OWN_CONTROLS = {
 }
 
 
-def shows(name: str, value: Any) -> bool:
-    """Say whether a field with several modes can show a value in its own controls."""
-    return field_for(name).show(value)["as"] != "json"  # type: ignore[call-overload,index]
+def mode_of(name: str, value: Any) -> str:
+    """Return the mode in which a field with several modes shows a value."""
+    mode: str = field_for(name).show(value)["as"]  # type: ignore[call-overload,index,assignment]
+    return mode
 
 
 def field_for(name: str) -> FormField:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from django.http import QueryDict
+from django.utils.translation import gettext as _
 
 from versioning.domain.errors import Invalid, Issue
 
@@ -41,10 +42,13 @@ class Input:
         root = cls("")
         for count, (name, text) in enumerate(posted):
             if count == MAX_CONTROLS:
-                raise Invalid.field("body", f"holds more than {MAX_CONTROLS} controls: use JSON for so much")
+                raise Invalid.field(
+                    "body",
+                    _("holds more than %(count)s controls: use JSON for so much") % {"count": MAX_CONTROLS},
+                )
             segments = name.split(".", MAX_SEGMENTS)
             if len(segments) > MAX_SEGMENTS:
-                raise Invalid.field("body", "holds a control that is nested too deep")
+                raise Invalid.field("body", _("holds a control that is nested too deep"))
             node = root
             for segment in segments:
                 node = node.parts.setdefault(segment, node.part(segment))

@@ -1,19 +1,22 @@
-"""Convert a field from one mode to another: text, blocks, controls, JSON."""
+"""Convert a field from one mode to another: text, blocks, controls, variants, JSON."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
+from django.utils.translation import gettext as _
 from editor_client.shared.instructions import as_one_text
 
-from studio.forms.fields import field_for, shows
+from studio.forms.fields import field_for, mode_of
 from studio.forms.inputs import Input, Reading
 from studio.forms.values import json_text
+from studio.forms.variants import as_one_value, as_variants, is_one_value
 from versioning.domain.config import ConfigSchema, raise_for_issues
 from versioning.domain.errors import Invalid
 
 JSON: Final = "json"
-_CONTROLS: Final = frozenset({"controls", JSON})
+VARIANTS: Final = "variants"
+_CONTROLS: Final = frozenset({"controls", VARIANTS, JSON})
 MODES: Final = {
     "instructions": frozenset({"text", "blocks", JSON}),
     "model": _CONTROLS,
@@ -46,13 +49,18 @@ def rewritten(name: str, value: Any, mode: str) -> Input:
     """
     if mode == JSON:
         return Input.showing({"as": JSON, "json": json_text(value)}, name)
-    if name == "instructions":
-        value = _instructions_as(mode, value)
-    if not shows(name, value):
-        raise Invalid.field(
-            name, "these fields cannot hold it; variants, for one, can only be written as JSON"
-        )
+    value = _instructions_as(mode, value) if name == "instructions" else _varying_as(mode, name, value)
+    if mode_of(name, value) not in {mode, ""}:
+        raise Invalid.field(name, _("these fields cannot hold all of it"))
     return Input.showing({**field_for(name).show(value), "as": mode}, name)  # type: ignore[dict-item]
+
+
+def _varying_as(mode: str, name: str, value: Any) -> Any:
+    if mode == VARIANTS:
+        return as_variants(value)
+    if not is_one_value(value):
+        raise Invalid.field(name, _("it has variants, which depend on the context"))
+    return as_one_value(value)
 
 
 def _instructions_as(mode: str, value: Any) -> Any:

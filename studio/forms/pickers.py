@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from studio.forms.inputs import Input, Reading, Shown
 from studio.forms.rules import read_rules, show_rules
 from studio.forms.values import json_text, read_json
@@ -26,7 +28,7 @@ def read_model(field: Input, path: str, reading: Reading) -> dict[str, Any] | No
         reading.note(f"{path}.{part}", field[part])
     more = read_json(field["more"], f"{path}.more", reading)
     if more is not None and not isinstance(more, dict):
-        reading.add_error(f"{path}.more", "must be an object")
+        reading.add_error(f"{path}.more", _("must be an object"))
         more = None
     named = {part: field[part].as_line for part in ("provider", "name")}
     return {**(more or {}), **named} if more or any(named.values()) else None
@@ -55,7 +57,7 @@ def read_usages(field: Input, path: str, reading: Reading) -> dict[str, Any] | N
         usage = _read_usage(row, below, reading)
         reading.note(below, row["key"])
         if key in usages or (not key and usage):
-            message = "is listed twice" if key else "needs a name"
+            message = _("is listed twice") if key else _("needs a name")
             reading.note(path, row["key"])
             reading.add_error(path, message)
         elif key:

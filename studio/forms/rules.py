@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from studio.forms.inputs import Input, Reading, Shown
 from studio.forms.values import ABSENT, read_operand, show_operand
 
@@ -27,7 +29,7 @@ def read_rules(group: Input, path: str, reading: Reading, level: int = 1) -> dic
         return None
     reading.note(f"{path}.operator", group["operator"])
     if level > LEVELS:
-        reading.add_error(path, f"must not lie deeper than {LEVELS} levels")
+        reading.add_error(path, _("must not lie deeper than %(levels)s levels") % {"levels": LEVELS})
         return None
     conditions = [
         _read_condition(row, f"{path}.conditions.{position}", reading, level)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from django.utils.translation import gettext as _
 from editor_client.shared import canonical
 
 from studio.forms.inputs import Input, Reading, Shown
@@ -68,11 +69,11 @@ def read_operand(rule: Input, path: str, reading: Reading) -> Any:
         case "list":
             return [item for item in map(str.strip, control.as_line.split(",")) if item]
         case "boolean":
-            return _typed_json(control, path, reading, bool, "must be true or false")
+            return _typed_json(control, path, reading, bool, _("must be true or false"))
         case "number":
-            return _typed_json(control, path, reading, int | float, "must be a number")
+            return _typed_json(control, path, reading, int | float, _("must be a number"))
     if not control.typed.strip():
-        reading.add_error(path, "must not be empty")
+        reading.add_error(path, _("must not be empty"))
     return read_json(control, path, reading)
 
 

@@ -99,11 +99,6 @@ OPERATORS: Final[Mapping[str, StrOrPromise]] = {
     "less_than_or_equal": _("is at most"),
 }
 
-JOINED_BY: Final[Mapping[str, StrOrPromise]] = {
-    "AND": _("When all of these hold:"),
-    "OR": _("When any of these holds:"),
-}
-
 OPERANDS: Final[Mapping[str, StrOrPromise]] = {
     "text": _("text"),
     "number": _("number"),

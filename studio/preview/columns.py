@@ -85,15 +85,19 @@ class AgentsOfBlock:
     block_id: str
     caller: Caller
 
-    @cached_property
+    @property
     def offered(self) -> list[tuple[str, str]]:
-        """The (id, name) of each; those whose live versions show the block come first."""
+        """The (id, name) of each, as many as a page offers; those that show the block live come first."""
+        return list(self._names.items())[:MAX_AGENTS]
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
         found: dict[str, str] = {}
         for status in (Status.PUBLISHED, Status.DRAFT):
             users = PROMPT_BLOCK.collection.dependents(self.block_id, status=status, by=self.caller)
             for agent_id, name in users.readable:
                 found.setdefault(agent_id, shortened(name or agent_id))
-        return list(found.items())[:MAX_AGENTS]
+        return found
 
     def get(self, agent_id: str) -> BlockInAgent | None:
         """Return one of them, the first without an id, with the version that refers to the block.
@@ -102,7 +106,7 @@ class AgentsOfBlock:
         None if neither does: a version with a label can be the only one. Raises `NotFound` for an agent that
         is not one of them.
         """
-        names = dict(self.offered)
+        names = self._names
         if not agent_id and names:
             agent_id = next(iter(names))
         if agent_id not in names:

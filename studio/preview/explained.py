@@ -9,7 +9,7 @@ from itertools import groupby, islice
 from typing import Final
 
 from django.utils.translation import gettext_lazy as _
-from editor_client.shared.instructions import Origin, Piece
+from editor_client.shared.instructions import Origin, Piece, placeholders
 
 from studio.forms.words import REASONS
 from studio.limits import PageBudget
@@ -71,6 +71,8 @@ class Preview:
     more_characters: int
     """How many are too many for the page."""
     more_blocks: int
+    has_unfilled: bool
+    """Whether there are placeholders in instructions that are one text, where none is filled in."""
 
     @property
     def hidden(self) -> list[PreviewedBlock]:
@@ -96,6 +98,7 @@ class Preview:
             filled=list(_filled(explanation.pieces)),
             more_characters=length - sum(len(piece.text) for piece in pieces),
             more_blocks=len(explanation.blocks[MAX_BLOCKS:]),
+            has_unfilled=not explanation.blocks and any(map(_has_placeholder, explanation.pieces)),
             blocks=[
                 PreviewedBlock(
                     position=report.position + 1,
@@ -107,6 +110,10 @@ class Preview:
                 for report in explanation.blocks[:MAX_BLOCKS]
             ],
         )
+
+
+def _has_placeholder(piece: Piece) -> bool:
+    return next(placeholders(piece.text), None) is not None
 
 
 def _shown(pieces: Sequence[Piece]) -> Iterator[Piece]:

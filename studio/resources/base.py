@@ -29,7 +29,6 @@ from versioning.domain.overrides import CodeAgent, code_config, laid_over
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import Collection
 from versioning.models import VersionedResource
-from versioning.serving.dependents import Dependents
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -122,8 +121,7 @@ class ResourcePage(StudioPage):
         """How many agents refer to the resource in what is live, as far as the caller may know."""
         if self.resource is None:
             return 0
-        found: Dependents = self.collection.dependents(self.resource_id, by=self.caller)
-        return found.count
+        return self.collection.dependents_count(self.resource_id, by=self.caller)
 
     def effective(self, version: Snapshot | None) -> Config:
         """Return what is served with a version, or without any: an override lies over the code."""

@@ -142,7 +142,7 @@ class FilterForm(forms.Form):
 
     @property
     def is_filtered(self) -> bool:
-        """Whether a field behind *Filters* says something that neither a chip nor the head of a column shows."""
+        """Whether a field behind *Filters* says something that no chip and no head of a column shows."""
         said = {("author", self.caller.username), ("state", ResourceState.NEVER_PUBLISHED.value)}
         said |= {(name, self.given.get(name)) for name in ("tag", "order")}
         return bool(self.errors.keys() - {"q"}) or any(

@@ -9,6 +9,7 @@ from django.contrib.admin.utils import quote, unquote
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 
 from studio import extensions
 from studio.extensions import WorkspaceTab
@@ -20,10 +21,10 @@ from versioning.models import Workspace
 ROUTE: Final = "admin:versioning_workspace_"
 
 FIRST_TABS: Final = (
-    WorkspaceTab(page="members", title="Members"),
-    WorkspaceTab(page="keys", title="API keys"),
+    WorkspaceTab(page="members", title=_("Members")),
+    WorkspaceTab(page="keys", title=_("API keys")),
 )
-LAST_TAB: Final = WorkspaceTab(page="activity", title="Activity", right=Right.READ)
+LAST_TAB: Final = WorkspaceTab(page="activity", title=_("Activity"), right=Right.READ)
 
 
 class AdministrationPage(StudioPage):

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from django import forms
 from django.core.validators import MaxValueValidator
+from django.utils.translation import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 LAST_DAY: Final = datetime.date.max - datetime.timedelta(days=1)
 """The last day whose end can be stored."""
@@ -15,13 +19,13 @@ LAST_DAY: Final = datetime.date.max - datetime.timedelta(days=1)
 class DayField(forms.DateField):
     """A day, chosen from the browser's calendar."""
 
-    def __init__(self, *, label: str, help_text: str = "") -> None:
+    def __init__(self, *, label: StrOrPromise, help_text: StrOrPromise = "") -> None:
         super().__init__(
             label=label,
             required=False,
             widget=forms.DateInput(attrs={"type": "date"}),
             help_text=help_text,
-            validators=[MaxValueValidator(LAST_DAY, f"Enter a day that is not after {LAST_DAY}.")],
+            validators=[MaxValueValidator(LAST_DAY, _("Enter a day that is not after %(limit_value)s."))],
         )
 
 

@@ -1,22 +1,30 @@
-"""The pages about the API keys of a workspace."""
+"""The pages about API keys: those of a workspace, and those that reach several."""
 
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from django import forms
 from django.core.paginator import Page, Paginator
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from studio.workspaces.base import WorkspacePage
+from studio import shown_once
+from studio.dates import moment_in_words
+from studio.workspaces.base import ROUTE, AdministrationPage, WorkspacePage, address
 from studio.workspaces.dates import DayField, end_of
-from studio.workspaces.forms import ROLES, add_errors
-from versioning.domain.access import Role
-from versioning.domain.errors import Invalid, NotFound
+from studio.workspaces.forms import add_errors
+from studio.workspaces.roles import CHOICES, role_name
+from versioning.domain.access import Right, Role
+from versioning.domain.errors import Forbidden, Invalid, NotFound
 from versioning.editor.workspaces import may_revoke
-from versioning.models import ApiKey
+from versioning.models import ApiKey, Workspace
 
 PER_PAGE: Final = 50
 
@@ -24,11 +32,14 @@ PER_PAGE: Final = 50
 class KeyForm(forms.Form):
     """A new key."""
 
-    name = forms.CharField(label="Name", help_text="What it is for, such as the program that uses it.")
-    role = forms.ChoiceField(label="May do what", choices=ROLES, initial=Role.VIEWER.value)
+    name = forms.CharField(
+        label=gettext_lazy("Name"),
+        help_text=gettext_lazy("What it is for, such as the program that uses it."),
+    )
+    role = forms.ChoiceField(label=gettext_lazy("Role"), choices=CHOICES, initial=Role.VIEWER.value)
     last_day = DayField(
-        label="Last day",
-        help_text="It holds until the end of this day (UTC). Left empty, until it is revoked.",
+        label=gettext_lazy("Last day"),
+        help_text=gettext_lazy("It expires at the end of this day (UTC). Left empty, it never expires."),
     )
 
     @property
@@ -38,17 +49,46 @@ class KeyForm(forms.Form):
         return None if day is None else end_of(day)
 
 
+@dataclass(frozen=True, kw_only=True)
+class KeyRow:
+    """A key in a list."""
+
+    key: ApiKey
+    role: str
+    is_expired: bool
+    expires: str
+    """When it expires or did, in words; empty if never."""
+    reaches: Sequence[tuple[str, str]] = ()
+    """The workspaces that it reaches and the caller administers: (name, address of their keys)."""
+    revoke_address: str = ""
+    """Where it is revoked; empty if the caller cannot."""
+
+
+def row_of(key: ApiKey, reach: Sequence[Workspace], revocable_in: str, now: datetime.datetime) -> KeyRow:
+    """Return a key as a list shows it; `revocable_in` is where the caller may revoke it, or empty."""
+    may_end = bool(revocable_in) and key.revoked_at is None
+    return KeyRow(
+        key=key,
+        role=role_name(key.role),
+        is_expired=key.expires_at is not None and key.expires_at <= now,
+        expires=moment_in_words(key.expires_at) if key.expires_at else "",
+        reaches=[(workspace.name, address("keys", workspace.pk)) for workspace in reach],
+        revoke_address=address("revoke", revocable_in, key.prefix) if may_end else "",
+    )
+
+
 class KeysPage(WorkspacePage):
-    """The keys; all that is stored in plain text is the prefix."""
+    """The keys of a workspace; all that is stored in plain text is the prefix."""
 
     tab = "keys"
 
     def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Show them."""
-        return self.show(KeyForm())
+        """Show them, and the text of a key that was just made, this one time."""
+        self.verbs.find(self.workspace_id, by=self.caller)
+        return self.show(KeyForm(), made=shown_once.shown_now(request, self._waiting))
 
     def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Create a key and show its text, this one time."""
+        """Create a key, and go back to the list, which shows its text once."""
         form = KeyForm(request.POST)
         if not form.is_valid():
             return self.show(form, status=400)
@@ -63,31 +103,60 @@ class KeysPage(WorkspacePage):
         except Invalid as error:
             add_errors(form, error, expiresAt="last_day")
             return self.show(form, status=400)
-        return self.show(KeyForm(), made=key, text=text)
+        response = self.go(self.address("keys"))
+        shown_once.show_next(request, response, self._waiting, {"name": key.name, "text": text})
+        return response
+
+    @property
+    def _waiting(self) -> str:
+        return f"key of {self.workspace_id}"
 
     def show(self, form: forms.Form, *, status: int = 200, **context: Any) -> HttpResponse:
         """Return the list with the form to make one."""
-        found = self.verbs.keys(self.workspace_id, by=self.caller)
-        page: Page[ApiKey] = Paginator(found, PER_PAGE).get_page(self.request.GET.get("page"))
+        reaching = self.verbs.keys(self.workspace_id, by=self.caller)
+        page: Page[ApiKey] = Paginator(reaching.filter(workspace=self.workspace_id), PER_PAGE).get_page(
+            self.request.GET.get("page")
+        )
         now = timezone.now()
         return self.page(
             "studio/workspaces/keys.html",
-            title="API keys",
+            title=_("API keys"),
             status=status,
             form=form,
             page=page,
-            keys=[
-                {
-                    "key": key,
-                    "is_expired": key.expires_at is not None and key.expires_at <= now,
-                    "may_revoke": key.revoked_at is None and may_revoke(key, self.caller),
-                    "address": self.address("revoke", key.prefix),
-                }
+            rows=[
+                row_of(key, (), self.workspace_id if may_revoke(key, self.caller) else "", now)
                 for key in page.object_list
             ],
+            unlimited=reaching.filter(workspace=None).count(),
+            unlimited_address=reverse(f"{ROUTE}unlimited_keys"),
             keys_address=self.address("keys"),
             **context,
         )
+
+
+class UnlimitedKeysPage(AdministrationPage):
+    """The keys that reach every workspace of their owner, each once."""
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Show those of the members of the workspaces that the caller administers."""
+        scope = self.caller.scope(Right.ADMINISTER)
+        if scope is not None and not scope:
+            raise Forbidden("You may not administer any workspace.")
+        found = self.verbs.unlimited_keys(by=self.caller)
+        page: Page[ApiKey] = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
+        keys = list(page.object_list)
+        reach, now = self.verbs.reach(keys, by=self.caller), timezone.now()
+        return self.page(
+            "studio/workspaces/unlimited_keys.html",
+            title=_("Keys that reach several workspaces"),
+            page=page,
+            rows=[row_of(key, reach[key.pk], self._revocable_in(key, reach[key.pk]), now) for key in keys],
+            list_address=reverse(f"{ROUTE}changelist"),
+        )
+
+    def _revocable_in(self, key: ApiKey, reach: Sequence[Workspace]) -> str:
+        return reach[0].pk if reach and may_revoke(key, self.caller) else ""
 
 
 class RevokePage(WorkspacePage):
@@ -103,12 +172,16 @@ class RevokePage(WorkspacePage):
             raise NotFound
         return self.page(
             "studio/workspaces/revoke.html",
-            title=f"Revoke {key.name or key.prefix}?",
+            title=_("Revoke %(key)s?") % {"key": key.name or key.prefix},
             key=key,
-            keys_address=self.address("keys"),
+            keys_address=self._list_of(key),
         )
 
     def post(self, request: HttpRequest, workspace: str, prefix: str) -> HttpResponse:
         """Revoke it, and show the list."""
         key = self.verbs.revoke_key(self.workspace_id, prefix, by=self.caller)
-        return self.go(self.address("keys"), f"The key {key.prefix}… opens nothing any more.")
+        return self.go(self._list_of(key), _("The key %(key)s is revoked.") % {"key": f"{key.prefix}…"})
+
+    def _list_of(self, key: ApiKey) -> str:
+        """Return the address of the list that has the key."""
+        return self.address("keys") if key.workspace_id else reverse(f"{ROUTE}unlimited_keys")

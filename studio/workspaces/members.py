@@ -11,9 +11,13 @@ from django.contrib.admin.utils import quote, unquote
 from django.core.paginator import Page, Paginator
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
+from studio import shown_once
+from studio.domain_messages.translated import translated
 from studio.workspaces.base import ROUTE, WorkspacePage, invitation_address
-from studio.workspaces.forms import ROLES, InviteForm, add_errors
+from studio.workspaces.forms import InviteForm, add_errors
+from studio.workspaces.roles import NAMES, role_name
 from versioning.domain.access import Role
 from versioning.domain.errors import Invalid
 from versioning.editor.invitations import PendingInvitation
@@ -28,6 +32,7 @@ class Member:
     """A member in the list, with the addresses of the buttons."""
 
     membership: Membership
+    role: str
     is_caller: bool
     role_address: str
     remove_address: str
@@ -38,6 +43,7 @@ class Pending:
     """An invitation in the list, with the addresses of the buttons."""
 
     state: PendingInvitation
+    role: str
     link_address: str
     withdraw_address: str
 
@@ -46,11 +52,12 @@ class MembersPage(WorkspacePage):
     """The members with their roles, and the pending invitations."""
 
     def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Show them."""
-        return self.show(InviteForm())
+        """Show them, and the link of an invitation that was just made, this one time."""
+        self.verbs.find(self.workspace_id, by=self.caller)
+        return self.show(InviteForm(), link=shown_once.shown_now(request, self._waiting))
 
     def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Invite somebody, and show the link to send, this one time."""
+        """Invite somebody, and go back to the list, which shows the link to send once."""
         form = InviteForm(request.POST)
         if not form.is_valid():
             return self.show(form, status=400)
@@ -63,10 +70,19 @@ class MembersPage(WorkspacePage):
         return self.show_link(*made)
 
     def show_link(self, invitation: Invitation, token: str) -> HttpResponse:
-        """Return the page with the link of an invitation, and what it takes to accept it."""
-        link = self.request.build_absolute_uri(invitation_address(token))
-        has_account = account(invitation.username) is not None
-        return self.show(InviteForm(), invited=invitation.username, has_account=has_account, link=link)
+        """Go to the list, which shows the link of an invitation once, and what it takes to accept it."""
+        response = self.go(self.address("members"))
+        link = {
+            "address": self.request.build_absolute_uri(invitation_address(token)),
+            "username": invitation.username,
+            "has_account": account(invitation.username) is not None,
+        }
+        shown_once.show_next(self.request, response, self._waiting, link)
+        return response
+
+    @property
+    def _waiting(self) -> str:
+        return f"invitation to {self.workspace_id}"
 
     def show(self, form: forms.Form, *, status: int = 200, **context: Any) -> HttpResponse:
         """Return the list with the form to invite somebody."""
@@ -74,7 +90,7 @@ class MembersPage(WorkspacePage):
         page: Page[Membership] = Paginator(members, PER_PAGE).get_page(self.request.GET.get("page"))
         return self.page(
             "studio/workspaces/members.html",
-            title="Members",
+            title=_("Members"),
             status=status,
             form=form,
             page=page,
@@ -83,7 +99,7 @@ class MembersPage(WorkspacePage):
                 self._pending(state)
                 for state in self.editor.invitation.pending(self.workspace_id, by=self.caller)
             ],
-            roles=ROLES,
+            roles=NAMES.items(),
             members_address=self.address("members"),
             rename_address=self.address("rename"),
             **context,
@@ -94,6 +110,7 @@ class MembersPage(WorkspacePage):
         name = quote(user.get_username())
         return Member(
             membership=membership,
+            role=role_name(membership.role),
             is_caller=user.pk == self.caller.user_id,
             role_address=self.address("role", name),
             remove_address=self.address("remove", name),
@@ -103,6 +120,7 @@ class MembersPage(WorkspacePage):
         name = quote(state.invitation.username)
         return Pending(
             state=state,
+            role=role_name(state.invitation.role),
             link_address=self.address("invitation_link", name),
             withdraw_address=self.address("withdraw", name),
         )
@@ -118,7 +136,8 @@ class MemberPage(MembersPage):
 
     def refused(self, error: Invalid) -> HttpResponseRedirect:
         """Go back to the list, which says why nothing was done."""
-        message = f"Nothing was changed: {self.username} {error.issues[0].message}."
+        problem = {"person": self.username, "problem": translated(error.issues[0].message)}
+        message = _("Nothing was changed: %(person)s %(problem)s.") % problem
         return self.go(self.address("members"), message, level=messages.ERROR)
 
 
@@ -138,7 +157,8 @@ class RolePage(MemberPage):
             return self.refused(error)
         is_own = changed.user_id == self.caller.user_id and changed.role != Role.ADMIN
         there = reverse(f"{ROUTE}changelist") if is_own else self.address("members")
-        return self.go(there, f"{self.username} is {changed.role} from now on.")
+        said = {"person": self.username, "role": role_name(changed.role)}
+        return self.go(there, _("%(person)s is %(role)s from now on.") % said)
 
 
 class RemovePage(MemberPage):
@@ -148,7 +168,7 @@ class RemovePage(MemberPage):
         """Ask for confirmation."""
         return self.page(
             "studio/workspaces/remove.html",
-            title=f"Remove {self.username}?",
+            title=_("Remove %(person)s?") % {"person": self.username},
             username=self.username,
             members_address=self.address("members"),
         )
@@ -161,7 +181,8 @@ class RemovePage(MemberPage):
             return self.refused(error)
         is_own = self.username == self.caller.username and self.caller.everywhere is None
         there = reverse(f"{ROUTE}changelist") if is_own else self.address("members")
-        return self.go(there, f"{self.username} is no member of this workspace any more.")
+        said = _("%(person)s is no member of this workspace any more.") % {"person": self.username}
+        return self.go(there, said)
 
 
 class InvitationLinkPage(MemberPage):
@@ -182,4 +203,5 @@ class WithdrawPage(MemberPage):
     def post(self, request: HttpRequest, workspace: str, member: str = "") -> HttpResponse:
         """Do it, and show the list."""
         self.editor.invitation.withdraw(self.workspace_id, self.username, by=self.caller)
-        return self.go(self.address("members"), f"{self.username} is not invited any more.")
+        said = _("%(person)s is not invited any more.") % {"person": self.username}
+        return self.go(self.address("members"), said)

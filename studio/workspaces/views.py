@@ -6,9 +6,12 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
+from studio.domain_messages.translated import translated
 from studio.workspaces.base import ROUTE, AdministrationPage, WorkspacePage, address
 from studio.workspaces.forms import NewWorkspaceForm, add_errors
+from studio.workspaces.roles import role_name
 from versioning.domain.access import Right, Role
 from versioning.domain.errors import IdTaken, Invalid
 from versioning.editor.memberships import memberships_beyond, with_member_counts
@@ -23,13 +26,14 @@ class WorkspacesPage(AdministrationPage):
         found = with_member_counts(self.verbs.list(by=self.caller))
         return self.page(
             "studio/workspaces/list.html",
-            title="Workspaces",
+            title=_("Workspaces"),
             workspaces=[(workspace, address("members", workspace.pk)) for workspace in found],
             others=[
-                (membership, address("activity", membership.workspace_id))
+                (membership, role_name(membership.role), address("activity", membership.workspace_id))
                 for membership in memberships_beyond(Right.ADMINISTER, by=self.caller)
             ],
             activity_address=reverse("admin:activity"),
+            keys_address=reverse(f"{ROUTE}unlimited_keys") if found else "",
             silence=WorkerHeartbeat.objects.silence() if found else None,
             may_create=self.caller.everywhere is Role.ADMIN,
             add_address=reverse(f"{ROUTE}add"),
@@ -51,17 +55,18 @@ class CreateWorkspacePage(AdministrationPage):
         try:
             made = self.verbs.create(form.cleaned_data["id"], form.cleaned_data["name"], by=self.caller)
         except IdTaken as error:
-            form.add_error("id", error.message)
+            form.add_error("id", translated(error.message))
             return self._show(form, status=409)
         except Invalid as error:
             add_errors(form, error)
             return self._show(form, status=400)
-        return self.go(address("members", made.pk), f"The workspace {made.name} is there. Invite somebody.")
+        said = _("The workspace %(name)s is created. Invite somebody.") % {"name": made.name}
+        return self.go(address("members", made.pk), said)
 
     def _show(self, form: forms.Form, *, status: int = 200) -> HttpResponse:
         return self.page(
             "studio/workspaces/create.html",
-            title="New workspace",
+            title=_("New workspace"),
             status=status,
             form=form,
             list_address=reverse(f"{ROUTE}changelist"),
@@ -78,6 +83,8 @@ class RenamePage(WorkspacePage):
         try:
             renamed = self.verbs.rename(self.workspace_id, request.POST.get("name", ""), by=self.caller)
         except Invalid as error:
-            message = f"Nothing was changed: the name {error.issues[0].message}."
+            problem = {"problem": translated(error.issues[0].message)}
+            message = _("Nothing was changed: the name %(problem)s.") % problem
             return self.go(self.address("members"), message, level=messages.ERROR)
-        return self.go(self.address("members"), f"The workspace is called {renamed.name} from now on.")
+        said = _("The workspace is called %(name)s from now on.") % {"name": renamed.name}
+        return self.go(self.address("members"), said)

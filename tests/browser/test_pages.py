@@ -34,7 +34,8 @@ NO_PAGES = (
         ".js",
         "<path:token>",
     ),
-    *("/studio/login/", "/studio/logout/", "/studio/publish/", "<str:resource>/"),
+    *("/studio/login/", "/studio/logout/", "/studio/publish/", "/studio/label/", "/studio/tag/"),
+    *("<str:resource>/", "star/"),
 )
 """How the addresses end that answer a GET with a fragment, JSON, a file, or another page of this list."""
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")

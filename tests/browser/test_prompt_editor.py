@@ -19,6 +19,7 @@ from tests.support.service import Service
 __all__ = ["made"]
 
 ONE_TEXT = "Instructions as one text"
+KEPT = "() => Object.keys(sessionStorage).filter((key) => key.startsWith('undo/')).length"
 PIECES = [
     "{{",
     "}}",
@@ -132,13 +133,34 @@ def test_only_text_that_is_filled_in_has_placeholders(enter: Enter, api_of: ApiO
     added = page.locator(".block").nth(1)
     expect(editor(added, "Text")).to_be_focused()
     page.keyboard.type("Say {{ na")
-    expect(page.get_by_role("option")).to_have_text("name")
+    expect(page.get_by_role("option", name="name", exact=True)).to_be_visible()
     page.keyboard.press("Enter")
     page.keyboard.type(".")
     expect(block_control(added)).to_have_value("Say {{ name }}.")
     added.get_by_role("button", name="Move this block up").click()
     save(page)
     assert draft(api_of, made)["instructions"][0]["content"] == "Say {{ name }}."
+
+
+def test_names_of_the_context_schema_are_suggested_and_others_pointed_out(
+    enter: Enter, api_of: ApiOf, made: str
+) -> None:
+    schema = {"type": "object", "properties": {"tier": {"type": "string", "title": "Customer tier"}}}
+    api_of("paula").patch(
+        AGENTS.url(made),
+        {"instructions": [{"type": "text", "content": "For {{ teir }}."}], "requestContextSchema": schema},
+    )
+    page = edit(enter, "edgar", made)
+    text = editor(page, "Text")
+    text.click()
+    expect(problems(page)).to_have_text(["Line 1: “teir” is not in the context schema."])
+    page.keyboard.press("Control+End")
+    page.keyboard.type(" Always {{ti")
+    expect(page.get_by_role("option")).to_have_text("tiertext")
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    page.keyboard.press("Enter")
+    expect(page.locator(".prompt-variable")).to_have_text(["{{ teir }}", "{{ tier }}"])
+    expect(problems(page)).to_have_count(1)
 
 
 def test_find_replace_and_the_full_window_with_the_keyboard(enter: Enter, made: str) -> None:
@@ -207,3 +229,16 @@ def test_placeholders_are_those_that_the_service_fills_in(enter: Enter, made: st
     expected = [[[*match.span(), match["path"]] for match in pattern.finditer(text)] for text in texts]
     assert sum(map(len, expected)) > 500
     assert [one for one in zip(texts, found, expected, strict=True) if one[1] != one[2]] == []
+
+
+def test_what_can_be_undone_is_nobody_elses(enter: Enter, made: str) -> None:
+    page = edit(enter, "edgar", made)
+    editor(page).click()
+    page.keyboard.type("Edgar's words. ")
+    save(page)
+    assert page.evaluate(KEPT) == 1
+    page.locator(".bar-user > summary").click()
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Sign out").click()
+    page.goto("login/")
+    assert page.evaluate(KEPT) == 0

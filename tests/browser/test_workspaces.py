@@ -71,8 +71,8 @@ def test_a_key_is_made_limited_and_revoked(
     name = f"Website {width}"
     page = enter("alice", KEYS, width=width)
     page.get_by_label("Name", exact=True).fill(name)
-    page.get_by_label("May do what").select_option("viewer")
-    page.get_by_role("button", name="Make the key").click()
+    page.get_by_label("Role", exact=True).select_option("viewer")
+    page.get_by_role("button", name="Create", exact=True).click()
     text = page.get_by_label(f"The key {name}").input_value()
     assert page.evaluate(MISPLACED) + serious_problems(page) == []
     with connected(studio_service, text) as program:
@@ -83,7 +83,7 @@ def test_a_key_is_made_limited_and_revoked(
         expect(page.locator("#content")).to_contain_text(text[:11])
         page.get_by_role("link", name=f"Revoke {name}").click()
         page.get_by_role("button", name="Revoke it").click()
-        expect(page.get_by_text("opens nothing any more.")).to_be_visible()
+        expect(page.get_by_text("is revoked.")).to_be_visible()
         assert program.get(AGENTS.path).status == 401
 
 

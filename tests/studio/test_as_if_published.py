@@ -125,6 +125,14 @@ def test_a_block_of_a_foreign_workspace_is_neither_shown_nor_named(cast: Cast) -
     assert "there is no such prompt block that you can read" in pages[0]
 
 
+def test_the_preview_says_that_placeholders_in_one_text_stay_as_they_are(cast: Cast) -> None:
+    AGENTS.make(cast.alice, "writer", "Greet {{ name }}.")
+    assert "in which no placeholder is filled in" in seen("edgar", "preview")
+    AGENTS.save(cast.alice, "writer", [text("Greet {{ name }}.")])
+    told = seen("edgar", "preview")
+    assert "in which no placeholder is filled in" not in told and "Missing name" in told
+
+
 def test_pages_of_prompt_blocks_have_no_switch(cast: Cast) -> None:
     published_block(cast.alice, "writer", "words")
     PROMPT_BLOCKS.save(cast.alice, "writer", "new words")

@@ -40,6 +40,11 @@ def send(name: str, kind: Kind, do: str, resource_id: str = "writer", **typed: s
     return Window.of(name).post(page_of(kind, "context", resource_id), do=do, **fields)
 
 
+def chosen_one(example: str, revision: int = 1) -> dict[str, str]:
+    """Return what a form says that began with an example."""
+    return {"example": example, "example_tag": f"{example}.{revision}"}
+
+
 def keep(kind: Kind, example: str = "Gold customer", by: str = "edgar", **typed: str) -> str:
     """Save an example and return its id."""
     answer = send(by, kind, "save_as", example_name=example, **(typed or GOLD))
@@ -68,24 +73,26 @@ def test_an_example_is_kept_and_fills_in_the_fields_of_every_page(greeting: Kind
     seen = Window.of("paula").get(page_of(greeting, "preview"), example=example)
     assert assembled(seen) == "Draft: gold Ada"
     assert seen.field("given.customer.name") == "Ada"
+    none = send("paula", greeting, "load", example="", **GOLD)
+    assert assembled(none) == "Draft: {{ tier }} you"
     again = Window.of("paula").get(page_of(greeting, "context"), example=example)
     assert json.loads(again.markup)["context"] == {"tier": "gold", "customer": {"name": "Ada"}}
 
 
 def test_an_example_is_saved_over_renamed_and_deleted(greeting: Kind) -> None:
-    chosen = {"example": keep(greeting), "example_revision": "1"}
+    chosen = chosen_one(keep(greeting))
     assert send("paula", greeting, "save", **chosen, given__tier="silver").status == 200
     assert Example.objects.get().context == {"tier": "silver"}
-    chosen["example_revision"] = "2"
+    chosen = chosen_one(chosen["example"], 2)
     assert send("paula", greeting, "rename", **chosen, example_name=" Silver  customer ").status == 200
     assert offered("edgar", greeting) == ["Silver customer"]
-    gone = send("edgar", greeting, "delete", **chosen | {"example_revision": "3"}, given__tier="silver")
+    gone = send("edgar", greeting, "delete", **chosen_one(chosen["example"], 3), given__tier="silver")
     assert gone.status == 200 and offered("edgar", greeting) == []
     assert assembled(gone) == "Draft: silver you"  # what it held is still filled in
 
 
 def test_who_may_read_drafts_sees_examples_and_who_may_save_changes_them(cast: Cast, greeting: Kind) -> None:
-    chosen = {"example": keep(greeting), "example_revision": "1"}
+    chosen = chosen_one(keep(greeting))
     assert offered("vera", greeting) == []
     assert "Gold" not in Window.of("vera").get(page_of(greeting, "preview"), example=chosen["example"]).markup
     pages = [page_of(greeting, "context"), page_of(greeting, "preview"), page_of(greeting, "change")]
@@ -101,11 +108,27 @@ def test_who_may_read_drafts_sees_examples_and_who_may_save_changes_them(cast: C
     assert send("edgar", greeting, "save_as", example_name="Late", given__tier="tin").status == 403
 
 
+def test_a_stranger_who_may_read_what_is_public_sees_no_example_and_no_name_of_a_draft(cast: Cast) -> None:
+    words = [text("{{ tier }}")]
+    AGENTS.make(cast.alice, "writer", words, visibility="public", autoPublish=True)
+    AGENTS.save(cast.alice, "writer", [text("{{ tier }} {{ secret_plan }}")])
+    chosen = chosen_one(keep(AGENTS, given__tier="gold"))
+    for page in ("preview", "try", "change"):
+        seen = Window.of("charlie").get(page_of(AGENTS, page), example=chosen["example"])
+        assert seen.status == 200
+        assert not any(word in seen.markup for word in ("Gold customer", 'value="gold"', "secret_plan"))
+    assert Window.of("charlie").get(page_of(AGENTS, "context"), example=chosen["example"]).status == 404
+    for do in ("save", "save_as", "rename", "delete"):
+        answer = send("charlie", AGENTS, do, **chosen, example_name="Mine", given__tier="tin")
+        assert answer.status in {400, 403}
+    assert Example.objects.get().context == {"tier": "gold"}
+
+
 def test_the_id_of_an_example_opens_it_on_its_own_resource_only(cast: Cast, greeting: Kind) -> None:
     example = keep(greeting)
     greeting.make(cast.charlie, "theirs")
     assert Window.of("charlie").get(page_of(greeting, "context", "theirs"), example=example).status == 404
-    answer = send("charlie", greeting, "delete", "theirs", example=example, example_revision="1")
+    answer = send("charlie", greeting, "delete", "theirs", **chosen_one(example))
     assert answer.status == 400 and Example.objects.count() == 1
     other = PROMPT_BLOCKS if greeting is AGENTS else AGENTS
     other.make(cast.alice, "writer")
@@ -119,25 +142,32 @@ def test_a_name_that_is_taken_is_refused_and_what_was_typed_stays(greeting: Kind
     assert again.field("example_name") == "Gold customer" and assembled(again) == "Draft: tin you"
     keep(greeting, "Silver", given__tier="silver")
     silver = str(Example.objects.get(name="Silver").pk)
-    taken = send(
-        "paula", greeting, "rename", example=silver, example_revision="1", example_name="Gold customer"
-    )
+    taken = send("paula", greeting, "rename", **chosen_one(silver), example_name="Gold customer")
     assert taken.status == 409 and Example.objects.get(pk=silver).name == "Silver"
 
 
 @pytest.mark.parametrize("do", ["save", "rename", "delete"])
 def test_nobody_writes_over_what_somebody_else_has_saved_meanwhile(greeting: Kind, do: str) -> None:
-    chosen = {"example": keep(greeting), "example_revision": "1"}
+    chosen = chosen_one(keep(greeting))
     send("paula", greeting, "save", **chosen, given__tier="silver")
     late = send("edgar", greeting, do, **chosen, given__tier="tin", example_name="Tin")
     assert late.status == 409 and "Somebody has changed or deleted the example" in late.text
-    assert late.field("given.tier") == "tin"
+    assert late.field("given.tier") == "tin" and "as it is now" in late.text
+    assert send("edgar", greeting, "load", **chosen).field("given.tier") == "silver"
     kept = Example.objects.get()
     assert (kept.name, kept.context) == ("Gold customer", {"tier": "silver"})
 
 
+def test_fields_of_one_example_are_never_saved_over_another(greeting: Kind) -> None:
+    gold, silver = keep(greeting, "Gold"), keep(greeting, "Silver", given__tier="silver")
+    for tag in (f"{gold}.1", "", "1", "x" * 5000):
+        mixed = {"example": silver, "example_tag": tag}
+        assert send("edgar", greeting, "save", **mixed, given__tier="gold").status == 409
+    assert Example.objects.get(pk=silver).context == {"tier": "silver"}
+
+
 def test_an_example_that_was_deleted_meanwhile_is_missed_and_what_was_typed_stays(greeting: Kind) -> None:
-    chosen = {"example": keep(greeting), "example_revision": "1"}
+    chosen = chosen_one(keep(greeting))
     Example.objects.all().delete()
     late = send("edgar", greeting, "save", **chosen, given__tier="tin")
     assert late.status == 400 and "does not exist any more" in late.text

@@ -103,11 +103,28 @@ def test_rows_count_in_the_order_of_the_page() -> None:
     assert [block["content"] for block in changed["instructions"]] == ["a", "b"]
 
 
-def test_variants_are_shown_as_json_and_read_from_it() -> None:
+def test_each_variant_has_controls_and_an_edit_leaves_the_others() -> None:
     config = {"name": "Writer", "instructions": "Write.", "tools": VARIANTS}
+    assert shown(config, AGENT.names)["tools"]["as"].typed == "variants"
+    changed, _ = edited(config, tools__variants__1__value__offered__0__description="Tells the time")
+    assert changed == {"tools": [VARIANTS[0], {"value": {"clock": {"description": "Tells the time"}}}]}
+
+
+def test_no_variants_at_all_are_json() -> None:
+    config = {"name": "Writer", "instructions": "Write.", "tools": []}
     assert shown(config, AGENT.names)["tools"]["as"].typed == "json"
     changed, _ = edited(config, tools__json='[{"value": {"clock": {}}}]')
     assert changed == {"tools": [{"value": {"clock": {}}}]}
+
+
+def test_what_is_missing_in_a_variant_is_said_at_its_control() -> None:
+    variants = [{"value": {"provider": "echo", "name": "echo"}}, {"value": {"provider": "echo", "name": "x"}}]
+    config = {"name": "Writer", "instructions": "Write.", "model": variants}
+    controls = Input.of(posted(shown(config, AGENT.names)))
+    reading = Reading()
+    changes(config, AGENT.names, controls, reading)
+    assert reading.attach([Issue("model.1.value.name", "must not be blank")]) == []
+    assert controls["model"]["variants"]["1"]["value"].part("name").errors == ["must not be blank"]
 
 
 def test_a_cleared_field_is_null() -> None:

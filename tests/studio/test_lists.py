@@ -90,11 +90,11 @@ def test_a_row_tells_what_was_never_live_from_what_is_live_no_more(cast: Cast, t
     }
     for name, word in words.items():
         (row,) = edgar.list(three, q=name if name != "changed" else "draft words")
-        assert f" {name} star {word} " in row
+        assert f" {name} {word} " in row
     assert cast.edgar.post(three.url("live", "clone"), {"newId": "copy"}).status == 201
     assert cast.paula.post(three.url("live", "unpublish")).status == 200
     (row,) = edgar.list(three, state="unpublished")
-    assert " live star live words Unpublished " in row
+    assert " live live words Unpublished " in row
     assert named(edgar.list(three, state="never_published")) == ["copy", "fresh"]
 
 
@@ -348,10 +348,10 @@ def test_agents_that_code_defines_come_first_and_say_where_they_come_from(team: 
     assert team.edgar.post(AGENTS.path, draft).status == 201
     edgar = Window.of("edgar")
     assert [row.split(" default ")[0] for row in edgar.list(AGENTS)[:4]] == [
-        "Answers answers star a draft Unpublished changes code + override See what is live : Answers public",
+        "Answers answers a draft Unpublished changes code + override See what is live : Answers public",
         "Hidden hidden hidden code Published code private",
         "Lead leads-answers lead Published code public",
-        "Lead of notes leads-notes star another draft Unpublished changes code public",
+        "Lead of notes leads-notes another draft Unpublished changes code public",
     ]
     assert len(edgar.list(AGENTS)) == 5
     assert [row.split()[1] for row in edgar.list(AGENTS, state="changed")] == ["answers", "of"]

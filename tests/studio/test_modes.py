@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,14 +10,18 @@ from editor_client.shared.instructions import as_one_text, assemble
 from hypothesis import given
 from hypothesis import strategies as st
 
+from studio.forms.fields import mode_of
+from studio.forms.inputs import Input
+from studio.forms.modes import rewritten, typed_value
 from tests.conftest import Cast
 from tests.support.api import AGENTS
-from tests.support.configurations import FOR_GOLD
+from tests.support.configurations import FOR_GOLD, agent_configs, unhurried
 from tests.support.forms import Person
 from tests.support.people import person
 from tests.support.served import reference, text
 from tests.support.window import page_of
 from versioning.domain.access import Role
+from versioning.domain.config import AGENT
 from versioning.domain.errors import Invalid
 
 
@@ -48,6 +53,23 @@ def edgar(cast: Cast) -> Person:
 def test_one_text_says_what_the_blocks_said(contents: list[str]) -> None:
     given_blocks = [text(content) for content in contents]
     assert as_one_text(given_blocks) == assemble(given_blocks, {}, {})[0]
+
+
+@unhurried
+@given(agent_configs)
+def test_a_value_becomes_a_variant_and_a_value_again(config: dict[str, Any]) -> None:
+    for name in ("model", "tools", "agents"):
+        value = config.get(name)
+        if not value or mode_of(name, value) != "controls" or mode_of(name, [{"value": value}]) != "variants":
+            continue
+        variants = through(name, value, "variants")
+        assert len(variants) == 1
+        assert through(name, variants, "controls") == through(name, value, "controls")
+
+
+def through(name: str, value: Any, mode: str) -> Any:
+    """Write a value in a mode, and return what is read from that."""
+    return typed_value(name, Input("", parts={name: rewritten(name, value, mode)}), mode, AGENT)
 
 
 @pytest.mark.parametrize(
@@ -111,8 +133,8 @@ def test_typed_rows_come_along_into_json_and_back(edgar: Person) -> None:
 @pytest.mark.parametrize(
     ("field", "typed", "reason"),
     [
-        ("model", '[{"value": {"provider": "echo", "name": "echo"}}]', "can only be written as JSON"),
-        ("tools", '[{"value": {"search": {}}}]', "can only be written as JSON"),
+        ("tools", f'[{{"value": {{"search": {{}}}}, "rules": {json.dumps(FOR_GOLD)}}}]', "it has variants"),
+        ("agents", '[{"value": {"a": {}}}, {"value": {"b": {}}}]', "it has variants"),
         ("tools", "{", "is not valid JSON"),
         ("agents", "5", "must be"),
         ("model", '{"provider": 5}', "must be text"),
@@ -123,6 +145,26 @@ def test_json_that_fields_cannot_hold_stays_json(edgar: Person, field: str, type
     query = {"field": field, "from": "json", "to": "controls"}
     answer = converted(edgar, edgar.form(AGENTS) | {f"{field}.json": typed}, **query)
     assert answer.status_code == 400 and reason in answer.content.decode()
+
+
+def test_a_value_comes_along_into_a_variant_and_variants_into_json(edgar: Person) -> None:
+    typed = {"tools.offered.n1.key": "search", "tools.offered.n1.description": "Look it up"}
+    query = {"field": "tools", "from": "controls", "to": "variants"}
+    page = converted(edgar, edgar.form(AGENTS) | typed, **query).content.decode()
+    assert 'name="tools.variants.0.value.offered.0.key"' in page and 'value="Look it up"' in page
+    rules = {"operator": "AND", "conditions.n2.kind": "rule", "conditions.n2.field": "tier"}
+    rules |= {"conditions.n2.operator": "equals", "conditions.n2.type": "text", "conditions.n2.value": "gold"}
+    variants = {
+        "tools.variants.0.value.offered.0.key": "search",
+        **{f"tools.variants.n1.rules.{name}": value for name, value in rules.items()},
+        "tools.variants.n1.value.offered.n3.key": "clock",
+    }
+    query = {"field": "tools", "from": "variants", "to": "json"}
+    page = converted(edgar, edgar.form(AGENTS) | variants, **query).content.decode()
+    assert "&quot;gold&quot;" in page and "&quot;clock&quot;" in page
+    query = {"field": "tools", "from": "variants", "to": "controls"}
+    refused = converted(edgar, edgar.form(AGENTS) | variants, **query)
+    assert refused.status_code == 400 and "it has variants" in refused.content.decode()
 
 
 def test_what_cannot_be_read_stays_where_it_is(edgar: Person) -> None:

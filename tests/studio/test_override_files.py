@@ -61,12 +61,14 @@ def test_the_list_says_what_is_in_git(api: Api, repo: Repository) -> None:
     assert chips(ada)["answers"] == ("Unpublished changes", "code")
 
 
-def test_home_tells_of_drafts_and_publications_of_files(api: Api, repo: Repository) -> None:
+def test_home_tells_of_drafts_over_files(api: Api, repo: Repository) -> None:
     AGENTS.save(api, "answers", "draft")
     shown = Visitor("ada").get(HOME).context
-    assert [entry.activity.by for entry in shown["needing"]] == ["ada"]
-    assert [entry.activity.by for entry in shown["published"]] == ["Ann Author"]
-    assert [entry.row.summary.resource_id for entry in shown["mine"]] == ["answers"]
+    assert (shown["counts"], shown["sections"].waiting[0].author) == (
+        {"all": 1, "mine": 1, "others": 0},
+        "ada",
+    )
+    assert [line.row.summary.resource_id for line in shown["sections"].recent] == ["answers"]
 
 
 def test_the_timeline_holds_commits_and_drafts(api: Api, repo: Repository) -> None:

@@ -5,15 +5,20 @@ from __future__ import annotations
 import datetime
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.utils import timezone
 
+from studio.shown_once import COOKIE
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Api
+from tests.support.factories import ApiKeyFactory
 from tests.support.people import give_role
 from tests.support.studio import Visitor, shown_once, words_of, workspace_page
 from versioning.models import ApiKey, Event, Membership, WorkerHeartbeat, Workspace
+from versioning.models.accounts import account
 
 LIST = "/studio/versioning/workspace/"
+UNLIMITED = f"{LIST}keys/"
 PAGES = ["members", "keys", "change", "members/vera/remove"]
 
 pytestmark = pytest.mark.usefixtures("cast")
@@ -91,8 +96,22 @@ def test_a_superuser_makes_a_workspace_with_an_id_of_its_own() -> None:
     assert root.post(address, id="acme", name="Again").status_code == 409
     assert root.post(address, id="a//b", name="Slashes").context["form"].errors.keys() == {"id"}
     assert root.post(address, id="team/new", name=" ").context["form"].errors.keys() == {"name"}
-    assert "The workspace New is there." in words_of(root.post(address, id="team/new", name="New"))
+    assert "The workspace New is created." in words_of(root.post(address, id="team/new", name="New"))
     assert root.get(workspace_page("members", "team/new")).status_code == 200
+
+
+def test_a_workspace_without_an_id_gets_one_made_of_its_name() -> None:
+    root, address = Visitor("root"), f"{LIST}add/"
+    made = root.post(address, id="", name="Marketing & Sales")
+    assert made.redirect_chain[-1][0] == workspace_page("members", "marketing-sales")
+    assert root.post(address, name="Marketing, sales").context["form"].errors == {
+        "id": ["The id 'marketing-sales' is taken."]
+    }
+    no_letter = root.post(address, name="你好")
+    assert no_letter.status_code == 400
+    assert no_letter.context["form"].errors["id"] == [
+        "is required: the name has no letter or digit of a-z, 0-9 to make one of"
+    ]
 
 
 def test_nobody_else_makes_a_workspace(alice: Visitor) -> None:
@@ -158,6 +177,35 @@ def test_a_key_is_shown_once_and_then_only_its_prefix(alice: Visitor, cast: Cast
     assert text not in later and text[:11] in later
 
 
+def test_the_page_with_a_key_is_no_answer_to_a_form_and_the_database_never_has_the_key(
+    alice: Visitor,
+) -> None:
+    address = workspace_page("keys")
+    answer = alice.client.post(address, {"name": "CI", "role": "viewer"})
+    assert (answer.status_code, answer["Location"]) == (302, address)
+    stored = " ".join(str(session.get_decoded()) for session in Session.objects.all())
+    assert "ek_" not in stored and "once" in stored
+    background = alice.client.get(address, headers={"X-Live": "1"})
+    assert b'id="once"' not in background.content
+    assert shown_once(alice.get(address)).startswith("ek_")
+    assert b'id="once"' not in alice.get(address).content
+
+
+def test_whoever_has_the_session_alone_does_not_see_the_key(alice: Visitor) -> None:
+    address = workspace_page("keys")
+    alice.client.post(address, {"name": "CI", "role": "viewer"})
+    del alice.client.cookies[COOKIE]
+    assert b'id="once"' not in alice.get(address).content
+
+
+def test_two_keys_made_in_two_windows_are_both_shown(alice: Visitor) -> None:
+    give_role("alice", "elsewhere", "admin")
+    addresses = [workspace_page("keys", workspace) for workspace in ("acme", "elsewhere")]
+    for address in addresses:
+        alice.client.post(address, {"name": "CI", "role": "viewer"})
+    assert len({shown_once(alice.get(address)) for address in addresses}) == 2
+
+
 def test_a_key_is_revoked_after_asking(alice: Visitor) -> None:
     text = shown_once(alice.post(workspace_page("keys"), name="CI", role="viewer"))
     address = workspace_page(f"keys/{text[:11]}/revoke")
@@ -192,12 +240,57 @@ def test_a_wrong_key_is_not_made(alice: Visitor, typed: dict[str, str], field: s
     assert ApiKey.objects.count() == keys
 
 
-def test_the_key_of_a_member_that_reaches_further_is_shown_and_not_revoked_here(alice: Visitor) -> None:
+def prefixes(visitor: Visitor, address: str) -> list[str]:
+    return [row.key.prefix for row in visitor.get(address).context["rows"]]
+
+
+def test_the_key_of_a_member_that_reaches_further_is_counted_here_and_not_revoked(alice: Visitor) -> None:
     prefix = ApiKey.objects.get(owner__username="vera").prefix
     address = workspace_page(f"keys/{prefix}/revoke")
     shown = alice.get(workspace_page("keys"))
-    assert prefix in shown.content.decode() and address not in shown.content.decode()
+    assert prefix not in shown.content.decode()
+    assert "4 keys of members reach this workspace, too" in words_of(shown)
+    assert prefix in prefixes(alice, UNLIMITED)
+    assert address not in alice.get(UNLIMITED).content.decode()
     assert alice.post(address).status_code == 403
+
+
+def test_a_key_is_listed_once_with_the_workspaces_that_it_reaches(alice: Visitor) -> None:
+    give_role("alice", "elsewhere", "admin")
+    give_role("vera", "elsewhere", "viewer")
+    ApiKeyFactory(owner=account("alice"), workspace=Workspace.objects.get(pk="elsewhere"), name="Only there")
+    shown = alice.get(UNLIMITED)
+    rows = {row.key.owner.get_username(): [name for name, _ in row.reaches] for row in shown.context["rows"]}
+    assert rows == {
+        "alice": ["Acme", "Elsewhere"],
+        "charlie": ["Elsewhere"],
+        "edgar": ["Acme"],
+        "paula": ["Acme"],
+        "vera": ["Acme", "Elsewhere"],
+    }
+    lists = (UNLIMITED, workspace_page("keys"), workspace_page("keys", "elsewhere"))
+    listed = [prefix for address in lists for prefix in prefixes(alice, address)]
+    assert len(listed) == len(set(listed)) == 6
+    assert "Only there" in words_of(alice.get(workspace_page("keys", "elsewhere")))
+
+
+def test_of_workspaces_that_one_does_not_administer_nothing_is_said(alice: Visitor) -> None:
+    give_role("vera", "elsewhere", "viewer")
+    words = words_of(alice.get(UNLIMITED))
+    assert "charlie" not in words and "Elsewhere" not in words
+    assert "and any other workspace of vera" in words
+
+
+@pytest.mark.parametrize(("name", "status"), [("alice", 200), ("root", 200), ("paula", 403), ("vera", 403)])
+def test_who_administers_nothing_sees_no_keys_of_others(name: str, status: int) -> None:
+    assert Visitor(name).get(UNLIMITED).status_code == status
+
+
+def test_the_owner_revokes_a_key_that_reaches_several_workspaces(alice: Visitor) -> None:
+    (row,) = [row for row in alice.get(UNLIMITED).context["rows"] if row.key.owner.get_username() == "alice"]
+    answer = alice.post(row.revoke_address)
+    assert answer.redirect_chain == [(UNLIMITED, 302)]
+    assert "is revoked." in words_of(answer)
 
 
 @pytest.mark.parametrize("prefix", ["unknown", "ek_%00"])

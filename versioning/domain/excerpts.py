@@ -55,7 +55,7 @@ def excerpt(text: str, query: TextQuery, *, inside: bool = False) -> list[Piece]
     for start in range(0, len(text), _PART):
         # What a term takes is in one of two parts that overlap.
         part = text[start : start + _PART + LENGTH]
-        hits = list(islice(_all_hits(part, patterns), _HITS))
+        hits = list(_all_hits(part, patterns))
         if hits:
             return _around(text, [_Hit(hit.start + start, hit.end + start, hit.term) for hit in hits])
     return None

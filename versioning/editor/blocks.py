@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from django.db.models import Case, F, When
-from django.db.models.functions import Length
+from django.db.models.functions import Coalesce, Length
 from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import (
     BlockReport,
@@ -26,7 +25,6 @@ from versioning.domain.resolved_agent import Notice
 from versioning.editor.reading import list_readable
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import PromptBlock
-from versioning.models.querysets import within
 from versioning.serving.assembly import context_notices as notices_of
 from versioning.serving.blocks import Texts, find_blocks
 from versioning.serving.candidates import Blocks
@@ -184,24 +182,19 @@ def texts(
 ) -> dict[str, BlockText]:
     """Return what the caller may read of prompt blocks, by id: the draft, or else the published version.
 
-    `limit` is how many characters their configurations may have together; those that exceed it are left
-    out, as are those that the caller may not read. Takes two queries.
+    `limit` is how many characters the configurations of their versions may have together; blocks that exceed
+    it are left out, as are those that the caller may not read.
     """
-    by = caller_of(by)
-    drafts = within("workspace_id", by.scope(Right.READ_DRAFTS))
-    shown = Case(When(drafts, then=F("latest_version")), default=F("active_version"))
-    blocks = resources.backend.readable(by).filter(pk__in=list(wanted)).annotate(shown=shown)
-    versions = resources.model.version_model.objects.filter(pk__in=blocks.order_by().values("shown"))
+    by, ids = caller_of(by), list(wanted)
+    sizes = (Coalesce(Length(f"{pointer}_version__config_json"), 0) for pointer in ("active", "latest"))
+    rows = resources.backend.readable(by).filter(pk__in=ids).order_by("pk")
     fitting = []
-    for version_id, size in versions.order_by("resource_id").values_list("pk", Length("config_json")):
-        if size <= limit:
-            limit -= size
-            fitting.append(version_id)
-    found = resources.model.version_model.objects.filter(pk__in=fitting).defer("search_text")
-    return {
-        version.resource_id: BlockText(version_id=version.version_id, config=version.config)
-        for version in found
-    }
+    for block_id, active, latest in rows.values_list("pk", *sizes):
+        if active + latest <= limit:
+            limit -= active + latest
+            fitting.append(block_id)
+    found = find_blocks(fitting, Blocks.DRAFTS, by, Evaluation({}))
+    return {block_id: block.text for block_id, block in found.items() if isinstance(block.text, BlockText)}
 
 
 def _used(block: PromptBlock, by: Caller) -> UsedBlock:

@@ -39,6 +39,8 @@ class Collection(Resources[R]):
 
     list = reading.list_readable
     unstored = reading.unstored
+    changed_last = reading.changed_last
+    newest_readable = reading.newest_readable
     find = reading.find
     get = reading.get
     versions = reading.versions
@@ -49,6 +51,7 @@ class Collection(Resources[R]):
     favorites_about = reading.favorites_about
     check_publish = impact.check_publish
     dependents = impact.dependents
+    dependents_count = impact.dependents_count
 
     create = creating.create
     clone = creating.clone

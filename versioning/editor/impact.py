@@ -6,13 +6,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from versioning.domain.access import APPLICATION
+from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.errors import Invalid, Issue
 from versioning.domain.selectors import Status
 from versioning.editor.reading import find, version
 from versioning.editor.resources import Resources, Who, caller_of
-from versioning.models import VersionedResource
-from versioning.serving.dependents import Dependents, dependents_of, refuse_unpublished_blocks
+from versioning.models import Agent, VersionedResource
+from versioning.serving.dependents import (
+    Dependents,
+    count_of_dependents,
+    dependents_of,
+    refuse_unpublished_blocks,
+)
 from versioning.serving.resolution import Resolved
 
 R = TypeVar("R", bound=VersionedResource)
@@ -40,9 +45,21 @@ def dependents(
     A code-defined agent can have dependents even while nothing overrides it.
     """
     by = caller_of(by)
+    target, unstored = _target(resources, resource_id, by)
+    return dependents_of(target, resources.code, status=status, caller=by, unstored=unstored)
+
+
+def dependents_count(resources: Resources[R], resource_id: str, *, by: Who = APPLICATION) -> int:
+    """Return how many published agents `dependents` finds, hidden ones included; raises as it does."""
+    by = caller_of(by)
+    target, unstored = _target(resources, resource_id, by)
+    return count_of_dependents(target, resources.code, caller=by, unstored=unstored)
+
+
+def _target(resources: Resources[R], resource_id: str, by: Caller) -> tuple[R, Sequence[Agent]]:
+    """Return the resource, and the overrides that only files describe, which may refer to it."""
     if resource_id in resources.ownership.readable_by(by):
         target = resources.model(id=resource_id, workspace_id=resources.ownership.workspace_id)
     else:
         target = find(resources, resource_id, by=by)
-    unstored = () if target.referred_by.fixed_by_code else resources.agents.unstored(APPLICATION)
-    return dependents_of(target, resources.code, status=status, caller=by, unstored=unstored)
+    return target, () if target.referred_by.fixed_by_code else resources.agents.unstored(APPLICATION)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from django.db.models import QuerySet
+from django.db.models import Case, F, QuerySet, When
+from django.db.models.functions import Length
 
 from versioning.domain.access import APPLICATION, Right
 from versioning.domain.config import Config, ConfigSchema, raise_for_issues
@@ -17,7 +18,7 @@ from versioning.domain.snapshots import Snapshot
 from versioning.editor.overriding import selected_override
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Favorite, Favorited, VersionedResource
-from versioning.models.querysets import VersionedQuerySet
+from versioning.models.querysets import VersionedQuerySet, within
 from versioning.serving.resolution import Resolved, select
 
 R = TypeVar("R", bound=VersionedResource)
@@ -51,6 +52,36 @@ def list_readable(resources: Resources[R], *, by: Who = APPLICATION) -> Versione
     """
     readable = resources.backend.readable(caller_of(by))
     return readable.select_related("active_version", "latest_version")
+
+
+def changed_last(
+    resources: Resources[R], workspace_id: str, *, limit: int, by: Who = APPLICATION
+) -> list[str]:
+    """Return the ids of the readable resources of a workspace that were changed last, `limit` at most."""
+    rows = resources.backend.readable(caller_of(by)).filter(workspace_id=workspace_id)
+    return list(rows.order_by("-updated_at", "id").values_list("pk", flat=True)[:limit])
+
+
+def newest_readable(
+    resources: Resources[R], wanted: Iterable[str], *, limit: int, by: Who = APPLICATION
+) -> dict[str, Snapshot]:
+    """Return what the caller may read of resources, by id: the draft, or else the published version.
+
+    `limit` is how many characters their configurations may have together; those that exceed it are left
+    out, as are those that the caller may not read. Takes two queries.
+    """
+    by = caller_of(by)
+    drafts = within("workspace_id", by.scope(Right.READ_DRAFTS))
+    shown = Case(When(drafts, then=F("latest_version")), default=F("active_version"))
+    readable = resources.backend.readable(by).filter(pk__in=list(wanted)).annotate(shown=shown)
+    versions = resources.model.version_model.objects.filter(pk__in=readable.order_by().values("shown"))
+    fitting = []
+    for version_id, size in versions.order_by("resource_id").values_list("pk", Length("config_json")):
+        if size <= limit:
+            limit -= size
+            fitting.append(version_id)
+    found = resources.model.version_model.objects.filter(pk__in=fitting).defer("search_text")
+    return {version.resource_id: version for version in found}
 
 
 def unstored(resources: Resources[R], *, by: Who = APPLICATION) -> Sequence[R]:

@@ -7,9 +7,9 @@ role, so nobody can raise their own role or make a key that may do more than the
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -17,10 +17,12 @@ from editor_client.shared import ids
 
 from versioning.domain.access import APPLICATION, Caller, Right, Role
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
+from versioning.editor.inputs import check_id, id_of_new
 from versioning.editor.locking import retried
 from versioning.editor.resources import Who, caller_of
 from versioning.models import ApiKey, Invitation, Membership, Workspace, events
 from versioning.models.accounts import account, accounts, name_of
+from versioning.models.querysets import within
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -50,14 +52,14 @@ class Workspaces:
     def create(self, workspace_id: str, name: str, *, by: Who = APPLICATION) -> Workspace:
         """Create a workspace with the caller as its first admin; only superusers may.
 
-        Raises `Invalid`, and `IdTaken` if the id is taken.
+        An empty id stands for one made of the name. Raises `Invalid`, and `IdTaken` if the id is taken.
         """
         by = caller_of(by)
         if by.everywhere is not Role.ADMIN:
             raise Forbidden("Only superusers make workspaces.")
-        problem = ids.problem(workspace_id) if workspace_id else "is required"
-        if problem is not None:
-            raise Invalid.field("id", problem)
+        given = workspace_id or None
+        workspace_id = id_of_new(given, {"name": _checked_name(name)})
+        check_id(workspace_id, given=given)
         with events.transaction():
             workspace, is_new = Workspace.objects.make(workspace_id, _checked_name(name), by=by)
             if not is_new:
@@ -141,11 +143,27 @@ class Workspaces:
         """Return the keys that reach a workspace: its own, and unlimited ones of its members."""
         workspace = self.find(workspace_id, by=by)
         everywhere = Q(workspace=None, owner__in=workspace.memberships.values("user"))
-        return (
-            ApiKey.objects.filter(Q(workspace=workspace) | everywhere)
-            .select_related("owner")
-            .order_by("-created_at", "-pk")
+        return _newest_first(ApiKey.objects.filter(Q(workspace=workspace) | everywhere))
+
+    def unlimited_keys(self, *, by: Who = APPLICATION) -> QuerySet[ApiKey]:
+        """Return the keys without a workspace, of members of those that the caller administers; each once."""
+        by = caller_of(by)
+        members = Membership.objects.filter(within("workspace", by.scope(Right.ADMINISTER)))
+        return _newest_first(ApiKey.objects.filter(workspace=None, owner__in=members.values("user")))
+
+    def reach(self, keys: Sequence[ApiKey], *, by: Who = APPLICATION) -> Mapping[int, Sequence[Workspace]]:
+        """Return the workspaces that keys without a limit reach, by key: those that the caller administers.
+
+        Others are not named: whether somebody is a member elsewhere is for the admins there. One query.
+        """
+        members = Membership.objects.filter(
+            within("workspace", caller_of(by).scope(Right.ADMINISTER)),
+            user__in={key.owner_id for key in keys},
         )
+        found: dict[Any, Any] = {}
+        for member in members.select_related("workspace").order_by("workspace__name", "workspace_id"):
+            found.setdefault(member.user_id, []).append(member.workspace)
+        return {key.pk: found.get(key.owner_id, []) for key in keys}
 
     @retried
     def issue_key(
@@ -215,6 +233,10 @@ def may_revoke(key: ApiKey, by: Caller) -> bool:
     if key.workspace_id is not None:
         return by.may(Right.ADMINISTER, key.workspace_id)
     return by.everywhere is Role.ADMIN or key.owner_id == by.user_id
+
+
+def _newest_first(keys: QuerySet[ApiKey]) -> QuerySet[ApiKey]:
+    return keys.select_related("owner").order_by("-created_at", "-pk")
 
 
 def _is_member(by: Caller, workspace_id: str) -> bool:

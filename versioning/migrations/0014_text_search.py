@@ -62,6 +62,7 @@ class Migration(migrations.Migration):
                     "resource",
                     models.ForeignKey(
                         db_constraint=False,
+                        db_index=False,
                         on_delete=django.db.models.deletion.DO_NOTHING,
                         related_name="documents",
                         to="versioning.agent",
@@ -84,6 +85,7 @@ class Migration(migrations.Migration):
                     "resource",
                     models.ForeignKey(
                         db_constraint=False,
+                        db_index=False,
                         on_delete=django.db.models.deletion.DO_NOTHING,
                         related_name="documents",
                         to="versioning.promptblock",

@@ -9,6 +9,7 @@ from typing import Any, Self
 from django.conf import settings
 from django.db import connection, models
 from django.db.models import Count, Q
+from django.utils import timezone
 
 from versioning.domain.kinds import ResourceKind
 from versioning.models.statements import prepared_cursor
@@ -55,6 +56,8 @@ class Favorite(models.Model):
     kind = models.CharField(max_length=32)
     """The word of its kind: an agent and a prompt block may have the same id."""
     resource_id = models.CharField(max_length=200)
+    created_at = models.DateTimeField(default=timezone.now)
+    """When it was marked: what happened before is no news to the person."""
 
     objects = FavoriteQuerySet.as_manager()
 

@@ -49,11 +49,6 @@ class Dependents:
     """(id, name), sorted by id."""
     hidden_count: int
 
-    @property
-    def count(self) -> int:
-        """How many there are, as far as the caller may know."""
-        return len(self.readable) + self.hidden_count
-
 
 def dependents_of(
     target: VersionedResource,
@@ -70,6 +65,49 @@ def dependents_of(
     counted only for a public target. Where code alone decides to which agents its agents refer, overrides
     do not count; otherwise `unstored` are the overrides that only a file describes.
     """
+    found = _referring(target, code, status, caller, unstored)
+    named = dict(found.rows.readable_by(caller, code).values_list("id", found.name))
+    named |= dict.fromkeys(found.not_in_rows(caller, code), "")
+    named |= {agent_id: agent.name for agent_id, agent in code.agents.items() if agent_id in named}
+    hidden = 0
+    if target.visibility_by(code) == Visibility.PUBLIC:
+        hidden = found.rows.count() + len(found.in_code) - len(named)
+    return Dependents(readable=sorted(named.items()), hidden_count=hidden)
+
+
+def count_of_dependents(
+    target: VersionedResource, code: Registry, *, caller: Caller, unstored: Sequence[Agent] = ()
+) -> int:
+    """Return how many agents `dependents_of` finds in live versions, hidden ones included."""
+    found = _referring(target, code, Status.PUBLISHED, caller, unstored)
+    elsewhere, rows = found.in_code, found.rows
+    if target.visibility_by(code) != Visibility.PUBLIC:
+        elsewhere = found.not_in_rows(caller, code)
+        rows = rows.readable_by(caller, code).exclude(pk__in=elsewhere)
+    in_rows: int = rows.count()
+    return in_rows + len(elsewhere)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Referring:
+    """The agents that refer to a target, whoever may read them."""
+
+    rows: Any
+    """Those that rows describe."""
+    name: Case
+    """The name of an agent in the version that counts."""
+    in_code: set[str]
+    overriding: set[str]
+    """Those that override files describe."""
+
+    def not_in_rows(self, caller: Caller, code: Registry) -> set[str]:
+        """Return the ids of those in code and in files that the caller may read."""
+        return (self.in_code | self.overriding) & code.readable_by(caller).keys()
+
+
+def _referring(
+    target: VersionedResource, code: Registry, status: Status, caller: Caller, unstored: Sequence[Agent]
+) -> _Referring:
     references: Any = target.referred_by
     found = references.objects.filter(target_id=target.pk)
     versions = found.values("version_id")
@@ -78,17 +116,13 @@ def dependents_of(
     agents = agents.exclude(pk=target.pk) if isinstance(target, Agent) else agents
     overrides = () if references.fixed_by_code else unstored
     condition, name = _reference_that_counts(versions, status, caller)
-    agents = agents.exclude(pk__in=[agent.pk for agent in overrides]).filter(condition)
-    in_code = _code_dependents(target, code)
     judged = status if caller.may(Right.READ_DRAFTS, code.workspace_id) else Status.PUBLISHED
-    overriding = _overrides_that_refer(target, judged, overrides, versions) if overrides else set()
-    named = dict(agents.readable_by(caller, code).values_list("id", name))
-    named |= dict.fromkeys((in_code | overriding) & code.readable_by(caller).keys(), "")
-    named |= {agent_id: agent.name for agent_id, agent in code.agents.items() if agent_id in named}
-    hidden = 0
-    if target.visibility_by(code) == Visibility.PUBLIC:
-        hidden = agents.count() + len(in_code) - len(named)
-    return Dependents(readable=sorted(named.items()), hidden_count=hidden)
+    return _Referring(
+        rows=agents.exclude(pk__in=[agent.pk for agent in overrides]).filter(condition),
+        name=name,
+        in_code=_code_dependents(target, code),
+        overriding=_overrides_that_refer(target, judged, overrides, versions) if overrides else set(),
+    )
 
 
 def agents_that_show(shown: VersionedResource, code: Registry, unstored: Sequence[Agent] = ()) -> list[Agent]:

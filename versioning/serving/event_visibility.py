@@ -17,7 +17,12 @@ from versioning.models.querysets import within
 
 
 def visible_to(caller: Caller, code: Registry, events: QuerySet[Event]) -> QuerySet[Event]:
-    """Filter by the events that the caller may see.
+    """Filter by the events that the caller may see: `is_visible_to` says which."""
+    return events.filter(is_visible_to(caller, code))
+
+
+def is_visible_to(caller: Caller, code: Registry) -> Q:
+    """Return the condition that the caller may see an event.
 
     About what is published: everybody who may read the resource now, or could until the event. About
     drafts: whoever may read those of the workspace. About members, keys and policies: its admins. If the id
@@ -26,7 +31,7 @@ def visible_to(caller: Caller, code: Registry, events: QuerySet[Event]) -> Query
     """
     home = {right: caller.scope(right) for right in Right}
     if home[Right.ADMINISTER] is None:
-        return events.filter(hidden_from="")
+        return Q(hidden_from="")
     members, editors = (within("workspace_id", home[right]) for right in (Right.READ, Right.READ_DRAFTS))
     everybody = Q(reach=Reach.EVERYBODY) | _readable_now(caller, code)
     readable = editors | (members & Q(reach=Reach.MEMBERS)) | everybody
@@ -36,7 +41,16 @@ def visible_to(caller: Caller, code: Registry, events: QuerySet[Event]) -> Query
         | Q(audience=Audience.READERS) & readable & (members | _is_of_this_life(code))
     )
     read_the_block = Q(hidden_from="") if home[Right.READ] is None else ~Q(hidden_from__in=home[Right.READ])
-    return events.filter(seen, read_the_block)
+    return seen & read_the_block
+
+
+def is_about_oneself(caller: Caller) -> Q:
+    """Return the condition that an event tells a member of their own role, in a workspace of theirs.
+
+    It is for admins otherwise, as is everything about members; in lists of the log it stays so.
+    """
+    own = Q(type__in=("member.added", "member.roleChanged"), detail__username=caller.username)
+    return own & within("workspace_id", caller.scope(Right.READ))
 
 
 def _readable_now(caller: Caller, code: Registry) -> Q:

@@ -164,6 +164,18 @@ def placeholders(template: str) -> Iterator[tuple[str, str | None]]:
         yield match["path"], _fallback(match)
 
 
+def split(template: str) -> Iterator[tuple[str, bool]]:
+    """Yield the text in pieces, each with whether it is a placeholder; together they are the text."""
+    end = 0
+    for match in _PLACEHOLDER.finditer(template):
+        if match.start() > end:
+            yield template[end : match.start()], False
+        yield match[0], True
+        end = match.end()
+    if end < len(template):
+        yield template[end:], False
+
+
 def as_one_text(blocks: Sequence[Mapping[str, Any]]) -> str:
     """Return one text that equals the blocks in every context.
 

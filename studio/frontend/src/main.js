@@ -6,6 +6,8 @@
 
 import "./styles.js";
 
+import { EditorView } from "@codemirror/view";
+
 import { edit } from "./editor.js";
 import { forget, leave } from "./history.js";
 
@@ -51,6 +53,18 @@ function leaveAll() {
   leave(about, here.map(([textarea, view]) => [view, textarea.name]));
 }
 
+// Something else wants a place in the text to be seen: `find.js`.
+document.addEventListener("studio:find", (event) => {
+  const { target, detail: { from, to } } = event;
+  if (!editors.has(target) && !waiting.has(target)) return;
+  make(target);
+  const view = editors.get(target);
+  view.dispatch({ selection: { anchor: from, head: to }, effects: EditorView.scrollIntoView(from, { y: "center" }) });
+  view.dom.scrollIntoView({ block: "center" });
+  view.focus();
+  event.preventDefault();
+});
+
 let isSignedOut = false;
 addEventListener("pagehide", () => { if (!isSignedOut) leaveAll(); });
 document.addEventListener("studio:signs-out", () => {
@@ -66,3 +80,5 @@ new MutationObserver((changes) => {
 }).observe(document.body, { childList: true, subtree: true, attributeFilter: ["hidden", "open"] });
 note(document.body);
 makeNear();
+// Before the style sheets are there, everything is elsewhere.
+addEventListener("load", makeNear);

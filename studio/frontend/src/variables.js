@@ -31,8 +31,12 @@ function readAll(text) {
   return { placeholders, problems, marks: marks.finish() };
 }
 
-// Somebody is still writing it.
-const isBeingTyped = (view, { reason, to }) => reason === "open" && view.hasFocus && view.state.selection.main.head === to;
+// Whether somebody is still writing it: nothing but spaces is between its end and the cursor.
+function isBeingTyped({ state, hasFocus }, { from, to }) {
+  const { head } = state.selection.main;
+  const isOpen = !state.sliceDoc(from, to).endsWith("}") && state.sliceDoc(from, from + 2) === "{{";
+  return hasFocus && isOpen && head >= to && head <= state.doc.lineAt(to).to && !state.sliceDoc(to, head).trim();
+}
 
 // What is not right with a text whose placeholders are filled in.
 function problemsOf(view) {

@@ -15,9 +15,33 @@ export function renewFields(form, fresh, unfolded = ".context-rest") {
   const open = [...now.querySelectorAll(unfolded)].some((one) => one.open);
   now.replaceWith(then);
   for (const one of open ? then.querySelectorAll(unfolded) : []) one.open = true;
+  remember(then);
   if (!focused) return;
   const same = focused.id ? then.querySelector(`#${CSS.escape(focused.id)}`) : null;
   (same?.checkVisibility() ? same : then.querySelector("[data-example]"))?.focus();
+}
+
+// The example that was chosen last is chosen again on the other pages of the resource, in this tab.
+const CHOSEN = `example:${location.pathname.replace(/[^/]*\/$/, "")}`;
+
+function remember(root) {
+  try {
+    sessionStorage.setItem(CHOSEN, root.querySelector("[data-example]")?.value ?? "");
+  } catch { /* then one chooses again */ }
+}
+
+// Chooses it; says whether it is another one, which is to be loaded then.
+export function recallExample(form) {
+  const choice = form.querySelector("[data-example]");
+  let chosen = "";
+  try {
+    chosen = sessionStorage.getItem(CHOSEN) ?? "";
+  } catch { /* as if none had been chosen */ }
+  if (!choice || choice.value || !chosen) return false;
+  choice.value = chosen;
+  // One that has been deleted leaves nothing selected.
+  if (choice.value !== chosen) choice.value = "";
+  return choice.value !== "";
 }
 
 // While one types, only fields that have come or gone are renewed, and never the one that is typed into.

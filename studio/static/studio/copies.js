@@ -2,6 +2,7 @@
 
 import { copiesOf, keep, keyOf, person, remove, typedInto } from "./unsaved.js";
 
+const { gettext, interpolate } = window;
 const form = document.querySelector("form[data-unsaved]");
 const WAIT = 300;
 const ANSWERS_WITHIN = 200;
@@ -102,12 +103,12 @@ function show(copy, base) {
   const row = document.createElement("div");
   row.className = "notice notice-warning unsaved";
   const note = document.createElement("p");
-  const title = Object.assign(document.createElement("strong"), { textContent: `Unsaved text of ${momentOf(copy.at)}.` });
+  const title = Object.assign(document.createElement("strong"), { textContent: say(gettext("Unsaved text of %(moment)s."), copy) });
   note.append(title, ` ${since(copy, base)}`);
   const buttons = Object.assign(document.createElement("div"), { className: "row" });
   buttons.append(
-    button("Restore", "button button-small button-primary", copy, () => restore(copy)),
-    button("Discard", "button button-small", copy, () => {
+    button(gettext("Restore"), gettext("Restore the text of %(moment)s"), "button button-small button-primary", copy, () => restore(copy)),
+    button(gettext("Discard"), gettext("Discard the text of %(moment)s"), "button button-small", copy, () => {
       remove(copy.key);
       row.remove();
       (place.querySelector("button") ?? form.querySelector("input:not([type=hidden])")).focus();
@@ -117,26 +118,37 @@ function show(copy, base) {
   place.append(row);
 }
 
-function button(name, className, copy, act) {
+const say = (sentence, copy) => interpolate(sentence, { moment: momentOf(copy.at) }, true);
+
+function button(name, label, className, copy, act) {
   const made = Object.assign(document.createElement("button"), { type: "button", className, textContent: name });
-  made.setAttribute("aria-label", `${name} the text of ${momentOf(copy.at)}`);
+  made.setAttribute("aria-label", say(label, copy));
   made.addEventListener("click", act);
   return made;
 }
 
 function since(copy, base) {
   const { saved } = form.dataset;
-  if (copy.base === base || !saved) return "You typed it on this page, and it was never saved.";
-  const [began, last] = [copy.began, saved].map((title) => Number(/^Version (\d+)$/.exec(title ?? "")?.[1]));
-  if (last < began) return `It began with ${copy.began}, which is gone; ${saved} is what was saved last.`;
-  return `${saved} was saved since you began. Restoring shows what changed, and loses neither.`;
+  if (copy.base === base || !saved) return gettext("You typed it on this page, and it was never saved.");
+  const names = { began: called(copy.began), saved: called(saved) };
+  if (numberOf(saved) < numberOf(copy.began)) {
+    return interpolate(gettext("It began with %(began)s, which is gone; %(saved)s is what was saved last."), names, true);
+  }
+  return interpolate(gettext("%(saved)s was saved since you began. Restoring shows what changed, and loses neither."), names, true);
 }
+
+// A copy keeps what a version is called in English; it may be read in another language.
+const numberOf = (title) => Number(/^Version (\d+)$/.exec(title ?? "")?.[1]);
+const called = (title) => (numberOf(title) ? interpolate(gettext("Version %s"), [numberOf(title)]) : title);
+
+const { lang } = document.documentElement;
+const LOCALE = lang === "en" ? "en-GB" : lang;
 
 function momentOf(at) {
   const then = new Date(at);
-  const time = then.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+  const time = then.toLocaleTimeString(LOCALE, { hour: "2-digit", minute: "2-digit" });
   const isToday = then.toDateString() === new Date().toDateString();
-  return isToday ? time : `${then.toLocaleDateString("en-GB", { day: "numeric", month: "long" })}, ${time}`;
+  return isToday ? time : `${then.toLocaleDateString(LOCALE, { day: "numeric", month: "long" })}, ${time}`;
 }
 
 // The server puts the text back into the form; nothing is saved by that.

@@ -11,7 +11,8 @@ let converting = null;
 
 const partOf = (field, mode) => field.querySelector(`[data-mode="${mode}"]`);
 const radioOf = (field, mode) => field.querySelector(`input[type=radio][value="${mode}"]`);
-const controlsOf = (part) => [...(part?.querySelectorAll("[name]") ?? [])];
+// Without what the editor of prompts has of its own, such as its search.
+const controlsOf = (part) => [...(part?.querySelectorAll("[name]") ?? [])].filter((one) => one.form === form);
 const holds = (part) => JSON.stringify(controlsOf(part).map((one) => one.value));
 const isEmpty = (part) => controlsOf(part).every((one) => one.type === "hidden" || !one.value);
 

@@ -1,6 +1,6 @@
 // The preview next to the form: what is typed at this moment, assembled by the server.
 
-import { onExamples } from "./context-form.js";
+import { onExamples, recallExample } from "./context-form.js";
 import { livePreview } from "./live-preview.js";
 
 const form = document.getElementById("edit-form");
@@ -25,5 +25,6 @@ if (asking) {
       });
     }
   }
-  preview.later();
+  if (recallExample(asking)) preview.show("load");
+  else preview.later();
 }

@@ -2,6 +2,7 @@
 // marked with `data-live`. What is typed is in none of them. Not by a stream: a browser has six connections
 // to a host, and every tab would hold one.
 
+const { gettext, interpolate, ngettext } = window;
 const box = document.getElementById("live");
 const EVERY = 2000;
 const WHILE_BUSY = 10_000; // when something happens all the time, its pages are not drawn all the time
@@ -34,13 +35,28 @@ async function ask(what) {
 }
 
 async function look() {
-  const { changed, next } = await (await ask(address)).json();
+  const { changed, next, unread } = await (await ask(address)).json();
+  if (unread !== undefined) ring(unread);
   const isOld = Date.now() - drawn > GROWS_OLD && regions.some((region) => region.querySelector("time"));
   if (changed || isOld) await renew();
   // Only now: what could not be shown is asked for again.
   address.searchParams.set("after", next);
   wait = changed ? Math.min(wait * 2, WHILE_BUSY) : EVERY;
 }
+
+// The number of the bell, which counts to `data-most` and no further.
+function ring(unread) {
+  const bell = document.querySelector("[data-bell]");
+  if (!bell) return;
+  const most = Number(bell.dataset.most);
+  const number = bell.querySelector(".bell-number");
+  number.hidden = unread === 0;
+  number.textContent = unread > most ? `${most}+` : unread;
+  const said = interpolate(ngettext("Notifications, %s new", "Notifications, %s new", unread), [number.textContent]);
+  bell.setAttribute("aria-label", unread === 0 ? gettext("Notifications") : said);
+}
+
+const andMore = (first, count) => interpolate(ngettext("%(first)s And %(count)s more.", "%(first)s And %(count)s more.", count), { first, count }, true);
 
 async function renew() {
   const text = await (await ask(source)).text();
@@ -52,7 +68,7 @@ async function renew() {
     if (fresh) said.push(...put(region, fresh));
   }
   drawn = Date.now();
-  if (said.length) box.textContent = said.length === 1 ? said[0] : `${said[0]} And ${said.length - 1} more.`;
+  if (said.length) box.textContent = said.length === 1 ? said[0] : andMore(said[0], said.length - 1);
 }
 
 // Puts what is new in the place of what was shown, and returns the sentences of the lines that are new.
@@ -105,7 +121,7 @@ async function turn() {
     isOver = problem instanceof Over;
     // Not all tabs at once when the service is back.
     wait = Math.min(wait * (1.5 + Math.random()), AT_MOST);
-    if (isOver) box.textContent = "This page hears of no further changes. Load it again to go on.";
+    if (isOver) box.textContent = gettext("This page hears of no further changes. Load it again to go on.");
   } finally {
     isAsking = false;
   }

@@ -3,7 +3,8 @@
 
 const { gettext } = window;
 const LASTS = 9000;
-const PASSING = ["notice-success", "notice-info", "notice-debug"];
+const ICONS = { success: "check_circle", info: "info", debug: "info", warning: "warning", error: "error" };
+const PASSING = ["success", "info", "debug"];
 
 // A level is one of Django's: success, info, warning, error.
 export function say(text, level = "info") {
@@ -26,22 +27,28 @@ function region() {
 }
 
 function show(message) {
+  const level = Object.keys(ICONS).find((name) => message.classList.contains(`notice-${name}`)) ?? "info";
   const button = document.createElement("button");
   button.type = "button";
   button.className = "icon-button dismiss";
   button.setAttribute("aria-label", gettext("Dismiss"));
-  const icon = document.createElement("span");
-  icon.className = "material-symbols-outlined";
-  icon.setAttribute("aria-hidden", "true");
-  icon.textContent = "close";
-  button.append(icon);
+  button.append(symbol("close"));
   button.addEventListener("click", () => {
     message.remove();
     document.getElementById("content")?.focus({ preventScroll: true });
   });
+  message.prepend(symbol(ICONS[level]));
   message.append(button);
   region().append(message);
-  if (PASSING.some((name) => message.classList.contains(name))) pass(message);
+  if (PASSING.includes(level)) pass(message);
+}
+
+function symbol(name) {
+  const icon = document.createElement("span");
+  icon.className = "material-symbols-outlined";
+  icon.setAttribute("aria-hidden", "true");
+  icon.textContent = name;
+  return icon;
 }
 
 function pass(message) {

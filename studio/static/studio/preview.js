@@ -1,6 +1,6 @@
 // The preview of what is saved, in the context that is filled in.
 
-import { onExamples } from "./context-form.js";
+import { onExamples, recallExample } from "./context-form.js";
 import { livePreview } from "./live-preview.js";
 
 const form = document.getElementById("preview-form");
@@ -18,3 +18,5 @@ onExamples(form, preview.show);
 form.addEventListener("input", (event) => {
   if (!event.target.matches("[data-example], [name=example_name]")) preview.later();
 });
+// What the address or a button asks for counts.
+if (!location.search && recallExample(form)) preview.show("load");

@@ -32,6 +32,9 @@ function addRow(chosen) {
     cell.dataset.label = column.title;
     const [answer, notes] = [make("div", "answer"), make("div", "answer-notes")];
     answer.setAttribute("aria-busy", "true");
+    answer.setAttribute("role", "group");
+    answer.setAttribute("aria-label", `${column.title}, ${chosen.name}`);
+    answer.tabIndex = 0;  // what is long scrolls
     notes.textContent = gettext("Waiting");
     cell.append(answer, notes);
     row.append(cell);

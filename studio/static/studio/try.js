@@ -1,6 +1,6 @@
 // A chat with several versions at once: each has its own history and its own stream.
 
-import { onExamples, parsed, renewFields } from "./context-form.js";
+import { onExamples, parsed, recallExample, renewFields } from "./context-form.js";
 import { costOf, notesOf, run, submitChoices } from "./runs.js";
 
 const { gettext } = window;
@@ -61,6 +61,11 @@ async function ask(action) {
   return fetch(contextForm.action, { method: "POST", body: typed });
 }
 
+async function renewed(action) {
+  // Enter in a field of the context is no wish to keep it.
+  if (action !== "show") renewFields(contextForm, parsed(await (await ask(action)).text()));
+}
+
 // The server reads the fields; what is wrong with them is said beside them.
 async function contextFilledIn() {
   const read = await ask("read");
@@ -116,11 +121,8 @@ function setUp() {
     }
     message.focus();
   });
-  onExamples(contextForm, async (action) => {
-    // Enter in a field of the context is no wish to keep it.
-    if (action === "show") return;
-    renewFields(contextForm, parsed(await (await ask(action)).text()));
-  });
+  onExamples(contextForm, renewed);
+  if (recallExample(contextForm)) renewed("load");
 }
 
 submitChoices();

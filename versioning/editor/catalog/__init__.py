@@ -6,7 +6,6 @@ files, and all other resources in rows. The number of queries never depends on h
 
 from __future__ import annotations
 
-from versioning.editor.catalog.activity import Activity, drafts, own_edits, publications
 from versioning.editor.catalog.catalog import Catalog
 from versioning.editor.catalog.entries import Entry, Origin, ResourceState
 from versioning.editor.catalog.filters import Filter
@@ -17,7 +16,6 @@ from versioning.editor.catalog.text_search import TextSearch
 from versioning.editor.catalog.waiting import Waiting, Waits, Whose, changed_since_live
 
 __all__ = [
-    "Activity",
     "Catalog",
     "Entry",
     "Filter",
@@ -31,10 +29,7 @@ __all__ = [
     "Waits",
     "Whose",
     "changed_since_live",
-    "drafts",
     "overview",
-    "own_edits",
-    "publications",
     "suggestions",
     "suggestions_by_id",
 ]

@@ -79,7 +79,6 @@ class Catalog:
 
     def entries(self, resources: Iterable[VersionedResource]) -> list[Entry]:
         """Return the entries of the resources, with the labels that the caller may read, in one query."""
-        code = self.in_code
         by_id = {resource.pk: resource for resource in resources}
         labels: dict[str, list[str]] = defaultdict(list)
         rows = self.collection.model.label_model.objects.filter(resource_id__in=by_id)
@@ -91,27 +90,23 @@ class Catalog:
             is_live = is_released or str(version_id) == resource.active_id
             if is_live or reads_drafts(self.caller, resource):
                 labels[resource_id].append(name)
-        return [
-            entry_of(
-                resource,
-                code.get(resource.pk) if resource.workspace_id == self.home else None,
-                self.caller,
-                labels[resource.pk],
-            )
-            for resource in by_id.values()
-        ]
+        return [self._entry(resource, labels[resource.pk]) for resource in by_id.values()]
 
     def some(self, ids: AnyCollection[str]) -> list[tuple[VersionedResource, Entry]]:
-        """Return those of the resources that the caller may read, each with its entry.
+        """Return those of the resources that the caller may read, each with its entry, without labels.
 
-        One that only code defines is none of them. Takes two queries, whatever is asked for.
+        One that only code defines is none of them. Takes one query, whatever is asked for.
         """
         if not ids:
             return []
         possible = [one for one in ids if valid_ids.problem(one) is None]
         resources = list(self.rows.filter(pk__in=possible).order_by())
         resources += [one for one in self.collection.unstored(by=self.caller) if one.pk in ids]
-        return list(zip(resources, self.entries(resources), strict=True))
+        return [(resource, self._entry(resource)) for resource in resources]
+
+    def _entry(self, resource: VersionedResource, labels: Sequence[str] = ()) -> Entry:
+        code = self.in_code.get(resource.pk) if resource.workspace_id == self.home else None
+        return entry_of(resource, code, self.caller, labels)
 
     def stored(self) -> VersionedQuerySet[Any]:
         """Return the rows that do not override a code-defined agent."""

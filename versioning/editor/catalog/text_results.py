@@ -11,6 +11,8 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.db.models import Count, F, Q, QuerySet, Value
+from django.db.models.functions import Coalesce
+from django.db.models.lookups import Exact
 
 from versioning.domain import excerpts
 from versioning.domain.config import Config, Searchable, searchable
@@ -202,8 +204,7 @@ class WordResults(Results):
         return None
 
     def _rows(self, place: Place) -> QuerySet[Any]:
-        is_read = Q(documents__version_id=F("active_version_id"))
-        is_read |= self.catalog.viewer.drafts & Q(documents__version_id=F("latest_version_id"))
+        is_read = _is_of("active_version_id") | self.catalog.viewer.drafts & _is_of("latest_version_id")
         found = text_index().found(self.documents, self.query, place)
         rows = self.catalog.stored().order_by().filter(is_read, documents__pk__in=found)
         return rows.exclude(pk__in=self.behind) if self.behind else rows
@@ -227,12 +228,11 @@ class InsideResults(Results):
                 yield _seen_in_code(unstored, unstored.configs[0], Place.ANYWHERE)
 
     def _rows(self, place: Place) -> QuerySet[Any]:
-        viewer = self.catalog.viewer
         rows: QuerySet[Any] = self.catalog.stored().order_by()
         for part in self.query.parts:
-            rows = TEXT.narrow(rows, part, viewer)
-            if place is Place.NAME:
-                rows = rows.filter(named(part, viewer))
+            viewer = self.catalog.viewer
+            in_names = place is Place.NAME
+            rows = rows.filter(named(part, viewer)) if in_names else TEXT.narrow(rows, part, viewer)
         return rows if self.query.parts else rows.none()
 
     def _with_it(self, version_ids: Sequence[UUID]) -> Collection[UUID]:
@@ -242,6 +242,15 @@ class InsideResults(Results):
         for part in self.query.parts:
             versions = versions.filter(contains("search_text", Value(part.casefold())))
         return set(versions.values_list("pk", flat=True))
+
+
+def _is_of(pointer: str) -> Q:
+    """Return the condition that a document is that of a pointer, such that the documents are asked first.
+
+    With the column itself, SQLite looks through all that was found for each row that may be read.
+    """
+    version_id = F("documents__version_id")
+    return Q(Exact(Coalesce(version_id, version_id), F(pointer)))
 
 
 def _seen_in_code(unstored: Unstored, config: Config, place: Place) -> Seen:

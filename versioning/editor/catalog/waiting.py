@@ -70,8 +70,17 @@ class Waiting(Sequence[Waits]):
         return self.counts[self._whose]
 
     def __getitem__(self, part: Any) -> Any:
-        """Return what waits within a slice, in two queries and two more for each kind that is in it."""
-        start, stop = part.start or 0, part.stop
+        """Return what waits within a slice, in one query and one more for each kind that is in it."""
+        wanted = self.keys(part.start or 0, part.stop)
+        found = {
+            (catalog.collection.kind.word, waits.resource.pk): waits
+            for catalog in self._catalogs
+            for waits in _of(catalog, [pk for word, pk in wanted if word == catalog.collection.kind.word])
+        }
+        return [found[key] for key in wanted if key in found]
+
+    def keys(self, start: int, stop: int) -> list[tuple[str, str]]:
+        """Return the kinds (`agent`) and ids of what waits within a slice, in one query."""
         unstored = self._unstored_of(self._whose)
         # However many of them come before the slice, its rows begin at most that much earlier.
         first = max(0, start - len(unstored))
@@ -79,13 +88,8 @@ class Waiting(Sequence[Waits]):
         places += [(place, one.pk, one.updated_at) for place, one in unstored]
         places.sort(key=lambda one: one[1])
         places.sort(key=lambda one: one[2], reverse=True)
-        wanted = [(place, pk) for place, pk, _ in places[start - first : stop - first]]
-        found = {
-            (place, waits.resource.pk): waits
-            for place, catalog in enumerate(self._catalogs)
-            for waits in _of(catalog, [pk for other, pk in wanted if other == place])
-        }
-        return [found[key] for key in wanted if key in found]
+        words = [catalog.collection.kind.word for catalog in self._catalogs]
+        return [(words[place], pk) for place, pk, _ in places[start - first : stop - first]]
 
     def _rows(self, catalog: Catalog) -> QuerySet[Any]:
         own = within("workspace_id", self._caller.scope(Right.SAVE))

@@ -15,6 +15,9 @@ class SearchDocument(models.Model):
 
     On PostgreSQL the table has further columns with the words, on SQLite there is a table of FTS5 beside it:
     migration 0014 makes them. What is deleted may leave its documents for a while.
+
+    There is no index on `resource`: SQLite would begin with the resources that may be read, and look through
+    all documents found for each of them.
     """
 
     version_id = models.UUIDField(unique=True)
@@ -33,7 +36,7 @@ class AgentDocument(SearchDocument):
     """A version of an agent."""
 
     resource = models.ForeignKey(
-        Agent, on_delete=models.DO_NOTHING, related_name="documents", db_constraint=False
+        Agent, on_delete=models.DO_NOTHING, related_name="documents", db_constraint=False, db_index=False
     )
 
 
@@ -41,7 +44,11 @@ class PromptBlockDocument(SearchDocument):
     """A version of a prompt block."""
 
     resource = models.ForeignKey(
-        PromptBlock, on_delete=models.DO_NOTHING, related_name="documents", db_constraint=False
+        PromptBlock,
+        on_delete=models.DO_NOTHING,
+        related_name="documents",
+        db_constraint=False,
+        db_index=False,
     )
 
 

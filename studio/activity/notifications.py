@@ -1,0 +1,45 @@
+"""The bell: what happened that concerns the person, and how much of it is new to them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+
+from studio.activity.lines import lines_of
+from studio.auth import caller_of
+from studio.models import Preferences
+from studio.preferences.stored import preferences_of
+from studio.views import StudioPage
+from versioning.conf import get_editor
+from versioning.editor import concerns
+
+MOST: Final = 9
+"""The largest number that the bell shows."""
+SHOWN: Final = 50
+
+
+def unread(request: HttpRequest) -> int:
+    """Return how many events are new to the person, at most one more than the bell shows; one query."""
+    seen = preferences_of(request).seen_position
+    return concerns.unread(caller_of(request), get_editor().code, after=seen, limit=MOST + 1)
+
+
+class NotificationsPage(StudioPage):
+    """What happened last that concerns the person. Opening it, they have seen it."""
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Show it, the newest first; what is new is marked."""
+        self.listen({})
+        seen = preferences_of(request).seen_position
+        found = list(concerns.news(self.caller, self.editor.code)[:SHOWN])
+        if self.position != seen and "X-Live" not in request.headers:
+            Preferences.objects.change(request.user.pk, seen_position=self.position)
+            preferences_of(request).seen_position = self.position
+        return self.page(
+            "studio/activity/notifications.html",
+            title=_("Notifications"),
+            lines=lines_of(found, self.caller),
+            seen=seen,
+        )

@@ -1,0 +1,62 @@
+"""What the page after a form shows one time: a key, a link, a secret.
+
+The answer to a form is a redirect, so that loading the page again sends nothing again. What the next page has
+to show waits in the session, encrypted under a key that only the browser has: the database, and whoever has a
+copy of it, learns nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from cryptography.fernet import Fernet, InvalidToken
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+
+COOKIE: Final = "editor_once"
+_WAITING: Final = "studio.shown_once"
+_SECONDS: Final = 600
+
+
+def show_next(request: HttpRequest, response: HttpResponse, name: str, value: Any) -> None:
+    """Let `shown_now` return a JSON value under a name in the next page, by the cookie of this response."""
+    box = _box(request)
+    if box is None:
+        key = Fernet.generate_key()
+        # A second form in another window uses the same key, so that neither loses what it waits for.
+        request.COOKIES[COOKIE] = key.decode()
+        box = Fernet(key)
+    sealed = box.encrypt(json.dumps(value).encode()).decode()
+    request.session[_WAITING] = {**request.session.get(_WAITING, {}), name: sealed}
+    response.set_cookie(
+        COOKIE,
+        request.COOKIES[COOKIE],
+        max_age=_SECONDS,
+        path=reverse("admin:index"),
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+
+
+def shown_now(request: HttpRequest, name: str) -> Any:
+    """Return what waits under a name, and never again; None if nothing does, or it has waited too long."""
+    waiting = dict(request.session.get(_WAITING, {}))
+    if name not in waiting or "X-Live" in request.headers:
+        return None
+    sealed = waiting.pop(name)
+    request.session[_WAITING] = waiting
+    box = _box(request)
+    try:
+        return None if box is None else json.loads(box.decrypt(sealed, ttl=_SECONDS))
+    except InvalidToken:
+        return None
+
+
+def _box(request: HttpRequest) -> Fernet | None:
+    try:
+        return Fernet(request.COOKIES.get(COOKIE, ""))
+    except ValueError:
+        return None

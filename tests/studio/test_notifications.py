@@ -1,0 +1,201 @@
+"""The bell: what others did that concerns the person, as far as they may see it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.db.models import Q
+from django.test.utils import CaptureQueriesContext
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.override_files import Folder
+from tests.support.people import give_role
+from tests.support.window import KINDS, Window, page_of
+from versioning.conf import get_editor
+from versioning.domain.access import Role
+from versioning.editor import concerns
+from versioning.models import Event, Invitation, caller_for, events
+
+NEWS = "/studio/notifications/"
+LIVE = "/studio/activity/live/"
+
+
+def unread(window: Window) -> str:
+    """Return the number at the bell; empty for none."""
+    markup = window.get("/studio/activity/").markup
+    found = re.search(r'class="bell-number" aria-hidden="true"( hidden)?>([^<]*)<', markup)
+    assert found is not None
+    return "" if found[1] else found[2]
+
+
+def told(window: Window) -> list[str]:
+    """Return the sentences that stand on the page behind the bell."""
+    markup = window.get(NEWS).markup
+    found = re.findall(r'<div class="activity-text">(.*?)</div>', markup, re.DOTALL)
+    return [re.sub(r" by key .*", "", " ".join(re.sub(r"<[^>]+>", "", one).split())) for one in found]
+
+
+def test_what_others_do_to_ones_own_is_told_and_what_one_does_oneself_is_not(cast: Cast, kind: Kind) -> None:
+    word = KINDS[kind].singular
+    made = kind.make(cast.edgar)
+    kind.save(cast.edgar, text="two")
+    edgar, vera = Window.of("edgar"), Window.of("vera")
+    assert (unread(edgar), told(edgar)) == ("", [])
+    kind.publish(cast.paula, "writer", made["latestVersionId"])
+    kind.save(cast.alice, text="three")
+    cast.paula.post(kind.url("writer", "unpublish"))
+    assert unread(edgar) == "3"
+    assert told(edgar) == [
+        f"paula unpublished version 1 of {word} writer",
+        f"alice saved draft 3 of {word} writer: {'Instructions' if kind is AGENTS else 'Text'}",
+        f"paula published version 1 of {word} writer",
+    ]
+    assert unread(edgar) == ""
+    assert (unread(vera), told(vera)) == ("", [])
+
+
+@pytest.mark.parametrize("why", ["starred", "made", "saved last"])
+def test_each_reason_to_be_told(cast: Cast, kind: Kind, why: str) -> None:
+    kind.make(cast.edgar if why == "made" else cast.alice, autoPublish=False)
+    edgar = Window.of("edgar")
+    if why == "starred":
+        edgar.post(page_of(kind, "star"), starred="yes")
+    if why == "saved last":
+        kind.save(cast.edgar, text="of edgar")
+    assert unread(edgar) == ""
+    kind.save(cast.alice, text="of alice")
+    assert unread(edgar) == "1"
+    kind.save(cast.paula, text="of paula")
+    # Whoever saved before somebody else is told of the change, and not of all that follow.
+    assert unread(edgar) == ("1" if why == "saved last" else "2")
+
+
+def test_a_publication_of_what_one_saved_is_told_whatever_was_saved_since(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice)
+    mine = kind.save(cast.edgar, text="of edgar")["latestVersionId"]
+    kind.save(cast.alice, text="of alice")
+    edgar = Window.of("edgar")
+    edgar.get(NEWS)
+    kind.publish(cast.paula, "writer", mine)
+    assert unread(edgar) == "1"
+
+
+def test_of_what_was_deleted_those_are_told_who_worked_on_it(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice)
+    kind.save(cast.edgar, text="of edgar")
+    kind.save(cast.alice, text="of alice")
+    cast.alice.delete(kind.url("writer"))
+    kind.make(cast.alice)  # a namesake
+    kind.save(cast.alice, text="x")
+    sentences = told(Window.of("edgar"))
+    assert sentences == [f"alice deleted {KINDS[kind].singular} writer"]
+    assert told(Window.of("paula")) == []
+
+
+def test_nobody_is_told_of_what_they_may_not_see(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.edgar, autoPublish=False)
+    edgar = Window.of("edgar")
+    edgar.post(page_of(kind, "star"), starred="yes")
+    kind.publish(cast.paula, "writer", kind.save(cast.alice, text="secret")["latestVersionId"])
+    assert len(told(edgar)) == 2
+    give_role("edgar", "acme", "viewer")
+    assert [one for one in told(edgar) if "role" not in one] == [
+        f"paula published version 2 of {KINDS[kind].singular} writer"
+    ]
+    get_editor().workspace.remove("acme", "edgar", by=User.objects.get(username="alice"))
+    give_role("edgar", "elsewhere", "admin")
+    assert told(edgar) == ["The application added edgar as admin"]
+
+
+def test_a_stranger_hears_of_a_public_agent_that_they_starred_what_is_public(cast: Cast) -> None:
+    AGENTS.make(cast.alice, visibility="public", autoPublish=True)
+    charlie = Window.of("charlie")
+    charlie.post(page_of(AGENTS, "star"), starred="yes")
+    draft = AGENTS.save(cast.edgar, text="secret draft")["latestVersionId"]
+    assert unread(charlie) == ""
+    AGENTS.publish(cast.alice, "writer", draft)
+    assert (unread(charlie), len(told(charlie))) == ("1", 1)
+    cast.alice.patch(AGENTS.url("writer"), {"visibility": "private"})
+    AGENTS.publish(cast.alice, "writer", AGENTS.save(cast.edgar, text="x")["latestVersionId"])
+    assert "published version 3" not in " ".join(told(charlie))
+
+
+def test_members_hear_of_their_own_role_and_of_nobody_elses(cast: Cast) -> None:
+    alice = User.objects.get(username="alice")
+    for name in ("edgar", "vera"):
+        get_editor().workspace.change_role("acme", name, Role.PUBLISHER, by=alice)
+    assert told(Window.of("edgar")) == ["alice changed the role of edgar from editor to publisher"]
+    assert told(Window.of("paula")) == []
+    assert cast.edgar.get("/events", type="member.*").body["events"] == []
+
+
+def test_who_invited_somebody_hears_that_they_came(cast: Cast) -> None:
+    editor, alice = get_editor(), User.objects.get(username="alice")
+    editor.invitation.invite("acme", "charlie", Role.EDITOR, by=alice)
+    digest = Invitation.objects.get(username="charlie").digest
+    editor.invitation.accept(digest, by=User.objects.get(username="charlie"))
+    assert any("charlie" in one and "invited by alice" in one for one in told(Window.of("alice")))
+
+
+def test_the_number_goes_no_further_than_nine(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.edgar)
+    for number in range(11):
+        kind.save(cast.alice, text=f"text {number}")
+    assert unread(Window.of("edgar")) == "9+"
+
+
+def test_an_open_page_is_told_the_number_when_something_happens(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.edgar)
+    client, start = Window.of("edgar").client, events.position()
+    asked = {"after": start, "resource_kind": "agent", "resource_id": "another"}
+    assert client.get(LIVE, asked).json() == {"changed": False, "next": start}
+    kind.save(cast.alice, text="two")
+    assert client.get(LIVE, asked).json() == {"changed": False, "next": events.position(), "unread": 1}
+
+
+def test_a_page_in_the_background_does_not_mark_anything_as_seen(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.edgar)
+    kind.save(cast.alice, text="two")
+    edgar = Window.of("edgar")
+    edgar.client.get(NEWS, headers={"X-Live": "1"})
+    assert unread(edgar) == "1"
+
+
+def test_of_code_defined_agents_the_overrides_concern_those_who_made_or_starred_them(
+    cast: Cast, folder: Folder
+) -> None:
+    folder.put({"instructions": "by hand"})
+    give_role("alice", "default", "admin")
+    vera = Window.of("vera")
+    vera.post(page_of(AGENTS, "star", "answers"), starred="yes")
+    draft = AGENTS.save(cast.alice, "answers", "two")["latestVersionId"]
+    AGENTS.publish(cast.alice, "answers", draft)
+    assert told(vera) == ["alice published version 1 of agent answers in place of the override file"]
+
+
+def test_the_number_takes_one_query_however_long_the_log_is(cast: Cast) -> None:
+    for kind in (AGENTS, PROMPT_BLOCKS):
+        kind.make(cast.edgar)
+        kind.save(cast.alice, text="two")
+    caller_of = {name: User.objects.get(username=name) for name in ("edgar", "alice")}
+    for user in caller_of.values():
+        with CaptureQueriesContext(connection) as queries:
+            concerns.unread(caller_for(user), get_editor().code, after=0, limit=10)
+        assert len([one for one in queries if Event._meta.db_table in one["sql"]]) == 1
+
+
+def test_an_application_adds_what_concerns_somebody(cast: Cast, kind: Kind, monkeypatch: Any) -> None:
+    monkeypatch.setattr(concerns, "_concerns", [*concerns._concerns])
+    concerns._queries._held.clear()
+    kind.make(cast.alice)
+    edgar = Window.of("edgar")
+    assert unread(edgar) == ""
+    concerns.register(lambda _caller: Q(type__endswith=".created"))
+    concerns._queries._held.clear()
+    assert unread(edgar) == "1"
+    concerns._queries._held.clear()

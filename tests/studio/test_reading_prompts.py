@@ -1,0 +1,125 @@
+"""The prompt as one reads it: on the edit page, and on the page of those who may not change it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.configurations import FOR_GOLD
+from tests.support.forms import Person
+from tests.support.served import reference, text
+from tests.support.studio import words_of
+from versioning.domain.snapshots import EDIT_MESSAGE
+
+LINES = [f"Line {number} of the tone." for number in range(1, 5)]
+THEIRS = "words of another workspace"
+
+
+@pytest.fixture
+def writer(cast: Cast) -> None:
+    """A published agent with a shared block, whose draft has other words, and one that acme cannot read."""
+    PROMPT_BLOCKS.make(cast.paula, "tone", "\n".join(LINES), name="Tone of voice", autoPublish=True)
+    PROMPT_BLOCKS.save(cast.edgar, "tone", "drafted words")
+    PROMPT_BLOCKS.make(cast.charlie, "theirs", THEIRS, name="Their block", autoPublish=True)
+    gold = {"type": "prompt_block", "content": "Be generous.", "rules": FOR_GOLD}
+    blocks = [text("Be brief."), reference("tone"), gold]
+    AGENTS.make(cast.paula, "writer", instructions=blocks, autoPublish=True, visibility="public")
+    more = {"instructions": [*blocks, reference("theirs")]}
+    assert cast.edgar.patch(AGENTS.url("writer"), more).status == 200
+
+
+def test_a_shared_block_is_read_where_the_agent_refers_to_it(writer: None) -> None:
+    page = Person("edgar").get(AGENTS)
+    words = words_of(page)
+    assert "Tone of voice Unpublished changes tone Open Tone of voice" in words and "drafted words" in words
+    assert "A prompt block that you cannot read theirs" in words
+    assert THEIRS not in words and "Their block" not in words
+
+
+def test_a_viewer_reads_what_is_live_of_agent_and_block(writer: None) -> None:
+    words = words_of(Person("vera").get(AGENTS))
+    assert "Be brief." in words and "Shown when tier is gold. Be generous." in words
+    assert f"Tone of voice Published tone Open Tone of voice (opens a new tab) {LINES[0]} {LINES[1]}" in words
+    assert "drafted words" not in words and "theirs" not in words
+
+
+def test_a_stranger_reads_a_public_agent_and_none_of_its_blocks(writer: None) -> None:
+    words = words_of(Person("charlie").get(AGENTS))
+    assert "Be brief." in words and "A prompt block that you cannot read tone" in words
+    assert LINES[0] not in words and "Tone of voice" not in words
+
+
+def test_a_block_that_was_just_picked_is_read_by_who_may_read_it(cast: Cast, writer: None) -> None:
+    edgar = Person("edgar")
+    assert "drafted words" in edgar.get(AGENTS, "reference", id="tone").content.decode()
+    for hidden in ("theirs", "nothing", "\x00", ""):
+        page = edgar.get(AGENTS, "reference", id=hidden)
+        assert page.status_code == 200
+        assert THEIRS not in page.content.decode() and "Their block" not in page.content.decode()
+    assert Person("vera").get(AGENTS, "reference", id="tone").status_code == 403
+    PROMPT_BLOCKS.make(cast.alice, "writer")
+    assert Person("charlie").get(PROMPT_BLOCKS, "reference", id="tone").status_code == 404
+
+
+def test_texts_that_are_too_long_together_are_left_out_and_the_page_says_so(cast: Cast) -> None:
+    for number in range(3):
+        PROMPT_BLOCKS.make(cast.alice, f"long/{number}", f"{number}" * 500_000)
+    AGENTS.make(cast.alice, "writer", instructions=[reference(f"long/{number}") for number in range(3)])
+    page = Person("edgar").get(AGENTS)
+    assert len(page.content) < 1_500_000
+    assert words_of(page).count("Its text is too long to be shown here.") == 2
+
+
+def test_everything_that_a_viewer_reads_is_in_words(cast: Cast) -> None:
+    gold = {"provider": "echo", "name": "golden"}
+    AGENTS.make(
+        cast.paula,
+        "writer",
+        description="Writes.",
+        model=[{"value": {"provider": "echo", "name": "plain"}}, {"value": gold, "rules": FOR_GOLD}],
+        tools={"search": {"description": "Look it up", "rules": FOR_GOLD}},
+        agents=[{"value": {"writer/helper": {}}, "rules": FOR_GOLD}],
+        memory={"size": 3},
+        autoPublish=True,
+    )
+    words = words_of(Person("vera").get(AGENTS))
+    assert "Model plain echo Used when tier is gold. golden echo" in words
+    assert "search Look it up Offered when tier is gold." in words
+    assert "Used when tier is gold. writer/helper" in words
+    assert "More settings Memory" in words and '"size": 3' in words
+
+
+def test_what_code_defines_is_read_with_the_override_over_it(cast: Cast, settings: Any) -> None:
+    settings.EDITOR_FRAMEWORK = "tests.support.code.framework"
+    words = words_of(Person("charlie").get(AGENTS, resource_id="answers"))
+    assert "What the code says" in words and "Instructions" in words
+
+
+@pytest.mark.parametrize(("who", "count"), [("edgar", 1), ("vera", 1), ("root", 2)])
+def test_in_how_many_agents_a_block_is_live_is_what_the_caller_may_know(
+    cast: Cast, who: str, count: int
+) -> None:
+    PROMPT_BLOCKS.make(cast.alice, "writer", autoPublish=True)
+    for api, agent_id in ((cast.alice, "ours"), (cast.root, "secret-agent")):
+        home = "acme" if api is cast.alice else "elsewhere"
+        fields = {"instructions": [reference("writer")], "workspaceId": home, "autoPublish": True}
+        AGENTS.make(api, agent_id, **fields)
+    page = Person(who).get(PROMPT_BLOCKS)
+    words = words_of(page)
+    assert f"Live in {count} agent" in words and f"Used by {count}" in words
+    assert "secret-agent" not in page.content.decode()
+
+
+def test_a_save_without_a_message_says_none(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice, "writer")
+    edgar = Person("edgar")
+    edgar.save(kind, name="Renamed")
+    newest = cast.alice.get(kind.url("writer", "versions")).body["versions"][0]
+    assert (newest["name"], newest["changeMessage"]) == ("Renamed", "")
+    kind.save(cast.alice, "writer", "saved by a program")
+    for page in ("change", "history"):
+        assert EDIT_MESSAGE not in words_of(edgar.get(kind, page))
+    assert cast.alice.get(kind.url("writer", "versions")).body["versions"][0]["changeMessage"] == EDIT_MESSAGE

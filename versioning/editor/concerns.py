@@ -1,0 +1,131 @@
+"""What in the log concerns a person: what others did to what they made, saved or marked; and their own role.
+
+A further concern, such as being asked for a review, is a condition that `register` adds. It only chooses
+among the events that the person may see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from operator import or_
+from typing import Any, Final
+
+from django.core.exceptions import EmptyResultSet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Greatest
+
+from versioning.domain.access import Caller, Right
+from versioning.domain.kinds import AGENT, KINDS, ResourceKind
+from versioning.domain.overrides import IN_CODE
+from versioning.domain.registry import Registry
+from versioning.models import Event, Favorite, LogPosition
+from versioning.models.compiled_queries import QueriesForCallers
+from versioning.models.kinds import model_of
+from versioning.models.statements import prepared_cursor
+from versioning.serving.event_visibility import is_about_oneself, is_visible_to
+
+WINDOW: Final = 3000
+"""How many positions back from the end of the log anything counts as news."""
+
+Concern = Callable[[Caller], Q]
+"""Returns the condition that an event by somebody else concerns the caller, who is a person.
+
+It is asked once for a caller and then compiled, so it must depend on nothing but what is stored.
+"""
+
+_Compiled = tuple[str, tuple[Any, ...]] | None
+_AFTER: Final = -(2**62)
+"""What stands for the position while the statement is built."""
+_queries: Final[QueriesForCallers[_Compiled]] = QueriesForCallers()
+_TOLD: Final = ("published", "unpublished", "versionCreated", "updated", "deleted")
+_SAVES: Final = ("created", "versionCreated")
+
+
+def news(caller: Caller, code: Registry, *, after: int = 0) -> QuerySet[Event]:
+    """Return the events after a position that concern the caller and that they may see, newest first.
+
+    Only the newest `WINDOW` positions are looked at, so that this never takes long. The application has none.
+    """
+    if caller.user_id is None or not caller.username:
+        return Event.objects.none()
+    end = LogPosition.objects.values(first=F("position") - WINDOW)[:1]
+    newer = Event.objects.filter(position__gt=Greatest(Value(after), Subquery(end)), ordinal=0)
+    concerns = reduce(or_, (concern(caller) for concern in _concerns))
+    seen = concerns & is_visible_to(caller, code) | is_about_oneself(caller)
+    return newer.exclude(actor=caller.username).filter(seen).order_by("-position")
+
+
+def unread(caller: Caller, code: Registry, *, after: int, limit: int) -> int:
+    """Return how many of the `news` there are, counting to `limit`.
+
+    Every page asks, so the statement is built only once for each caller.
+    """
+
+    def compile_query() -> _Compiled:
+        try:
+            return news(caller, code, after=_AFTER).values("pk").order_by()[:limit].query.sql_with_params()
+        except EmptyResultSet:
+            return None
+
+    asked = caller.user_id, caller.username, caller.scope(Right.ADMINISTER), limit
+    compiled = _queries.get(caller, code, asked, compile_query)
+    if compiled is None:
+        return 0
+    sql, params = compiled
+    with prepared_cursor() as cursor:
+        cursor.execute(sql, [after if one == _AFTER else one for one in params])
+        return len(cursor.fetchall())
+
+
+def register(concern: Concern) -> None:
+    """Add a concern."""
+    _concerns.append(concern)
+
+
+def _own_resources(caller: Caller) -> Q:
+    return reduce(or_, (_of_kind(kind, caller) for kind in KINDS))
+
+
+def _of_kind(kind: ResourceKind, caller: Caller) -> Q:
+    """Return the condition that an event is about a resource of a kind that the caller has to do with.
+
+    They made it, saved its newest version, saved the version that the event is about or the one before, or
+    have marked it. Of a resource that is gone the log says whether they ever saved it.
+    """
+    number = OuterRef(OuterRef("version_number"))
+    versions = model_of(kind).version_model._default_manager.filter(
+        Q(number=number) | Q(number=number - 1), resource_id=OuterRef("pk"), author_id=caller.user_id
+    )
+    marks = Favorite.objects.of(caller.user_id, kind).filter(
+        resource_id=OuterRef("pk"), created_at__lt=OuterRef(OuterRef("created_at"))
+    )
+    rows: Any = (
+        model_of(kind)
+        ._default_manager.filter(
+            Q(author_id=caller.user_id)
+            | Q(latest_version__author_id=caller.user_id)
+            | Q(Exists(marks))
+            | Q(Exists(versions.order_by()))
+        )
+        .order_by()
+    )
+    own = Q(Exists(rows.filter(uuid=OuterRef("resource_uuid"))))
+    if kind is AGENT:
+        # Events about an override carry the identity that all code-defined agents share.
+        own |= Q(resource_uuid=IN_CODE) & Q(Exists(rows.filter(pk=OuterRef("resource_id"))))
+    saved = Event.objects.filter(
+        resource_id=OuterRef("resource_id"),
+        resource_uuid=OuterRef("resource_uuid"),
+        actor=caller.username,
+        type__in=[f"{kind.word}.{what}" for what in _SAVES],
+    )
+    gone = Q(type=f"{kind.word}.deleted") & Q(Exists(saved.order_by()))
+    return Q(type__in=[f"{kind.word}.{what}" for what in _TOLD]) & own | gone
+
+
+def _accepted_invitations(caller: Caller) -> Q:
+    return Q(type="member.added", detail__invitedBy=caller.username)
+
+
+_concerns: Final[list[Concern]] = [_own_resources, _accepted_invitations]

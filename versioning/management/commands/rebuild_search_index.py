@@ -1,0 +1,21 @@
+"""Make the index for searching anew."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from versioning.models.text_search import following
+
+
+class Command(BaseCommand):
+    """`manage.py rebuild_search_index`."""
+
+    help = "Make the index of the studio's search anew, from what is stored."
+    requires_system_checks = ()  # they would load the framework, which the index does not need
+
+    def handle(self, *_args: Any, **_options: Any) -> None:
+        """Rebuild it; the service may run meanwhile."""
+        documents = following.rebuild()
+        self.stdout.write(f"The search index has {documents} versions.")
