@@ -53,6 +53,8 @@ class DifferencesPage(ResourcePage):
 
     blocks: Mapping[str, BlockOnPage] = MappingProxyType({})
     """The prompt blocks that the differing configurations refer to, by id."""
+    parameters: Mapping[str, str] = MappingProxyType({})
+    """What the address of the page has to say besides the layout; after a form, it does not say it itself."""
 
     def effects(self, before: Snapshot | None, after: Snapshot | None) -> list[FieldDifference]:
         """Return what changes if the second version is served instead of the first."""
@@ -83,7 +85,7 @@ class DifferencesPage(ResourcePage):
             status=status,
             **{
                 "is_beside": layout.layout_of(self.request) == layout.BESIDE,
-                "layouts": layout.switch(self.request),
+                "layouts": layout.switch(self.request, self.parameters),
                 "blocks_by_id": self.blocks,
                 **context,
             },

@@ -14,8 +14,8 @@ from editor_client.shared import canonical
 from studio.forms.words import OPERATORS
 
 _JUNCTIONS: Final = frozenset({"AND", "OR"})
-_PLAIN: Final = re.compile(r"[^\W\d_][\w./:@#+-]*(?: [\w./:@#+-]+)*")
-"""A text that nobody takes for anything but a text."""
+_PLAIN: Final = re.compile(r"[^\W\d_][\w./:@#+-]*")
+"""A text that nobody takes for anything but a text: a word."""
 _LIKE_JSON: Final = frozenset({"true", "false", "null"})
 
 
