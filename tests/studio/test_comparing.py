@@ -153,7 +153,7 @@ def test_conditions_are_compared_in_words(cast: Cast, edgar: Visitor) -> None:
     AGENTS.make(cast.alice, **when("gold"))
     edit(cast.alice, when("gold", "silver"))
     shown = edgar.get(COMPARE)
-    assert "Shown when tier is gold<ins> and tier is silver</ins>" in shown.content.decode()
+    assert "Shown when tier is gold<ins> and tier is silver</ins>." in shown.content.decode()
     assert fields_on(shown) == {"Instructions": [("Block 1 · when it is shown", "changed")]}
 
 
@@ -162,12 +162,12 @@ def test_a_tool_that_came_is_shown_with_its_condition_in_words(cast: Cast, edgar
     edit(cast.alice, {"tools": {"search": {"rules": FOR_GOLD}}})
     shown = edgar.get(COMPARE)
     assert fields_on(shown) == {"Tools": [("search", "added")]}
-    assert "Available when tier is gold" in words_of(shown)
+    assert "Offered when tier is gold" in words_of(shown)
     edit(cast.alice, {"tools": {"search": {}, "find": {"rules": FOR_GOLD}}})
     first, second = (row["id"] for row in AGENTS.versions(cast.alice)[:2])
     answer = edgar.get(COMPARE, **{"from": second, "to": first})
-    assert fields_on(answer) == {"Tools": [("search · when it is available", "changed"), ("find", "added")]}
-    assert "Available when tier is gold Always available" in words_of(answer)
+    assert fields_on(answer) == {"Tools": [("search · when it is offered", "changed"), ("find", "added")]}
+    assert "Offered when tier is gold. Always offered." in words_of(answer)
 
 
 def text_block(content: str, *conditions: dict[str, Any]) -> dict[str, Any]:
@@ -219,7 +219,7 @@ REF = {"type": "prompt_block_ref", "id": "tone"}
         (
             [{"type": "text", "content": "Be kind."}],
             [text_block("Be kind.", about("billing"))],
-            "Always shown Shown when topic is billing",
+            "Always shown. Shown when topic is billing.",
         ),
         (
             [text_block("Be kind.", about("billing"))],
@@ -250,7 +250,7 @@ def test_a_value_that_came_to_depend_on_conditions_gets_variants(cast: Cast, edg
     assert fields_on(answer) == {"Model": [("Variant 2", "added")]}
     words = words_of(answer)
     assert "It depends on conditions now" in words
-    assert "Used when tier is gold 2 echo / large" in words
+    assert "Used when tier is gold. 2 echo / large" in words
 
 
 def test_what_no_page_knows_is_an_outline(cast: Cast, edgar: Visitor) -> None:
