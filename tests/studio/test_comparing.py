@@ -67,16 +67,20 @@ def test_a_moved_block_is_called_moved(cast: Cast, edgar: Visitor) -> None:
 
 
 def test_a_block_that_was_moved_and_changed_is_the_same_block(cast: Cast, edgar: Visitor) -> None:
-    invoice, other = "Mention the invoice number in every answer.", "Be kind to people at all times."
+    invoice, other = "Mention the invoice number.", "Be kind to people at all times."
     before = [text_block(invoice), REF, {"type": "text", "content": other}]
-    after = [{"type": "text", "content": "Quite another block."}, REF, text_block(f"{invoice} Twice.")]
+    after = [
+        {"type": "text", "content": "Quite another block."},
+        REF,
+        text_block("Mention the invoice number, if there is one."),
+    ]
     AGENTS.make(cast.alice, instructions=before)
     edit(cast.alice, {"instructions": after})
     answer = edgar.get(COMPARE)
     assert fields_on(answer) == {
         "Instructions": [("Block 1", "added"), ("Block 3, block 1 before", "changed"), ("Block 3", "removed")]
     }
-    assert "every answer.<ins> Twice.</ins>" in answer.content.decode()
+    assert "invoice number<ins>, if there is one</ins>." in answer.content.decode()
     edit(cast.alice, {"instructions": [text_block(invoice), text_block(other)]})
     edit(cast.alice, {"instructions": [text_block(f"{other} Always."), text_block(f"{invoice} Once.")]})
     answer = edgar.get(COMPARE, **{"from": "previous"})
