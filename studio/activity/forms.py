@@ -9,6 +9,8 @@ from typing import Any, Final
 
 from django import forms
 from django.db.models import Q
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from studio.activity.words import grouped
 from studio.workspaces.dates import DayField, beginning_of, end_of
@@ -22,18 +24,16 @@ NAMED: Final = ("resource_id", "detail__username", "detail__owner", "detail__pre
 class ActivityForm(forms.Form):
     """The filters; none is required."""
 
-    type = forms.ChoiceField(label="What happened", required=False)
-    actor = forms.CharField(label="By whom", required=False, max_length=MAX_TEXT)
-    target = forms.CharField(label="To what", required=False, max_length=MAX_TEXT)
-    since = DayField(label="Since")
-    until = DayField(label="Until")
+    type = forms.ChoiceField(label=_("What happened"), required=False)
+    actor = forms.CharField(label=_("By whom"), required=False, max_length=MAX_TEXT)
+    target = forms.CharField(label=_("To what"), required=False, max_length=MAX_TEXT)
+    since = DayField(label=_("Since"))
+    until = DayField(label=_("Until"))
 
     def __init__(self, data: Any, *, types: Collection[str], of_one: bool) -> None:
         super().__init__(data, auto_id="filter-%s")
-        choices: list[Any] = [("", "Anything")]
-        for group in grouped(types):
-            everything = (group.pattern, f"Anything about {group.title[0].lower()}{group.title[1:]}")
-            choices.append((group.title, [everything, *group.types]))
+        groups = [(one.title, [(one.pattern, one.anything), *one.types]) for one in grouped(types)]
+        choices: list[Any] = [("", gettext("Anything")), *groups]
         self.fields["type"].choices = choices  # type: ignore[attr-defined]
         if of_one:
             del self.fields["target"]

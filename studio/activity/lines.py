@@ -9,9 +9,11 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from django.db.models import Q
+from django.utils.translation import gettext as _
 
-from studio.activity.sentences import Names, Part, sentence_of
-from studio.activity.words import noun_of
+from studio.activity.parts import Part
+from studio.activity.sentences import Names, resource_name, sentence_of, version_name
+from studio.domain_messages.translated import translated
 from studio.kinds import KINDS, StudioKind
 from versioning.domain.access import Caller, Right, Via
 from versioning.domain.overrides import IN_CODE
@@ -63,7 +65,8 @@ def _you(event: Event, caller: Caller) -> str:
     """Return how to call the person who reads the page and did it elsewhere; empty for everybody else."""
     if not event.actor or event.actor != caller.username:
         return ""
-    return "You, in another window," if event.via == Via.STUDIO else "You"
+    called = _("{name} (you, in another window)") if event.via == Via.STUDIO else _("{name} (you)")
+    return called.format(name=event.actor)
 
 
 class _Found:
@@ -121,8 +124,7 @@ class _Found:
         return f"{compare}?{urlencode({'from': before, 'to': now})}"
 
     def _resource(self, event: Event) -> Part:
-        noun = noun_of(event.resource_kind)
-        text = f"{noun} {event.resource_id}"
+        text = resource_name(event)
         if not self._is_there(event):
             return Part(text)
         page = "history" if self._may_read_drafts(event) else "change"
@@ -132,10 +134,11 @@ class _Found:
         number = self.numbers.get(version_id)
         if number is None and version_id == event.version_id and _is_uuid(version_id):
             number = event.version_number  # the version itself may be gone
-        text = reference_to_id(version_id) if number is None else f"version {number}"
+        text = translated(reference_to_id(version_id)) if number is None else version_name(number)
         if not self._is_open(event, version_id):
-            return Part(text)
-        return Part(text, self._kind(event).address("version", event.resource_id, version_id))
+            return Part(text, number=number)
+        address = self._kind(event).address("version", event.resource_id, version_id)
+        return Part(text, address, number=number)
 
     def _is_there(self, event: Event) -> bool:
         """Say whether the caller may read the resource, and it is still the one of the event."""

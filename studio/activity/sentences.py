@@ -1,34 +1,28 @@
 """What happened, as sentences: `ada published version 8 of agent writer in place of version 5`. Pure.
 
-A sentence is a list of parts, of which some lead somewhere. Types of events that have no words of their own
-here, such as those of other applications, are told as they are called: `ada: review requested, agent writer`.
+A sentence is written as a whole, with a placeholder for everything that stands for itself, so that a
+translation can put it in any order. It becomes a list of parts, of which some lead somewhere. Types of events
+that have no sentence of their own here, such as those of other applications, are told as they are called:
+`ada: review requested, agent writer`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from studio.activity.words import NOUNS, name_of, noun_of, spaced
+from django.utils.translation import gettext as _
+
+from studio.activity.other_sentences import OTHERS
+from studio.activity.parts import Part, Said, as_parts
+from studio.activity.words import name_of, noun_of
+from studio.domain_messages.translated import translated
 from studio.forms.words import titles
+from studio.resources.summaries import VISIBILITIES
 from versioning.domain.access import Via
 from versioning.domain.snapshots import reference_to_id
 from versioning.models import Event
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of a sentence."""
-
-    text: str
-    address: str = ""
-    """Where it leads; empty for plain words."""
-    is_who: bool = False
-    """Whether it names who did it."""
-
-
-Words = Iterator[str | Part]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,140 +38,250 @@ class Names:
 
     def version(self, version_id: str) -> Part:
         """Return the name of a version: `version 3`, `Git 2f7341a`."""
-        return self.versions.get(version_id) or Part(reference_to_id(version_id))
+        return self.versions.get(version_id) or Part(translated(reference_to_id(version_id)))
+
+    def draft(self, version_id: str) -> Part:
+        """Return the name of a version that was a draft when it was saved: `draft 3`."""
+        version = self.version(version_id)
+        if version.number is None:
+            return version
+        return Part(_("draft {number}").format(number=version.number), version.address)
 
     def resource(self, event: Event) -> Part:
-        """Return the name of the resource that an event is about: `agent writer`, or `this agent`."""
-        noun = noun_of(event.resource_kind)
-        if self.of_one:
-            return Part(f"this {noun}")
+        """Return the name of the resource that an event is about: `agent writer`."""
         key = event.resource_kind, event.resource_id, event.resource_uuid
-        return self.resources.get(key) or Part(f"{noun} {event.resource_id}")
+        return self.resources.get(key) or Part(resource_name(event))
 
-    def of_resource(self, event: Event) -> Words:
-        """Yield whose the version or label is, unless the page says so."""
-        if not self.of_one:
-            yield "of"
-            yield self.resource(event)
+
+def resource_name(event: Event) -> str:
+    """Return what the resource of an event is called: `agent writer`."""
+    names = {"agent": _("agent {id}"), "promptBlock": _("prompt block {id}")}
+    name = names.get(event.resource_kind)
+    return (
+        name.format(id=event.resource_id) if name else f"{noun_of(event.resource_kind)} {event.resource_id}"
+    )
+
+
+def version_name(number: int) -> str:
+    """Return what a version with this number is called within a sentence: `version 3`."""
+    return _("version {number}").format(number=number)
 
 
 def who_of(event: Event) -> str:
     """Return who did it."""
     if event.via == Via.FILE:
-        return "Somebody who changed the file"
-    return event.actor or "The application"
+        return _("Somebody who changed the file")
+    return event.actor or _("The application")
 
 
 def sentence_of(event: Event, names: Names, who: str = "") -> list[Part]:
     """Return the sentence about an event; `who` is how to call who did it, if not by name."""
+    said = _said(event, names)
+    return as_parts(said.sentence, {"who": Part(who or who_of(event), is_who=True), **said.values})
+
+
+def _said(event: Event, names: Names) -> Said:
     if event.ordinal:
         # Of the prompt block itself, and of who changed it, readers of the agent learn nothing.
-        return joined(iter(["The text of a prompt block changed in", names.resource(event)]))
-    subject, _, what = event.type.rpartition(".")
-    tell = _OF_RESOURCES.get(what) if subject == event.resource_kind else _OTHERS.get(event.type)
-    doer = Part(who or who_of(event), is_who=True)
-    if tell is None:
-        return [doer, Part(": "), *joined(_as_called(event, names))]
-    return [doer, Part(" "), *joined(tell(event, names))]
+        if names.of_one:
+            return Said(_("The text of a prompt block changed in this agent"))
+        sentence = _("The text of a prompt block changed in {resource}")
+        return Said(sentence, {"resource": names.resource(event)})
+    subject, _dot, what = event.type.rpartition(".")
+    if subject == event.resource_kind and what in _OF_RESOURCES:
+        return _OF_RESOURCES[what](event, names)
+    other = OTHERS.get(event.type)
+    return other(event) if other else _as_called(event, names)
 
 
-def joined(words: Words) -> list[Part]:
-    """Return words as the parts of a sentence, with spaces between them."""
-    parts: list[Part] = []
-    for word in words:
-        part = word if isinstance(word, Part) else Part(word)
-        if parts and not part.text.startswith((",", ":")):
-            parts.append(Part(" "))
-        parts.append(part)
-    return parts
+# About resources. Each sentence is there for a page about everything, and for one about this resource alone.
 
 
-# About resources
+def _about(
+    event: Event, names: Names, sentence: str, *, of_agent: str, of_block: str, **values: Part | str
+) -> Said:
+    """Return the sentence that names the resource, or the one for its own page."""
+    if names.of_one and event.resource_kind in {"agent", "promptBlock"}:
+        return Said(of_agent if event.resource_kind == "agent" else of_block, values)
+    return Said(sentence, {"resource": names.resource(event), **values})
 
 
-def _created(event: Event, names: Names) -> Words:
-    yield "created"
-    yield names.resource(event)
+def _of(event: Event, names: Names, sentence: str, alone: str, **values: Part | str) -> Said:
+    """Return the sentence that names the resource, or the one that leaves it out."""
+    if names.of_one:
+        return Said(alone, values)
+    return Said(sentence, {"resource": names.resource(event), **values})
 
 
-def _saved(event: Event, names: Names) -> Words:
-    source = event.detail.get("restoredFrom")
+def _created(event: Event, names: Names) -> Said:
+    return _about(
+        event,
+        names,
+        _("{who} created {resource}"),
+        of_agent=_("{who} created this agent"),
+        of_block=_("{who} created this prompt block"),
+    )
+
+
+def _saved(event: Event, names: Names) -> Said:
+    source, draft = event.detail.get("restoredFrom"), names.draft(event.version_id)
     if source:
-        yield from ("restored", names.version(source), "as")
-    else:
-        yield "saved"
-    saved = names.version(event.version_id)
-    yield Part(saved.text.replace("version ", "draft "), saved.address)
-    yield from names.of_resource(event)
-    changed = titles(event.detail.get("changedFields") or ())
-    if changed and not source:
-        yield f": {', '.join(changed)}"
+        return _of(
+            event,
+            names,
+            _("{who} restored {version} as {draft} of {resource}"),
+            _("{who} restored {version} as {draft}"),
+            version=names.version(source),
+            draft=draft,
+        )
+    changed = ", ".join(titles(event.detail.get("changedFields") or ()))
+    if not changed:
+        return _of(
+            event, names, _("{who} saved {draft} of {resource}"), _("{who} saved {draft}"), draft=draft
+        )
+    return _of(
+        event,
+        names,
+        _("{who} saved {draft} of {resource}: {fields}"),
+        _("{who} saved {draft}: {fields}"),
+        draft=draft,
+        fields=changed,
+    )
 
 
-def _published(event: Event, names: Names) -> Words:
-    yield "published"
-    yield names.version(event.version_id)
-    yield from names.of_resource(event)
-    if event.previous_version_id not in {"", event.version_id}:
-        yield "in place of"
-        yield names.version(event.previous_version_id)
+def _published(event: Event, names: Names) -> Said:
+    version = names.version(event.version_id)
+    if event.previous_version_id in {"", event.version_id}:
+        return _of(
+            event,
+            names,
+            _("{who} published {version} of {resource}"),
+            _("{who} published {version}"),
+            version=version,
+        )
+    return _of(
+        event,
+        names,
+        _("{who} published {version} of {resource} in place of {previous}"),
+        _("{who} published {version} in place of {previous}"),
+        version=version,
+        previous=names.version(event.previous_version_id),
+    )
 
 
-def _unpublished(event: Event, names: Names) -> Words:
-    yield "unpublished"
-    yield names.version(event.previous_version_id)
-    yield from names.of_resource(event)
+def _unpublished(event: Event, names: Names) -> Said:
+    return _of(
+        event,
+        names,
+        _("{who} unpublished {version} of {resource}"),
+        _("{who} unpublished {version}"),
+        version=names.version(event.previous_version_id),
+    )
 
 
-def _label_moved(event: Event, names: Names) -> Words:
+def _label_moved(event: Event, names: Names) -> Said:
     before, now = event.previous_version_id, event.version_id
-    is_released = event.detail.get("released")
-    if before == now:
-        yield "released label" if is_released else "withdrew the release of label"
+    sentences = _label_sentences(released=bool(event.detail.get("released")))
+    how = "released" if before == now else "moved" if before else "set"
+    values: dict[str, Part | str] = {"label": event.label, "version": names.version(now)}
+    if how == "moved":
+        values["previous"] = names.version(before)
+    sentence, alone = sentences[how]
+    return _of(event, names, sentence, alone, **values)
+
+
+def _label_sentences(*, released: bool) -> Mapping[str, tuple[str, str]]:
+    if released:
+        return {
+            "released": (
+                _("{who} released label {label} of {resource} on {version}"),
+                _("{who} released label {label} on {version}"),
+            ),
+            "moved": (
+                _("{who} moved label {label} of {resource} from {previous} to {version}, released"),
+                _("{who} moved label {label} from {previous} to {version}, released"),
+            ),
+            "set": (
+                _("{who} set label {label} of {resource} on {version}, released"),
+                _("{who} set label {label} on {version}, released"),
+            ),
+        }
+    return {
+        "released": (
+            _("{who} withdrew the release of label {label} of {resource} on {version}"),
+            _("{who} withdrew the release of label {label} on {version}"),
+        ),
+        "moved": (
+            _("{who} moved label {label} of {resource} from {previous} to {version}"),
+            _("{who} moved label {label} from {previous} to {version}"),
+        ),
+        "set": (
+            _("{who} set label {label} of {resource} on {version}"),
+            _("{who} set label {label} on {version}"),
+        ),
+    }
+
+
+def _label_removed(event: Event, names: Names) -> Said:
+    return _of(
+        event,
+        names,
+        _("{who} removed label {label} of {resource} from {version}"),
+        _("{who} removed label {label} from {version}"),
+        label=event.label,
+        version=names.version(event.previous_version_id),
+    )
+
+
+def _version_deleted(event: Event, names: Names) -> Said:
+    version = names.version(event.version_id)
+    if event.detail.get("pruned"):
+        sentences = _("{who} pruned {version} of {resource}"), _("{who} pruned {version}")
     else:
-        yield "moved label" if before else "set label"
-    yield event.label
-    yield from names.of_resource(event)
-    if before and before != now:
-        yield from ("from", names.version(before), "to")
-    else:
-        yield "on"
-    yield names.version(now)
-    if is_released and before != now:
-        yield ", released"
+        sentences = _("{who} deleted {version} of {resource}"), _("{who} deleted {version}")
+    return _of(event, names, *sentences, version=version)
 
 
-def _label_removed(event: Event, names: Names) -> Words:
-    yield from ("removed label", event.label)
-    yield from names.of_resource(event)
-    yield "from"
-    yield names.version(event.previous_version_id)
+def _updated(event: Event, names: Names) -> Said:
+    fields, to = event.detail.get("fields") or [], str(event.detail.get("to", ""))
+    visibility = str(VISIBILITIES.get(to, to))
+    if "visibility" not in fields:
+        return _about(
+            event,
+            names,
+            _("{who} changed the metadata of {resource}"),
+            of_agent=_("{who} changed the metadata of this agent"),
+            of_block=_("{who} changed the metadata of this prompt block"),
+        )
+    # Only agents have a visibility.
+    if "metadata" not in fields:
+        return _of(
+            event,
+            names,
+            _("{who} made {resource} {visibility}"),
+            _("{who} made this agent {visibility}"),
+            visibility=visibility,
+        )
+    return _of(
+        event,
+        names,
+        _("{who} changed the metadata of {resource} and made it {visibility}"),
+        _("{who} changed the metadata of this agent and made it {visibility}"),
+        visibility=visibility,
+    )
 
 
-def _version_deleted(event: Event, names: Names) -> Words:
-    yield "pruned" if event.detail.get("pruned") else "deleted"
-    yield names.version(event.version_id)
-    yield from names.of_resource(event)
+def _deleted(event: Event, names: Names) -> Said:
+    return _about(
+        event,
+        names,
+        _("{who} deleted {resource}"),
+        of_agent=_("{who} deleted this agent"),
+        of_block=_("{who} deleted this prompt block"),
+    )
 
 
-def _updated(event: Event, names: Names) -> Words:
-    fields = event.detail.get("fields") or []
-    if "metadata" in fields:
-        yield "changed the metadata of"
-        yield names.resource(event)
-    if "visibility" in fields:
-        yield "and made it" if "metadata" in fields else "made"
-        if "metadata" not in fields:
-            yield names.resource(event)
-        yield str(event.detail.get("to", ""))
-
-
-def _deleted(event: Event, names: Names) -> Words:
-    yield "deleted"
-    yield names.resource(event)
-
-
-_OF_RESOURCES: Final[Mapping[str, Callable[[Event, Names], Words]]] = {
+_OF_RESOURCES: Final[Mapping[str, Callable[[Event, Names], Said]]] = {
     "created": _created,
     "versionCreated": _saved,
     "published": _published,
@@ -190,78 +294,15 @@ _OF_RESOURCES: Final[Mapping[str, Callable[[Event, Names], Words]]] = {
 }
 
 
-# About workspaces
-
-
-def _member(event: Event) -> str:
-    detail = event.detail
-    name, before, now = (detail.get(part) for part in ("username", "from", "to"))
-    if event.type == "member.roleChanged":
-        return f"changed the role of {name} from {before} to {now}"
-    if event.type == "member.removed":
-        return f"removed {name}, who was {before}"
-    inviter = detail.get("invitedBy")
-    return f"joined as {now}, invited by {inviter}" if inviter else f"added {name} as {now}"
-
-
-def _workspace(event: Event) -> str:
-    detail = event.detail
-    if event.type != "workspace.updated":
-        verb = {"workspace.created": "created", "workspace.deleted": "deleted"}[event.type]
-        return f"{verb} the workspace {detail.get('name') or event.workspace_id}"
-    if "from" in detail:
-        return f"renamed the workspace from {detail['from']} to {detail.get('to')}"
-    return f"changed the workspace {event.workspace_id}: {', '.join(detail.get('fields', []))}"
-
-
-def _key(event: Event) -> str:
-    detail = event.detail
-    verb = "created" if event.type == "key.created" else "revoked"
-    about = ", ".join(filter(None, (f"{detail.get('prefix')}…", detail.get("role"))))
-    name = f" “{detail['name']}”" if detail.get("name") else ""
-    return f"{verb} the API key{name} of {detail.get('owner')} ({about})"
-
-
-def _invitation(event: Event) -> str:
-    name, role = event.detail.get("username"), event.detail.get("role")
-    if event.type == "invitation.created":
-        return f"invited {name} as {role}"
-    return f"withdrew the invitation of {name} as {role}"
-
-
-def _webhook(event: Event) -> str:
-    what = event.type.rpartition(".")[2]
-    verb = {"created": "created a webhook", "deleted": "deleted a webhook", "disabled": "disabled a webhook"}
-    if what in verb:
-        return verb[what]
-    return f"changed a webhook: {', '.join(map(spaced, event.detail.get('fields') or ()))}"
-
-
-def _plain(tell: Callable[[Event], str]) -> Callable[[Event, Names], Words]:
-    """Return the words of a sentence in which nothing leads anywhere."""
-    return lambda event, _names: iter([tell(event)])
-
-
-_OTHERS: Final[Mapping[str, Callable[[Event, Names], Words]]] = {
-    f"{subject}.{name}": _plain(tell)
-    for subject, tell, names in (
-        ("workspace", _workspace, ("created", "updated", "deleted")),
-        ("member", _member, ("added", "roleChanged", "removed")),
-        ("invitation", _invitation, ("created", "withdrawn")),
-        ("key", _key, ("created", "revoked")),
-        ("webhook", _webhook, ("created", "changed", "disabled", "deleted")),
-    )
-    for name in names
-}
-
-
-def _as_called(event: Event, names: Names) -> Words:
-    """Yield an event in the words of its type: `review requested, agent writer, version 3`."""
+def _as_called(event: Event, names: Names) -> Said:
+    """Return an event in the words of its type: `review requested, agent writer, version 3`."""
     subject = event.type.rpartition(".")[0]
-    yield f"{noun_of(subject)} {name_of(event.type)}" if subject not in NOUNS else name_of(event.type)
+    called = name_of(event.type)
+    if subject != event.resource_kind:
+        called = f"{noun_of(subject)} {called}"
+    about: dict[str, Part | str] = {"what": called}
     if event.resource_id:
-        yield ","
-        yield names.resource(event)
+        about["resource"] = names.resource(event)
     if event.version_id:
-        yield ","
-        yield names.version(event.version_id)
+        about["version"] = names.version(event.version_id)
+    return Said("{who}: " + ", ".join(f"{{{name}}}" for name in about), about)

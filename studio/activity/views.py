@@ -10,6 +10,7 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, QueryDict
+from django.utils.translation import gettext as _
 
 from studio.activity.forms import ActivityForm
 from studio.activity.lines import Line, lines_of
@@ -60,7 +61,7 @@ class ActivityPage(StudioPage):
         query = urlencode(form.given)
         return self.page(
             "studio/activity/activity.html",
-            title="Activity",
+            title=_("Activity"),
             form=form,
             is_narrowed=bool(form.given),
             lines=lines_of(found.events, self.caller, of_one=self.of_one),

@@ -8,24 +8,77 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
+from django.utils.functional import Promise
 from django.utils.text import capfirst
+from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
 
-from versioning.domain.kinds import KINDS
 
-NOUNS: Final[Mapping[str, str]] = {
-    "key": "API key",
-    **{kind.word: kind.singular for kind in KINDS},
+@dataclass(frozen=True, kw_only=True)
+class SubjectWords:
+    """What events are about, in words."""
+
+    noun: Promise
+    """Within a sentence: `prompt block`."""
+    title: Promise
+    """Several of them, at the head of a group: `Prompt blocks`."""
+    anything: Promise
+    """The choice that stands for all events about them."""
+
+
+def _words(noun: Promise, title: Promise, anything: Promise) -> SubjectWords:
+    return SubjectWords(noun=noun, title=title, anything=anything)
+
+
+NOUNS: Final[Mapping[str, SubjectWords]] = {
+    "agent": _words(_("agent"), _("Agents"), _("Anything about agents")),
+    "promptBlock": _words(_("prompt block"), _("Prompt blocks"), _("Anything about prompt blocks")),
+    "workspace": _words(_("workspace"), _("Workspaces"), _("Anything about workspaces")),
+    "member": _words(_("member"), _("Members"), _("Anything about members")),
+    "invitation": _words(_("invitation"), _("Invitations"), _("Anything about invitations")),
+    "key": _words(_("API key"), _("API keys"), _("Anything about API keys")),
+    "review": _words(_("review"), _("Reviews"), _("Anything about reviews")),
+    "comment": _words(_("comment"), _("Comments"), _("Anything about comments")),
+    "release": _words(_("release"), _("Releases"), _("Anything about releases")),
+    "schedule": _words(_("schedule"), _("Schedules"), _("Anything about schedules")),
+    "rollout": _words(_("rollout"), _("Rollouts"), _("Anything about rollouts")),
+    "webhook": _words(_("webhook"), _("Webhooks"), _("Anything about webhooks")),
 }
-"""What is not called by the first half of its types."""
+"""The first half of the types that the editor itself declares."""
 
-_NAMES: Final[Mapping[str, str]] = {
-    "versionCreated": "draft saved",
-    "labelMoved": "label set, moved or released",
-    "labelRemoved": "label removed",
-    "workspace.updated": "name or policy changed",
-    "updated": "metadata or visibility changed",
+_NAMES: Final[Mapping[str, Promise]] = {
+    "versionCreated": pgettext_lazy("event", "draft saved"),
+    "labelMoved": pgettext_lazy("event", "label set, moved or released"),
+    "labelRemoved": pgettext_lazy("event", "label removed"),
+    "versionDeleted": pgettext_lazy("event", "version deleted"),
+    "workspace.updated": pgettext_lazy("event", "name or policy changed"),
+    "updated": pgettext_lazy("event", "metadata or visibility changed"),
+    "created": pgettext_lazy("event", "created"),
+    "published": pgettext_lazy("event", "published"),
+    "unpublished": pgettext_lazy("event", "unpublished"),
+    "deleted": pgettext_lazy("event", "deleted"),
+    "added": pgettext_lazy("event", "added"),
+    "roleChanged": pgettext_lazy("event", "role changed"),
+    "removed": pgettext_lazy("event", "removed"),
+    "withdrawn": pgettext_lazy("event", "withdrawn"),
+    "revoked": pgettext_lazy("event", "revoked"),
+    "requested": pgettext_lazy("event", "requested"),
+    "approved": pgettext_lazy("event", "approved"),
+    "changesRequested": pgettext_lazy("event", "changes requested"),
+    "bypassed": pgettext_lazy("event", "bypassed"),
+    "closed": pgettext_lazy("event", "closed"),
+    "resolved": pgettext_lazy("event", "resolved"),
+    "reverted": pgettext_lazy("event", "reverted"),
+    "changed": pgettext_lazy("event", "changed"),
+    "cancelled": pgettext_lazy("event", "cancelled"),
+    "done": pgettext_lazy("event", "done"),
+    "failed": pgettext_lazy("event", "failed"),
+    "started": pgettext_lazy("event", "started"),
+    "stopped": pgettext_lazy("event", "stopped"),
+    "completed": pgettext_lazy("event", "completed"),
+    "disabled": pgettext_lazy("event", "disabled"),
 }
-"""A type, or the second half of one; the others are called as they are written."""
+"""A type, or the second half of one; those of other applications are called as they are written."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +87,8 @@ class TypeGroup:
 
     subject: str
     title: str
+    anything: str
+    """What the choice of all of them is called."""
     types: list[tuple[str, str]]
     """Each type with its name, such as `("agent.versionCreated", "Draft saved")`."""
 
@@ -45,21 +100,24 @@ class TypeGroup:
 
 def noun_of(subject: str) -> str:
     """Return what the subject of a type is called: `prompt block`, `API key`."""
-    return NOUNS.get(subject, spaced(subject))
+    return str(NOUNS[subject].noun) if subject in NOUNS else spaced(subject)
 
 
 def name_of(event_type: str) -> str:
     """Return what a type is called beside its subject: `draft saved`."""
     what = event_type.rpartition(".")[2]
-    return _NAMES.get(event_type) or _NAMES.get(what) or spaced(what)
+    return str(_NAMES.get(event_type) or _NAMES.get(what) or spaced(what))
 
 
 def grouped(types: Iterable[str]) -> Iterator[TypeGroup]:
     """Yield the types by subject, in the order in which they come."""
     for subject, members in groupby(types, key=lambda one: one.rpartition(".")[0]):
-        title = capfirst(noun_of(subject)) + "s"
+        words = NOUNS.get(subject)
         yield TypeGroup(
-            subject=subject, title=title, types=[(one, capfirst(name_of(one))) for one in members]
+            subject=subject,
+            title=str(words.title) if words else f"{capfirst(spaced(subject))}s",
+            anything=str(words.anything) if words else gettext("Anything about this"),
+            types=[(one, capfirst(name_of(one))) for one in members],
         )
 
 

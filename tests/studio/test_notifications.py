@@ -85,6 +85,16 @@ def test_a_publication_of_what_one_saved_is_told_whatever_was_saved_since(cast: 
     assert unread(edgar) == "1"
 
 
+def test_what_happened_before_one_had_to_do_with_it_is_no_news(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice, autoPublish=True)
+    kind.save(cast.alice, text="two", autoPublish=True)
+    edgar, paula = Window.of("edgar"), Window.of("paula")
+    paula.post(page_of(kind, "star"), starred="yes")
+    kind.save(cast.edgar, text="of edgar")
+    assert told(edgar) == []
+    assert len(told(paula)) == 1
+
+
 def test_of_what_was_deleted_those_are_told_who_worked_on_it(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice)
     kind.save(cast.edgar, text="of edgar")

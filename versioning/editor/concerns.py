@@ -93,7 +93,7 @@ def _of_kind(kind: ResourceKind, caller: Caller) -> Q:
     They made it, saved its newest version, saved the version that the event is about or the one before, or
     have marked it. Of a resource that is gone the log says whether they ever saved it.
     """
-    number = OuterRef(OuterRef("version_number"))
+    number, then = OuterRef(OuterRef("version_number")), OuterRef("created_at")
     versions = model_of(kind).version_model._default_manager.filter(
         Q(number=number) | Q(number=number - 1), resource_id=OuterRef("pk"), author_id=caller.user_id
     )
@@ -104,7 +104,7 @@ def _of_kind(kind: ResourceKind, caller: Caller) -> Q:
         model_of(kind)
         ._default_manager.filter(
             Q(author_id=caller.user_id)
-            | Q(latest_version__author_id=caller.user_id)
+            | Q(latest_version__author_id=caller.user_id, latest_version__created_at__lt=then)
             | Q(Exists(marks))
             | Q(Exists(versions.order_by()))
         )

@@ -1,0 +1,96 @@
+"""What happened in workspaces, as sentences: members, invitations, API keys and webhooks. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from django.utils.translation import gettext as _
+
+from studio.activity.parts import Said
+from studio.activity.words import spaced
+from studio.workspaces.roles import NAMES as ROLES
+from versioning.models import Event
+
+
+def _member(event: Event) -> Said:
+    detail = event.detail
+    values = {
+        "name": str(detail.get("username")),
+        "before": _role(detail.get("from")),
+        "now": _role(detail.get("to")),
+    }
+    if event.type == "member.roleChanged":
+        return Said(_("{who} changed the role of {name} from {before} to {now}"), values)
+    if event.type == "member.removed":
+        return Said(_("{who} removed {name}, who was {before}"), values)
+    if detail.get("invitedBy"):
+        return Said(
+            _("{who} joined as {now}, invited by {inviter}"), {**values, "inviter": detail["invitedBy"]}
+        )
+    return Said(_("{who} added {name} as {now}"), values)
+
+
+def _workspace(event: Event) -> Said:
+    detail = event.detail
+    name = {"name": str(detail.get("name") or event.workspace_id)}
+    if event.type == "workspace.created":
+        return Said(_("{who} created the workspace {name}"), name)
+    if event.type == "workspace.deleted":
+        return Said(_("{who} deleted the workspace {name}"), name)
+    if "from" in detail:
+        values = {"before": str(detail["from"]), "now": str(detail.get("to"))}
+        return Said(_("{who} renamed the workspace from {before} to {now}"), values)
+    values = {"name": event.workspace_id, "fields": ", ".join(detail.get("fields", []))}
+    return Said(_("{who} changed the workspace {name}: {fields}"), values)
+
+
+def _key(event: Event) -> Said:
+    detail = event.detail
+    about = ", ".join(filter(None, (f"{detail.get('prefix')}…", _role(detail.get("role")))))
+    values = {"name": str(detail.get("name")), "owner": str(detail.get("owner")), "about": about}
+    if event.type == "key.created":
+        if detail.get("name"):
+            return Said(_("{who} created the API key “{name}” of {owner} ({about})"), values)
+        return Said(_("{who} created the API key of {owner} ({about})"), values)
+    if detail.get("name"):
+        return Said(_("{who} revoked the API key “{name}” of {owner} ({about})"), values)
+    return Said(_("{who} revoked the API key of {owner} ({about})"), values)
+
+
+def _invitation(event: Event) -> Said:
+    values = {"name": str(event.detail.get("username")), "role": _role(event.detail.get("role"))}
+    if event.type == "invitation.created":
+        return Said(_("{who} invited {name} as {role}"), values)
+    return Said(_("{who} withdrew the invitation of {name} as {role}"), values)
+
+
+def _webhook(event: Event) -> Said:
+    what = event.type.rpartition(".")[2]
+    if what == "changed":
+        fields = ", ".join(map(spaced, event.detail.get("fields") or ()))
+        return Said(_("{who} changed a webhook: {fields}"), {"fields": fields})
+    sentences = {
+        "created": _("{who} created a webhook"),
+        "deleted": _("{who} deleted a webhook"),
+        "disabled": _("{who} disabled a webhook"),
+    }
+    return Said(sentences[what])
+
+
+def _role(role: Any) -> str:
+    """Return a role in the language of the page; empty for none."""
+    return str(ROLES.get(role, role or ""))
+
+
+OTHERS: Final[Mapping[str, Callable[[Event], Said]]] = {
+    f"{subject}.{name}": tell
+    for subject, tell, names in (
+        ("workspace", _workspace, ("created", "updated", "deleted")),
+        ("member", _member, ("added", "roleChanged", "removed")),
+        ("invitation", _invitation, ("created", "withdrawn")),
+        ("key", _key, ("created", "revoked")),
+        ("webhook", _webhook, ("created", "changed", "disabled", "deleted")),
+    )
+    for name in names
+}
