@@ -55,7 +55,6 @@ class Library:
             "blocks": "versioning/promptblock/?folder=policies/",
             "saved-filters": "versioning/agent/filters/",
             "new-agent": "versioning/agent/add/",
-            "saved-filters": "versioning/agent/filters/",
             "duplicate": f"{agent}/duplicate/",
             "edit-agent": f"{agent}/change/",
             "edit-block": f"{block}/change/",
