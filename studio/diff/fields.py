@@ -34,6 +34,8 @@ class Part:
     """Its text; empty for an empty one, and for a change that the note tells."""
     note: str = ""
     """The change in a sentence."""
+    block_id: str = ""
+    """The prompt block that it is about, of a change of a reference."""
     left_out: int = 0
     """How many differences of it are too many for the page."""
 
@@ -104,7 +106,7 @@ def field_difference(
         if budget.is_spent:
             left_out += len(found) - number
             break
-        title = wording.title_of(name, change.path, is_list=isinstance(new, list))
+        title = wording.title_of(name, change, is_list=isinstance(new, list))
         parts.append(_part(name, title, change, budget, names))
     return FieldDifference(
         name=name,
@@ -126,7 +128,7 @@ def _part(name: str, title: str, change: JsonChange, budget: PageBudget, names: 
     title = shortened(title)
     told = wording.of_reference(change, names) if name == "instructions" else ""
     if told:
-        return Part(title=title, op=change.op, note=told)
+        return Part(title=title, op=change.op, note=told, block_id=wording.block_of(change))
     op, note, counted = change.op, "", budget.left_out
     if op is Op.MOVED:
         note, texts = wording.moved(int(change.before)), (as_text(change.after),) * 2

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from editor_client.shared import canonical
 
 from studio.diff.alignment import common_runs, gaps
 from studio.diff.spans import Op
 from studio.limits import PageBudget
+
+_ALIKE: Final = 0.5
+"""How much of their words two items must share for one to be the other, changed and moved."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +24,8 @@ class JsonChange:
     op: Op
     before: Any = None
     after: Any = None
+    came_from: int | None = None
+    """Of a change within an item of a list that has another place as well: the place before, from 1."""
 
 
 def json_changes(before: Any, after: Any, budget: PageBudget, path: tuple[str, ...] = ()) -> list[JsonChange]:
@@ -61,44 +66,74 @@ def _changed_members(
     return found
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Item:
+    """A change of an item of a list."""
+
+    place: int
+    """Where a page shows it."""
+    op: Op
+    before: int
+    """The position before, and after; the same where it has only one."""
+    after: int
+    is_displaced: bool = False
+    """Of a changed item: whether it has another place, not only other neighbours."""
+
+
 def _changed_items(
     before: list[Any], after: list[Any], budget: PageBudget, path: tuple[str, ...]
 ) -> list[JsonChange]:
     """Return the changes of a list; equal items are found again wherever they are."""
     items = _compared_items(before, after, budget)
     changed: list[JsonChange] = []
-    for number, (place, op, i, j) in enumerate(items):
+    for number, item in enumerate(items):
         if budget.changes <= 0:
             budget.left_out += len(items) - number
             break
-        inside = (*path, str(place + 1))
+        inside, op = (*path, str(item.place + 1)), item.op
+        old, new = before[item.before : item.before + 1], after[item.after : item.after + 1]
         if op is Op.CHANGED:
-            changed += json_changes(before[i], after[j], budget, inside)
+            found = json_changes(old[0], new[0], budget, inside)
+            came_from = item.before + 1 if item.is_displaced else None
+            changed += [replace(change, came_from=came_from) for change in found] if came_from else found
         elif op is Op.MOVED:
-            changed += _noted(JsonChange(path=inside, op=op, before=i + 1, after=after[j]), budget)
+            changed += _noted(JsonChange(path=inside, op=op, before=item.before + 1, after=new[0]), budget)
         elif op is Op.REMOVED:
-            changed += _noted(JsonChange(path=inside, op=op, before=before[i]), budget)
+            changed += _noted(JsonChange(path=inside, op=op, before=old[0]), budget)
         else:
-            changed += _noted(JsonChange(path=inside, op=op, after=after[j]), budget)
+            changed += _noted(JsonChange(path=inside, op=op, after=new[0]), budget)
     return changed
 
 
-def _compared_items(
-    before: list[Any], after: list[Any], budget: PageBudget
-) -> list[tuple[int, Op, int, int]]:
-    """Return the changes of items that are not equal, in the order in which a page shows them.
-
-    Each as (the position where it is shown, the change, its position before, its position after).
-    """
+def _compared_items(before: list[Any], after: list[Any], budget: PageBudget) -> list[_Item]:
+    """Return the changes of items that are not equal, in the order in which a page shows them."""
     old, new = [canonical.comparable(item) for item in before], [canonical.comparable(item) for item in after]
     between = list(gaps(common_runs(old, new, budget), len(old), len(new)))
     gone = {i for places, _ in between for i in places}
     come = {j for _, places in between for j in places}
-    found = [(j, Op.MOVED, i, j) for i, j in _moves(old, new, gone, come)]
-    found += [(j, Op.CHANGED, i, j) for gap in between for i, j in _alike(before, after, gap, gone, come)]
-    found += [(i, Op.REMOVED, i, i) for i in gone]
-    found += [(j, Op.ADDED, j, j) for j in come]
-    return sorted(found, key=lambda item: item[0])
+    found = [_Item(place=j, op=Op.MOVED, before=i, after=j) for i, j in _moves(old, new, gone, come)]
+    similar = _similar(before, after, gone, come, budget)
+    pairs = [*similar, *(pair for gap in between for pair in _alike(before, after, gap, gone, come))]
+    # The budget keeps the similar ones few; all others are in one gap.
+    displaced = _overtaking(pairs) | {
+        (i, j) for i, j in similar if not any(i in gap and j in filled for gap, filled in between)
+    }
+    found += [
+        _Item(place=j, op=Op.CHANGED, before=i, after=j, is_displaced=(i, j) in displaced) for i, j in pairs
+    ]
+    found += [_Item(place=i, op=Op.REMOVED, before=i, after=i) for i in gone]
+    found += [_Item(place=j, op=Op.ADDED, before=j, after=j) for j in come]
+    return sorted(found, key=lambda item: item.place)
+
+
+def _overtaking(pairs: list[tuple[int, int]]) -> set[tuple[int, int]]:
+    """Return the pairs of positions in which an item comes before one that it came after."""
+    found, furthest = set(), -1
+    for i, j in sorted(pairs):
+        if j < furthest:
+            found.add((i, j))
+        furthest = max(furthest, j)
+    return found
 
 
 def _moves(old: list[str], new: list[str], gone: set[int], come: set[int]) -> list[tuple[int, int]]:
@@ -123,6 +158,34 @@ def _alike(
             gone.discard(i)
             come.discard(j)
     return pairs
+
+
+def _similar(
+    before: list[Any], after: list[Any], gone: set[int], come: set[int], budget: PageBudget
+) -> list[tuple[int, int]]:
+    """Return the pairs of items whose texts have most words in common; both are removed from the sets."""
+    old, new = ({i: _words(items[i]) for i in places} for items, places in ((before, gone), (after, come)))
+    pairs = []
+    for j in sorted(place for place in come if new[place]):
+        candidates = [i for i in gone if old[i] and _type(before[i]) == _type(after[j])]
+        if not budget.spend(len(gone) + len(candidates) * len(new[j])):
+            break
+        scores = [(_likeness(old[i], new[j]), -i) for i in candidates]
+        likeness, place = max(scores, default=(0.0, 0))
+        if likeness >= _ALIKE:
+            pairs.append((-place, j))
+            gone.discard(-place)
+    come -= {j for _, j in pairs}
+    return pairs
+
+
+def _words(item: Any) -> frozenset[str]:
+    text = item.get("content") if isinstance(item, dict) else None
+    return frozenset(text.split()) if isinstance(text, str) else frozenset()
+
+
+def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / len(one | other) if one and other else 0.0
 
 
 def _type(item: Any) -> tuple[str, Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -16,6 +17,7 @@ from studio.diff import layout
 from studio.diff.fields import FieldDifference, differences, field_difference, unchanged_titles
 from studio.limits import PageBudget, shortened
 from studio.resources.base import ResourcePage
+from studio.resources.blocks import BlockOnPage, blocks_on_page
 from studio.versions import message_of, said_of, title_of
 from versioning.domain.access import Right
 from versioning.domain.config import Config
@@ -49,6 +51,9 @@ class Side:
 class DifferencesPage(ResourcePage):
     """A page that shows differences."""
 
+    blocks: Mapping[str, BlockOnPage] = MappingProxyType({})
+    """The prompt blocks that the differing configurations refer to, by id."""
+
     def effects(self, before: Snapshot | None, after: Snapshot | None) -> list[FieldDifference]:
         """Return what changes if the second version is served instead of the first."""
         schema = self.collection.schema_of(self.resource_id)
@@ -66,8 +71,9 @@ class DifferencesPage(ResourcePage):
         """Return what the prompt blocks are called that configurations refer to, by id; takes one query."""
         listed = [config.get("instructions") for config in configs]
         together = [block for blocks in listed if isinstance(blocks, list) for block in blocks]
-        used = self.editor.prompt.used_in({"instructions": together}, by=self.caller)
-        return {block.id: block.name for block in used}
+        found = blocks_on_page({"instructions": together}, self.caller)
+        self.blocks = {block.id: block for block in found}
+        return {block.id: block.name for block in found}
 
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
         """Return a page with the switch between the layouts, which the browser remembers."""
@@ -78,6 +84,7 @@ class DifferencesPage(ResourcePage):
             **{
                 "is_beside": layout.layout_of(self.request) == layout.BESIDE,
                 "layouts": layout.switch(self.request),
+                "blocks_by_id": self.blocks,
                 **context,
             },
         )
@@ -102,6 +109,7 @@ class ComparePage(DifferencesPage):
                 "studio/diff/compare.html",
                 title=_("Compare"),
                 after=after,
+                is_first=request.GET.get("from") == PREVIOUS,
                 history_address=self.address("history"),
             )
         fields, both = self._compared(before, after)
@@ -144,7 +152,9 @@ class ComparePage(DifferencesPage):
                 return self._side_of(resource, live), after
             if live is None and self.code_agent is not None:
                 return self._side(resource, IN_CODE), after
-        previous = previous_of(resource, after.version) if after.version else None
+        if after.version is None:
+            raise NotFound
+        previous = previous_of(resource, after.version)
         return self._side_of(resource, previous) if previous else None, after
 
     def _side(self, resource: VersionedResource, version_id: str) -> Side:

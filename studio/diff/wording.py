@@ -26,21 +26,26 @@ _NEEDLESS: Final = {"instructions": ("content", "id"), MODEL: (MODEL,)}
 """What needs no name, because it is the thing itself."""
 
 
-def title_of(name: str, path: Sequence[str], *, is_list: bool) -> str:
+def title_of(name: str, change: JsonChange, *, is_list: bool) -> str:
     """Return where in a field a change is, such as `Block 2` or `search · description`.
 
     `is_list` says whether the field holds a list: of blocks, or of variants.
     """
-    keys = list(path)
+    keys = list(change.path)
     parts: list[str] = []
     if is_list and keys:
-        number = {"number": keys.pop(0)}
-        parts.append(
-            _("Block %(number)s") % number if name == "instructions" else _("Variant %(number)s") % number
-        )
+        parts.append(_item(name, keys.pop(0), change.came_from))
         keys = keys[1:] if keys[:1] == ["value"] else keys
     parts += [_member(name, key) for key in keys]
     return " · ".join(filter(None, parts))
+
+
+def _item(name: str, number: str, came_from: int | None) -> str:
+    if name != "instructions":
+        return _("Variant %(number)s") % {"number": number}
+    if came_from is not None:
+        return _("Block %(number)s, block %(before)s before") % {"number": number, "before": came_from}
+    return _("Block %(number)s") % {"number": number}
 
 
 def is_rewritten(before: Any, after: Any) -> bool:
@@ -90,15 +95,24 @@ def of_reference(change: JsonChange, names: Mapping[str, str]) -> str:
             "after": after,
             "before": before,
         }
-    changed = change.before if change.op is Op.REMOVED else change.after
-    if len(change.path) != 1 or not is_reference(changed):
+    if len(change.path) != 1 or not is_reference(_item_of(change)):
         return ""
-    block = {"block": _called(changed["id"], names)}
+    block = {"block": _called(block_of(change), names)}
     if change.op is Op.ADDED:
         return _("Now uses the prompt block %(block)s.") % block
     if change.op is Op.REMOVED:
         return _("No longer uses the prompt block %(block)s.") % block
     return _("The prompt block %(block)s was block %(number)s before.") % {**block, "number": change.before}
+
+
+def block_of(change: JsonChange) -> str:
+    """Return the id of the prompt block that a reference refers to after a change, or did before it went."""
+    item = _item_of(change)
+    return str(item["id"] if isinstance(item, dict) else item)
+
+
+def _item_of(change: JsonChange) -> Any:
+    return change.before if change.op is Op.REMOVED else change.after
 
 
 def moved(place: int) -> str:

@@ -48,7 +48,8 @@ class Library:
         acme = "versioning/workspace/acme"
         return {
             "home": "",
-            "search": "?q=refund",
+            "search": "search/?q=refund",
+            "notifications": "notifications/",
             "waiting": "waiting/",
             "agents": "versioning/agent/",
             "blocks": "versioning/promptblock/?folder=policies/",

@@ -157,6 +157,7 @@ def test_names_of_the_context_schema_are_suggested_and_others_pointed_out(
     page.keyboard.press("Control+End")
     page.keyboard.type(" Always {{ti")
     expect(page.get_by_role("option")).to_have_text("tiertext")
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)  # what is out of date is dimmed
     assert page.evaluate(MISPLACED) + serious_problems(page) == []
     page.keyboard.press("Enter")
     expect(page.locator(".prompt-variable")).to_have_text(["{{ teir }}", "{{ tier }}"])
@@ -232,7 +233,10 @@ def test_placeholders_are_those_that_the_service_fills_in(enter: Enter, made: st
 
 
 def test_what_can_be_undone_is_nobody_elses(enter: Enter, made: str) -> None:
-    page = edit(enter, "edgar", made)
+    page = enter("edgar")
+    page.context.clear_cookies()  # for the session of the other tests has to go on
+    sign_in(page, "edgar")
+    page.goto(f"versioning/agent/{made}/change/")
     editor(page).click()
     page.keyboard.type("Edgar's words. ")
     save(page)

@@ -160,8 +160,9 @@ def test_a_model_gets_variants(enter: Enter, api_of: ApiOf, made: str) -> None:
     ]
 
 
-def test_who_may_only_read_has_a_page_to_read(enter: Enter, made: str) -> None:
-    page = enter("vera", f"versioning/agent/{made}/change/")
+@pytest.mark.parametrize(("width", "theme"), [(WIDE, "light"), (NARROW, "dark")])
+def test_who_may_only_read_has_a_page_to_read(enter: Enter, made: str, width: int, theme: str) -> None:
+    page = enter("vera", f"versioning/agent/{made}/change/", width=width, theme=theme)
     expect(page.get_by_role("link", name="View", exact=True)).to_have_attribute("aria-current", "page")
     expect(page.get_by_text("Be brief.")).to_be_visible()
     page.get_by_text("Expand").click()

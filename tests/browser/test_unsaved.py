@@ -250,6 +250,7 @@ def test_blocks_become_one_text_and_come_back(enter: Enter, api_of: ApiOf, made:
     expect(refused).to_contain_text("cannot be written as one text: block 2 refers to a prompt block")
     expect(ways["Blocks"]).to_be_checked()
     expect(page.locator(".block")).to_have_count(2)
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)  # what is out of date is dimmed
     assert page.evaluate(MISPLACED) + serious_problems(page) == []
 
 

@@ -66,6 +66,24 @@ def test_a_moved_block_is_called_moved(cast: Cast, edgar: Visitor) -> None:
     assert "It was number 1 before." in words_of(answer)
 
 
+def test_a_block_that_was_moved_and_changed_is_the_same_block(cast: Cast, edgar: Visitor) -> None:
+    invoice, other = "Mention the invoice number in every answer.", "Be kind to people at all times."
+    before = [text_block(invoice), REF, {"type": "text", "content": other}]
+    after = [{"type": "text", "content": "Quite another block."}, REF, text_block(f"{invoice} Twice.")]
+    AGENTS.make(cast.alice, instructions=before)
+    edit(cast.alice, {"instructions": after})
+    answer = edgar.get(COMPARE)
+    assert fields_on(answer) == {
+        "Instructions": [("Block 1", "added"), ("Block 3, block 1 before", "changed"), ("Block 3", "removed")]
+    }
+    assert "every answer.<ins> Twice.</ins>" in answer.content.decode()
+    edit(cast.alice, {"instructions": [text_block(invoice), text_block(other)]})
+    edit(cast.alice, {"instructions": [text_block(f"{other} Always."), text_block(f"{invoice} Once.")]})
+    answer = edgar.get(COMPARE, **{"from": "previous"})
+    places = ["Block 1, block 2 before", "Block 2"]
+    assert fields_on(answer) == {"Instructions": [(place, "changed") for place in places]}
+
+
 def test_without_a_draft_what_is_live_is_compared_with_the_one_before(
     cast: Cast, kind: Kind, edgar: Visitor
 ) -> None:
@@ -86,6 +104,19 @@ def test_a_version_that_is_not_there_is_not_found(
 ) -> None:
     make_history(kind, cast.alice)
     assert edgar.get(page_of(kind, "compare"), **query).status_code == 404
+
+
+def test_the_first_version_has_no_previous_one(cast: Cast, kind: Kind, edgar: Visitor) -> None:
+    history = make_history(kind, cast.alice)
+    answer = edgar.get(page_of(kind, "compare"), **{"from": "previous", "to": history.labelled})
+    assert "This is the first version" in words_of(answer)
+
+
+def test_a_cookie_of_another_hand_changes_nothing(cast: Cast, kind: Kind, edgar: Visitor) -> None:
+    make_history(kind, cast.alice)
+    edgar.client.cookies["editor_comparison"] = "<script>"
+    shown = edgar.get(page_of(kind, "compare"))
+    assert b'<table class="diff beside"' not in shown.content and "Set-Cookie" not in shown
 
 
 def test_every_field_is_told_in_its_parts(cast: Cast, edgar: Visitor) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 from html import unescape
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -207,6 +208,13 @@ def test_examples_go_with_their_resource_and_its_namesake_has_none(cast: Cast, g
     assert not Example.objects.exists()
     greeting.make(cast.alice, "writer", [text(WORDS)] if greeting is AGENTS else WORDS)
     assert offered("edgar", greeting) == []
+
+
+def test_an_example_is_of_one_resource_and_not_of_its_id(greeting: Kind) -> None:
+    example = keep(greeting)
+    Example.objects.update(identity=uuid4())  # as if it were left of another that had this id before
+    assert offered("edgar", greeting) == []
+    assert Window.of("edgar").get(page_of(greeting, "context"), example=example).status == 404
 
 
 def test_an_agent_in_code_has_examples_that_outlive_its_overrides(cast: Cast, settings: Any) -> None:

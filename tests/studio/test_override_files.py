@@ -80,6 +80,24 @@ def test_the_timeline_holds_commits_and_drafts(api: Api, repo: Repository) -> No
     assert "Say second words" in words and "Ann Author" in words
 
 
+def test_since_when_a_commit_is_live_is_not_guessed(api: Api, repo: Repository) -> None:
+    ed = Visitor("ed")
+    answer = ed.get(page("history"))
+    live = [[one.words for one in item.live] for item in answer.context["items"]]
+    assert live == [["live now"], []]
+    assert "is not known: the log has nothing older." in words_of(answer)
+    newest, older = answer.context["items"]
+    for item in (newest, older):
+        assert {"version", "restore", "publish", "download"} <= {
+            name for name, to in item.links.items() if to
+        }
+    assert not older.links["with_previous"] and not newest.may_delete
+    before, after = ed.get(newest.links["with_previous"]).context["sides"]
+    assert (before.title, after.title) == (older.entry.title, newest.entry.title)
+    assert len(ed.get(page("history"), author="Ann Author").context["items"]) == 2
+    assert len(ed.get(page("history"), published="on").context["items"]) == 1
+
+
 def test_a_commit_is_never_called_by_a_number_that_a_version_has_too(api: Api, repo: Repository) -> None:
     ada, newest = Visitor("ada"), f"Git {commits(api)[0][4:11]}"
     draft = AGENTS.save(api, "answers", "draft")["resolvedVersionId"]

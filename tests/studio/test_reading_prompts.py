@@ -34,7 +34,7 @@ def writer(cast: Cast) -> None:
 def test_a_shared_block_is_read_where_the_agent_refers_to_it(writer: None) -> None:
     page = Person("edgar").get(AGENTS)
     words = words_of(page)
-    assert "Tone of voice Unpublished changes tone Open Tone of voice" in words and "drafted words" in words
+    assert "Tone of voice Unpublished changes" in words and "drafted words Open Tone of voice" in words
     assert "A prompt block that you cannot read theirs" in words
     assert THEIRS not in words and "Their block" not in words
 
@@ -42,7 +42,7 @@ def test_a_shared_block_is_read_where_the_agent_refers_to_it(writer: None) -> No
 def test_a_viewer_reads_what_is_live_of_agent_and_block(writer: None) -> None:
     words = words_of(Person("vera").get(AGENTS))
     assert "Be brief." in words and "Shown when tier is gold. Be generous." in words
-    assert f"Tone of voice Published tone Open Tone of voice (opens a new tab) {LINES[0]} {LINES[1]}" in words
+    assert f"Tone of voice Published {LINES[0]} {LINES[1]} Expand" in words
     assert "drafted words" not in words and "theirs" not in words
 
 

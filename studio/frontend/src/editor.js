@@ -107,6 +107,7 @@ export function edit(textarea, about) {
   ];
   const view = new EditorView({ state: stateOf(about, textarea.name, textarea.value, extensions) });
   around.put(view);
+  view.dom.style.setProperty("--rows", textarea.rows);
   // Not just out of sight: a browser would go on to lay out all of the text, with every key.
   textarea.hidden = true;
   textarea.focus = () => view.focus();
