@@ -11,7 +11,7 @@ from tests.support.window import KINDS, Window, page_of
 from tests.test_query_counts import grow, insert_resources
 
 FEW, MANY = 60, 1_100
-MAX_QUERIES = 24
+MAX_QUERIES = 22
 
 
 def pages(kind: Kind) -> list[tuple[str, dict[str, str]]]:
@@ -19,7 +19,6 @@ def pages(kind: Kind) -> list[tuple[str, dict[str, str]]]:
     address = KINDS[kind].address("changelist")
     return [
         ("/studio/", {}),
-        ("/studio/search/", {"q": "name"}),
         ("/studio/waiting/", {}),
         ("/studio/waiting/", {"whose": "others", "page": "2"}),
         (address, {}),
