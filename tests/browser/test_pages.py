@@ -21,21 +21,9 @@ from versioning.models.keys import PREFIX_LENGTH
 
 PAGES = sorted(Library("", "", "", "", "").main_pages)
 NO_PAGES = (
-    *(
-        "live/",
-        "since/",
-        "choices/",
-        "convert/",
-        "context/",
-        "reference/",
-        "run/",
-        "download/",
-        "audit/",
-        ".js",
-        "<path:token>",
-    ),
+    *("live/", "since/", "choices/", "convert/", "context/", "reference/", "names/", "suggestions/"),
+    *("run/", "download/", "audit/", "star/", ".js", "<path:token>", "<str:resource>/"),
     *("/studio/login/", "/studio/logout/", "/studio/publish/", "/studio/label/", "/studio/tag/"),
-    *("<str:resource>/", "star/"),
 )
 """How the addresses end that answer a GET with a fragment, JSON, a file, or another page of this list."""
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
