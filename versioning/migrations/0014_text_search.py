@@ -12,7 +12,7 @@ _ON_POSTGRESQL = [
         ADD COLUMN in_description tsvector NOT NULL,
         ADD COLUMN words tsvector NOT NULL,
         ADD COLUMN line text NOT NULL""",
-    # With statistics of the words, PostgreSQL reads all vectors when a common word is asked for, and takes that
+    # With statistics of the words, PostgreSQL reads all vectors when a common word is asked for, and takes it
     # for cheap: it does not count what it costs to unpack them.
     """ALTER TABLE {table}
         ALTER COLUMN in_name SET STATISTICS 0,

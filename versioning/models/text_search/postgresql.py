@@ -49,7 +49,7 @@ class TextVectors(TextIndex):
         line = "line" if place is Place.ANYWHERE else f"split_part(line, E'\\n', {place + 1})"
         phrases = [term.in_line for term in query.terms if len(term.words) > 1]
         conditions = [f"{_VECTORS[place]} @@ %s::tsquery", *[f"strpos({line}, %s) > 0"] * len(phrases)]
-        # OFFSET 0 has PostgreSQL ask the index once, instead of reading the vector of each document that it joins.
+        # OFFSET 0 has PostgreSQL ask the index once, not read the vector of each document that it joins.
         statement = f"SELECT id FROM {model._meta.db_table} WHERE {' AND '.join(conditions)} OFFSET 0"  # noqa: S608
         return RawSQL(statement, [" & ".join(map(_lexemes, query.terms)), *phrases])  # noqa: S611
 
