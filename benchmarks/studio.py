@@ -32,6 +32,7 @@ def fill() -> dict[str, str]:
     from tests.test_query_counts import grow, insert_history, insert_resources, versions_to_read  # noqa: PLC0415
     from versioning.domain.access import Role  # noqa: PLC0415
     from versioning.models import Membership, Workspace  # noqa: PLC0415
+    from versioning.models.text_search import following  # noqa: PLC0415
 
     call_command("migrate", verbosity=0)
     acme = Workspace.objects.create(id="acme", name="Acme")
@@ -41,12 +42,13 @@ def fill() -> dict[str, str]:
         grow(0, 2)
         insert_history(AGENTS, "r0", range(3, VERSIONS_OF_ONE + 1))
         insert_resources(AGENTS, [f"r{number}" for number in range(2, AGENTS_IN_ALL)], agents={"r0": {}})
+    following.follow()
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
     first, second = versions_to_read(AGENTS)
     return {
         "home": "/studio/",
-        "search over everything": "/studio/?q=text",
+        "search over everything": "/studio/search/?q=text",
         "list": LIST,
         "list, last page": f"{LIST}?order=id&page=400",
         "list, searched and filtered": f"{LIST}?q=writer&state=Published&author=alice&label=stable",

@@ -93,6 +93,8 @@ ABOUT_FILES_AND_PAGES = {
     "test_large",
     "test_long_histories",
     "test_openapi_answers",
+    "test_prompt_editor",
+    "test_reading_placeholders",
     "test_request_context_schema",
     "test_stream",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ from studio.diff.alignment import common_runs, gaps
 from studio.diff.spans import Op
 from studio.limits import PageBudget
 
+_WORDS: Final = re.compile(r"\w+")
 _ALIKE: Final = 0.5
 """How much of their words two items must share for one to be the other, changed and moved."""
 
@@ -181,7 +183,7 @@ def _similar(
 
 def _words(item: Any) -> frozenset[str]:
     text = item.get("content") if isinstance(item, dict) else None
-    return frozenset(text.split()) if isinstance(text, str) else frozenset()
+    return frozenset(_WORDS.findall(text)) if isinstance(text, str) else frozenset()
 
 
 def _likeness(one: frozenset[str], other: frozenset[str]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -40,14 +41,15 @@ def asked_layout(request: HttpRequest) -> str:
     return asked if asked in LAYOUTS else ""
 
 
-def switch(request: HttpRequest) -> list[Choice]:
-    """Return links to the same page in each layout."""
+def switch(request: HttpRequest, parameters: Mapping[str, str]) -> list[Choice]:
+    """Return links to the same page in each layout; `parameters` say what it shows, also after a form."""
     titles = {INLINE: _("Inline"), BESIDE: _("Side by side")}
     current = layout_of(request)
     found = []
     for layout, title in titles.items():
         query = request.GET.copy()
-        query[PARAMETER] = layout
+        for name, value in {**parameters, PARAMETER: layout}.items():
+            query[name] = value
         found.append(Choice(title=title, address=f"?{query.urlencode()}", is_current=layout == current))
     return found
 

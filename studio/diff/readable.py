@@ -6,12 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from editor_client.shared import canonical
 
-from studio.forms.conditions import in_lines, in_words, is_rules
+from studio.forms.conditions import in_words, is_rules, sentence
 
 REFERENCE: Final = "prompt_block_ref"
 MODEL: Final = "model"
@@ -20,18 +18,17 @@ LISTED: Final = ("tools", "agents", "workflows", "scorers")
 _NAMING_A_MODEL: Final = frozenset({"provider", "name", MODEL})
 MAX_OUTLINED: Final = 50_000
 """How much JSON becomes an outline: deep inside, the indent of an item is sixty times as long."""
-_LONG: Final = 160
-"""How long a condition in one line may be."""
 _LIKE_JSON: Final = re.compile(r"-?\d|true$|false$|null$|[\"\s-]|.*\s$")
 """Texts that need quotes, so that nobody takes them for a number, a list or nothing."""
 
-_SHOWN: Final = (gettext_lazy("Shown when %(condition)s"), gettext_lazy("Always shown"))
-_AVAILABLE: Final = (gettext_lazy("Available when %(condition)s"), gettext_lazy("Always available"))
-_USED: Final = (gettext_lazy("Used when %(condition)s"), gettext_lazy("Always used"))
-_VERBS: Final = {
-    **dict.fromkeys(("instructions", "rules"), _SHOWN),
-    **dict.fromkeys(("tools", "agents", "workflows"), _AVAILABLE),
+_DECIDED: Final = {
+    **dict.fromkeys(("instructions", "rules"), "shown"),
+    **dict.fromkeys(("tools", "agents", "workflows"), "offered"),
 }
+"""What the conditions of a field decide; those of all others, when something is used."""
+_USED: Final = "used"
+_OFFERED: Final = "offered"
+_SHOWN: Final = "shown"
 
 
 class Condition(str):
@@ -41,14 +38,10 @@ class Condition(str):
     always: bool
 
     @classmethod
-    def of(cls, rules: dict[str, Any] | None, verbs: tuple[str | Promise, str | Promise]) -> Condition:
-        """Return the words for rules; None and a group without members always hold."""
-        condition = in_words(rules)
-        when, otherwise = verbs
-        if len(condition) > _LONG and rules is not None:
-            condition = in_lines(rules)
-        words = cls(str(when) % {"condition": condition} if condition else str(otherwise))
-        words.always = not condition
+    def of(cls, rules: dict[str, Any] | None, what: str) -> Condition:
+        """Return the sentence about rules; None and a group without members always hold."""
+        words = cls(sentence(rules, what))
+        words.always = not in_words(rules)
         return words
 
 
@@ -64,9 +57,9 @@ def readable(name: str, value: Any) -> Any:
     Rules become words, a block of text is one with and without rules, and the provider and the name of a
     model are one text.
     """
-    verbs = _VERBS.get(name, _USED)
+    what = _DECIDED.get(name, _USED)
     if is_rules(value) or (name == "rules" and value is None):
-        return Condition.of(value, verbs)
+        return Condition.of(value, what)
     if name == "instructions" and isinstance(value, list):
         return [_readable_block(block) for block in value]
     if _are_variants(value):
@@ -78,11 +71,11 @@ def readable(name: str, value: Any) -> Any:
     ):
         rest = {key: member for key, member in value.items() if key not in {"provider", "name"}}
         return {MODEL: Named(f"{value['provider']} / {value['name']}"), **rest}
-    if verbs is _AVAILABLE and isinstance(value, dict):
+    if what == _OFFERED and isinstance(value, dict):
         return {
-            key: {**usage, "rules": Condition.of(usage.get("rules"), verbs)} for key, usage in value.items()
+            key: {**usage, "rules": Condition.of(usage.get("rules"), what)} for key, usage in value.items()
         }
-    return _with_conditions(value, verbs)
+    return _with_conditions(value, what)
 
 
 def as_variants(value: Any) -> list[Any]:
@@ -120,13 +113,13 @@ def _variant(value: Any, rules: dict[str, Any] | None) -> dict[str, Any]:
     return {"rules": Condition.of(rules, _USED), "value": value}
 
 
-def _with_conditions(value: Any, verbs: tuple[Any, Any]) -> Any:
+def _with_conditions(value: Any, what: str) -> Any:
     if is_rules(value):
-        return Condition.of(value, verbs)
+        return Condition.of(value, what)
     if isinstance(value, list):
-        return [_with_conditions(item, verbs) for item in value]
+        return [_with_conditions(item, what) for item in value]
     if isinstance(value, dict):
-        return {key: _with_conditions(member, verbs) for key, member in value.items()}
+        return {key: _with_conditions(member, what) for key, member in value.items()}
     return value
 
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from studio.dates import moment_in_words
 from studio.diff import layout
-from studio.diff.fields import FieldDifference, differences, field_difference, unchanged_titles
+from studio.diff.fields import FieldDifference, differences, unchanged_titles
 from studio.limits import PageBudget, shortened
 from studio.resources.base import ResourcePage
 from studio.resources.blocks import BlockOnPage, blocks_on_page
@@ -53,6 +53,8 @@ class DifferencesPage(ResourcePage):
 
     blocks: Mapping[str, BlockOnPage] = MappingProxyType({})
     """The prompt blocks that the differing configurations refer to, by id."""
+    parameters: Mapping[str, str] = MappingProxyType({})
+    """What the address of the page has to say besides the layout; after a form, it does not say it itself."""
 
     def effects(self, before: Snapshot | None, after: Snapshot | None) -> list[FieldDifference]:
         """Return what changes if the second version is served instead of the first."""
@@ -83,7 +85,7 @@ class DifferencesPage(ResourcePage):
             status=status,
             **{
                 "is_beside": layout.layout_of(self.request) == layout.BESIDE,
-                "layouts": layout.switch(self.request),
+                "layouts": layout.switch(self.request, self.parameters),
                 "blocks_by_id": self.blocks,
                 **context,
             },
@@ -134,11 +136,9 @@ class ComparePage(DifferencesPage):
         if before.version is None or after.version is None:
             both = self.effective(before.version), self.effective(after.version)
             return self.effects(before.version, after.version), both
-        old, new, found = self.collection.compare(self.resource_id, before.id, after.id, by=self.caller)
-        both = old.version.config, new.version.config
-        budget, names = self.budget(), self.names(*both)
-        fields = [field_difference(one.field, one.previous, one.current, budget, names) for one in found]
-        return fields, both
+        old, new = before.version.config, after.version.config
+        fields = differences(old, new, self.kind.schema, self.budget(), self.names(old, new))
+        return fields, (old, new)
 
     def _sides(self, resource: VersionedResource) -> tuple[Side | None, Side]:
         """Return what the address names: by default what is live, and what was saved last."""

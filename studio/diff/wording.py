@@ -16,9 +16,9 @@ from studio.diff.spans import Op
 
 _WHEN: Final = {
     "instructions": gettext_lazy("when it is shown"),
-    "tools": gettext_lazy("when it is available"),
-    "agents": gettext_lazy("when it is available"),
-    "workflows": gettext_lazy("when it is available"),
+    "tools": gettext_lazy("when it is offered"),
+    "agents": gettext_lazy("when it is offered"),
+    "workflows": gettext_lazy("when it is offered"),
 }
 _USED_WHEN: Final = gettext_lazy("when it is used")
 

@@ -9,13 +9,22 @@ from typing import Any, Final
 
 from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from editor_client.shared import canonical
 
 from studio.forms.words import OPERATORS
 
+WHEN: Final = {
+    "shown": (gettext_lazy("Shown when %(conditions)s."), gettext_lazy("Always shown.")),
+    "used": (gettext_lazy("Used when %(conditions)s."), gettext_lazy("Always used.")),
+    "offered": (gettext_lazy("Offered when %(conditions)s."), gettext_lazy("Always offered.")),
+}
+"""What conditions decide, as sentences: with conditions, and without any."""
+LONG: Final = 160
+"""Conditions of more characters than that have a line each."""
 _JUNCTIONS: Final = frozenset({"AND", "OR"})
-_PLAIN: Final = re.compile(r"[^\W\d_][\w./:@#+-]*(?: [\w./:@#+-]+)*")
-"""A text that nobody takes for anything but a text."""
+_PLAIN: Final = re.compile(r"[^\W\d_][\w./:@#+-]*")
+"""A text that nobody takes for anything but a text: a word."""
 _LIKE_JSON: Final = frozenset({"true", "false", "null"})
 
 
@@ -37,6 +46,17 @@ def in_words(rules: dict[str, Any] | None) -> str:
     if rules["operator"] == "OR" or len(rules["conditions"]) == 1:
         return get_text_list(list(_alternatives(rules["conditions"])), _("or"))
     return get_text_list([_clause_of(member) for member in rules["conditions"]], _("and"))
+
+
+def sentence(rules: dict[str, Any] | None, what: str) -> str:
+    """Return when something is `shown`, `used` or `offered`; many conditions have a line each."""
+    when, always = WHEN[what]
+    words = in_words(rules)
+    if not words:
+        return str(always)
+    if len(words) <= LONG or rules is None:
+        return str(when) % {"conditions": words}
+    return (str(when) % {"conditions": in_lines(rules)}).removesuffix(".")
 
 
 def in_lines(rules: dict[str, Any], indent: str = "") -> str:

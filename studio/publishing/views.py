@@ -61,6 +61,7 @@ class PublishPage(DifferencesPage, DependentsPage):
         resource = self.found
         checked, issues = self.collection.check_publish(self.resource_id, version_id, by=self.caller)
         version, live = checked.version, resource.active
+        self.parameters = {"version": version.version_id}
         fields = self.effects(live, version)
         return self.page(
             "studio/publishing/publish.html",

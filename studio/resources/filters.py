@@ -142,8 +142,13 @@ class FilterForm(forms.Form):
 
     @property
     def is_filtered(self) -> bool:
-        """Whether a field behind *Filters* says something."""
-        return any(field.errors or self.given.get(field.name) for field in self.shown_fields)
+        """Whether a field behind *Filters* says something that no chip and no head of a column shows."""
+        said = {("author", self.caller.username), ("state", ResourceState.NEVER_PUBLISHED.value)}
+        said |= {(name, self.given.get(name)) for name in ("tag", "order")}
+        return bool(self.errors.keys() - {"q"}) or any(
+            value and (name, value) not in said
+            for name, value in ((field.name, self.given.get(field.name)) for field in self.shown_fields)
+        )
 
     @property
     def is_narrowed(self) -> bool:

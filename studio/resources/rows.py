@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from studio.kinds import StudioKind
 from studio.resources.chosen import value_of
+from studio.resources.stars import Star
 from studio.resources.summaries import Summary
 from versioning.domain.access import Caller, Right
 from versioning.domain.snapshots import Snapshot
-from versioning.editor.catalog import Entry, Overview
+from versioning.editor.catalog import Entry, Overview, ResourceState
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,12 +26,18 @@ class Row:
     tags: Sequence[str] = ()
     shown: Snapshot | None = None
     """The newest version that the caller may read; None for an agent that only code defines."""
+    live_address: str = ""
+    """Where what is live can be read, if that is another version than the one that is shown."""
     chosen: str = ""
     """The value of its checkbox; empty where there is nothing that the caller may change."""
+    star: Star | None = None
 
     @classmethod
-    def of(cls, kind: StudioKind, entry: Entry, caller: Caller | None = None) -> Row:
+    def of(
+        cls, kind: StudioKind, entry: Entry, caller: Caller | None = None, star: Star | None = None
+    ) -> Row:
         """Return the row of an entry of the catalog; it can be chosen if the caller may change it."""
+        live = entry.live_id if entry.state is ResourceState.CHANGED else None
         chosen = ""
         if entry.version is not None and caller is not None and caller.may(Right.SAVE, entry.workspace_id):
             chosen = value_of(kind, entry.id, entry.version.version_id)
@@ -41,7 +48,9 @@ class Row:
             labels=entry.labels,
             tags=entry.tags,
             shown=entry.version,
+            live_address=kind.address("version", entry.id, live) if live else "",
             chosen=chosen,
+            star=star,
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from django.core.paginator import Paginator
@@ -17,10 +18,11 @@ from studio.resources.folders import tree
 from studio.resources.matching import value_of_matching
 from studio.resources.rows import Columns, Row
 from studio.resources.saved_filters import MAX_FILTERS
+from studio.resources.stars import stars_of
 from studio.views import StudioPage
 from versioning.domain.access import Right
 from versioning.editor.bulk import MAX_CHOSEN
-from versioning.editor.catalog import overview
+from versioning.editor.catalog import Entry, overview
 
 PER_PAGE: Final = 50
 
@@ -44,7 +46,7 @@ class ListPage(StudioPage):
         wanted = form.wanted
         found = catalog.search(wanted, order=form.sorting)
         page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
-        rows = [Row.of(self.kind, entry, self.caller) for entry in page.object_list]
+        rows = self._rows(list(page.object_list))
         folders, folders_left_out = tree(known.folders, wanted.folder)
         return self.page(
             "studio/resources/list.html",
@@ -69,6 +71,11 @@ class ListPage(StudioPage):
             **self._saved_filters(form),
             **self._choosing(rows, page.paginator.count),
         )
+
+    def _rows(self, entries: Sequence[Entry]) -> list[Row]:
+        """Return the rows of a page, with a star for whatever has a record."""
+        starred = stars_of(self.kind, [entry.id for entry in entries if entry.version], self.caller)
+        return [Row.of(self.kind, entry, self.caller, starred.get(entry.id)) for entry in entries]
 
     def _saved_filters(self, form: FilterForm) -> dict[str, Any]:
         """Return the filters that the caller has saved, and whether this one can be."""

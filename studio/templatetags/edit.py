@@ -9,10 +9,9 @@ from typing import Any, Final
 from django import template
 from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext_lazy
 from editor_client.shared.instructions import split
 
-from studio.forms.conditions import in_words
+from studio.forms.conditions import in_words, sentence
 from studio.forms.words import ROWS, RowWords
 
 MAX_PIECES: Final = 4_000
@@ -45,15 +44,7 @@ def row_words(what: str) -> RowWords:
     return ROWS[what]
 
 
-_WHEN: Final = {
-    "shown": gettext_lazy("Shown when %(conditions)s."),
-    "used": gettext_lazy("Used when %(conditions)s."),
-    "offered": gettext_lazy("Offered when %(conditions)s."),
-}
-
-
 @register.simple_tag
 def conditions(rules: dict[str, Any] | None, what: str = "shown") -> str:
     """Return when something is `shown`, `used` or `offered`, as a sentence; nothing where it always is."""
-    words = in_words(rules)
-    return _WHEN[what] % {"conditions": words} if words else ""
+    return sentence(rules, what) if in_words(rules) else ""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser.conftest import NARROW, WIDE, Enter
-from tests.browser.library import Library
+from tests.browser.library import SCRIPT, TONE, Library
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs/screenshots"
 SHOWN = [
@@ -23,6 +23,7 @@ def nothing_hostile() -> Iterator[None]:
     """Write what a reader of the documentation expects where tests have a script that must not run."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tests.browser.library.SCRIPT", "Thank them for waiting.")
+        patch.setattr("tests.browser.library.TONE", TONE.replace(SCRIPT, "Thank them for waiting."))
         yield
 
 
@@ -32,3 +33,21 @@ def test_a_page_is_drawn(enter: Enter, library: Library, name: str, width: int, 
     picture = FOLDER / f"{name}-{width}-{theme}.png"
     page.screenshot(path=picture, animations="disabled", caret="hide")
     assert picture.stat().st_size
+
+
+def test_several_examples_are_drawn(enter: Enter, library: Library) -> None:
+    page = enter("alice", library.main_pages["preview"])
+    for name, topic, customer in (("Invoice of Ada", "billing", "Ada"), ("Parcel of Bob", "delivery", "Bob")):
+        page.get_by_label("topic").select_option(label=topic)
+        page.get_by_role("group", name="customer").get_by_label("name").fill(customer)
+        page.locator(".examples-keep > summary").click()
+        page.get_by_label("Name of the example").fill(name)
+        page.get_by_role("button", name="Save as a new example").click()
+        page.get_by_text(f"Saved as the example “{name}”.").wait_for()
+    page.goto(library.main_pages["try-several"])
+    page.get_by_label("Message").fill("Where is my order?")
+    page.get_by_role("button", name="Run").click()
+    page.get_by_text("4 of 4 answers").wait_for()
+    page.locator("ins").first.wait_for()
+    picture = FOLDER / "try-several-1280-light.png"
+    page.screenshot(path=picture, animations="disabled", caret="hide", full_page=True)

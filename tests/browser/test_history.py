@@ -162,7 +162,7 @@ def test_a_label_is_set_and_removed(enter: Enter, api_of: ApiOf, told: str) -> N
 
 
 def test_what_is_live_and_what_would_change_is_found_without_help(enter: Enter, told: str) -> None:
-    page = enter("edgar", f"?q={told}")
+    page = enter("edgar", f"search/?q={told}")
     page.get_by_role("link", name="Teller").first.click()
     page.get_by_role("link", name="History").click()
     pointers = page.get_by_role("region", name="What is live")
@@ -191,7 +191,7 @@ def test_a_viewer_sees_no_draft_anywhere(enter: Enter, api_of: ApiOf, library: L
     agent = "versioning/agent/with-a-draft"
     guessed = [
         *library.main_pages.values(),
-        f"?q={DRAFT_WORDS[:-1]}",
+        f"search/?q={DRAFT_WORDS[:-1]}",
         f"versioning/agent/?q={DRAFT_WORDS[:-1]}",
         "versioning/agent/?state=not_live",
         "versioning/agent/only-a-draft/change/",

@@ -185,7 +185,7 @@ def test_a_new_one_is_kept_until_it_is_saved(enter: Enter) -> None:
     page.goto("versioning/agent/add/")
     page.get_by_role("button", name="Restore the text of").click()
     expect(control(page, "text")).to_have_value("Typed words.")
-    page.get_by_role("button", name="Save draft").click()
+    page.get_by_role("button", name="Create", exact=True).click()
     expect(page.get_by_text("is saved as a draft.")).to_be_visible()
     copies(page, 0)
 

@@ -67,16 +67,20 @@ def test_a_moved_block_is_called_moved(cast: Cast, edgar: Visitor) -> None:
 
 
 def test_a_block_that_was_moved_and_changed_is_the_same_block(cast: Cast, edgar: Visitor) -> None:
-    invoice, other = "Mention the invoice number in every answer.", "Be kind to people at all times."
+    invoice, other = "Mention the invoice number.", "Be kind to people at all times."
     before = [text_block(invoice), REF, {"type": "text", "content": other}]
-    after = [{"type": "text", "content": "Quite another block."}, REF, text_block(f"{invoice} Twice.")]
+    after = [
+        {"type": "text", "content": "Quite another block."},
+        REF,
+        text_block("Mention the invoice number, if there is one."),
+    ]
     AGENTS.make(cast.alice, instructions=before)
     edit(cast.alice, {"instructions": after})
     answer = edgar.get(COMPARE)
     assert fields_on(answer) == {
         "Instructions": [("Block 1", "added"), ("Block 3, block 1 before", "changed"), ("Block 3", "removed")]
     }
-    assert "every answer.<ins> Twice.</ins>" in answer.content.decode()
+    assert "invoice number<ins>, if there is one</ins>." in answer.content.decode()
     edit(cast.alice, {"instructions": [text_block(invoice), text_block(other)]})
     edit(cast.alice, {"instructions": [text_block(f"{other} Always."), text_block(f"{invoice} Once.")]})
     answer = edgar.get(COMPARE, **{"from": "previous"})
@@ -153,7 +157,7 @@ def test_conditions_are_compared_in_words(cast: Cast, edgar: Visitor) -> None:
     AGENTS.make(cast.alice, **when("gold"))
     edit(cast.alice, when("gold", "silver"))
     shown = edgar.get(COMPARE)
-    assert "Shown when tier is gold<ins> and tier is silver</ins>" in shown.content.decode()
+    assert "Shown when tier is gold<ins> and tier is silver</ins>." in shown.content.decode()
     assert fields_on(shown) == {"Instructions": [("Block 1 · when it is shown", "changed")]}
 
 
@@ -162,12 +166,12 @@ def test_a_tool_that_came_is_shown_with_its_condition_in_words(cast: Cast, edgar
     edit(cast.alice, {"tools": {"search": {"rules": FOR_GOLD}}})
     shown = edgar.get(COMPARE)
     assert fields_on(shown) == {"Tools": [("search", "added")]}
-    assert "Available when tier is gold" in words_of(shown)
+    assert "Offered when tier is gold" in words_of(shown)
     edit(cast.alice, {"tools": {"search": {}, "find": {"rules": FOR_GOLD}}})
     first, second = (row["id"] for row in AGENTS.versions(cast.alice)[:2])
     answer = edgar.get(COMPARE, **{"from": second, "to": first})
-    assert fields_on(answer) == {"Tools": [("search · when it is available", "changed"), ("find", "added")]}
-    assert "Available when tier is gold Always available" in words_of(answer)
+    assert fields_on(answer) == {"Tools": [("search · when it is offered", "changed"), ("find", "added")]}
+    assert "Offered when tier is gold. Always offered." in words_of(answer)
 
 
 def text_block(content: str, *conditions: dict[str, Any]) -> dict[str, Any]:
@@ -219,7 +223,7 @@ REF = {"type": "prompt_block_ref", "id": "tone"}
         (
             [{"type": "text", "content": "Be kind."}],
             [text_block("Be kind.", about("billing"))],
-            "Always shown Shown when topic is billing",
+            "Always shown. Shown when topic is billing.",
         ),
         (
             [text_block("Be kind.", about("billing"))],
@@ -250,7 +254,7 @@ def test_a_value_that_came_to_depend_on_conditions_gets_variants(cast: Cast, edg
     assert fields_on(answer) == {"Model": [("Variant 2", "added")]}
     words = words_of(answer)
     assert "It depends on conditions now" in words
-    assert "Used when tier is gold 2 echo / large" in words
+    assert "Used when tier is gold. 2 echo / large" in words
 
 
 def test_what_no_page_knows_is_an_outline(cast: Cast, edgar: Visitor) -> None:

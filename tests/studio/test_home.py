@@ -122,37 +122,3 @@ def test_a_viewer_reads_what_is_live_and_of_no_draft(history: Kind) -> None:
 def test_who_was_an_editor_once_sees_nothing_of_the_drafts_any_more(cast: Cast, history: Kind) -> None:
     give_role("edgar", "acme", "viewer")
     assert "Say it better" not in Window.of("edgar").get(HOME).text
-
-
-def test_the_search_looks_through_both_kinds(cast: Cast) -> None:
-    AGENTS.make(cast.edgar, "asks", "about parrots")
-    PROMPT_BLOCKS.make(cast.edgar, "says", "nothing but parrots")
-    rows = Window.of("edgar").get(HOME, q="PARROT").rows
-    assert [row.split()[1] for row in rows] == ["asks", "says"]
-    assert Window.of("vera").get(HOME, q="parrot").rows == []
-
-
-def test_the_search_says_where_there_is_more(cast: Cast, kind: Kind) -> None:
-    for number in range(21):
-        kind.make(cast.edgar, f"n{number}")
-    page = Window.of("edgar").get(HOME, q="n1 n2")
-    assert page.rows == []
-    page = Window.of("edgar").get(HOME, q="one & only")
-    assert "“one & only”" in page.text
-    page = Window.of("edgar").get(HOME, q="one")
-    assert len(page.rows) == 20
-    assert any(link.endswith("/?q=one") for link in page.links)
-
-
-def test_a_search_that_is_too_long_is_refused_with_words(cast: Cast) -> None:
-    AGENTS.make(cast.edgar, "writer", "x" * 300)
-    assert len(Window.of("edgar").get(HOME, q="x" * 200).rows) == 1
-    page = Window.of("edgar").get(HOME, q="x" * 201)
-    assert page.rows == []
-    assert "must not be longer than 200 characters" in page.text
-
-
-@pytest.mark.parametrize("text", ["\x00", "x" * 5000, "<script>alert(1)</script>", "%27"])
-def test_odd_searches_are_answered_as_text(cast: Cast, text: str) -> None:
-    page = Window.of("edgar").get(HOME, q=text)
-    assert page.status == 200 and "<script>alert" not in page.markup

@@ -11,7 +11,7 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.calls import make_history
 from tests.support.people import HOMES, give_role
-from tests.support.window import KINDS, Window
+from tests.support.window import KINDS, Window, page_of
 
 pytestmark = pytest.mark.database
 
@@ -170,10 +170,11 @@ def test_a_filter_that_offers_too_much_completes_what_is_typed(cast: Cast, kind:
 
 def test_chips_narrow_a_list_with_one_click_and_go_together(cast: Cast, three: Kind) -> None:
     edgar, address = Window.of("edgar"), KINDS[three].address("changelist")
+    assert edgar.post(page_of(three, "star", "live"), starred="yes").status == 302
     chips = {
         "waiting=1": ["changed", "fresh"],
         "author=edgar": ["fresh"],
-        "starred=1": [],
+        "starred=1": ["live"],
         "labelled=1": ["changed"],
         "state=never_published": ["fresh"],
     }
@@ -188,6 +189,16 @@ def test_chips_narrow_a_list_with_one_click_and_go_together(cast: Cast, three: K
     assert not {"?waiting=1", "?state=never_published"} & set(vera.get(address).links)
     assert vera.list(three, waiting="1") == []
     assert named(vera.list(three, labelled="1")) == ["changed"]
+    assert vera.list(three, starred="1") == []
+
+
+def test_what_is_live_is_a_click_away_where_the_newest_is_not(cast: Cast, three: Kind) -> None:
+    address = KINDS[three].address("changelist")
+    live = cast.alice.get(three.url("changed")).body["activeVersionId"]
+    links = {name: Window.of(name).get(address).links for name in ("edgar", "vera")}
+    versions = [link for link in links["edgar"] if "/versions/" in link]
+    assert versions == [page_of(three, "version", "changed", live)]
+    assert not [link for link in links["vera"] if "/versions/" in link]
 
 
 def test_what_has_only_labels_of_drafts_is_not_labelled_to_a_viewer(cast: Cast, kind: Kind) -> None:
@@ -337,7 +348,7 @@ def test_agents_that_code_defines_come_first_and_say_where_they_come_from(team: 
     assert team.edgar.post(AGENTS.path, draft).status == 201
     edgar = Window.of("edgar")
     assert [row.split(" default ")[0] for row in edgar.list(AGENTS)[:4]] == [
-        "Answers answers a draft Unpublished changes code + override public",
+        "Answers answers a draft Unpublished changes code + override See what is live : Answers public",
         "Hidden hidden hidden code Published code private",
         "Lead leads-answers lead Published code public",
         "Lead of notes leads-notes another draft Unpublished changes code public",

@@ -19,7 +19,6 @@ def pages(kind: Kind) -> list[tuple[str, dict[str, str]]]:
     address = KINDS[kind].address("changelist")
     return [
         ("/studio/", {}),
-        ("/studio/", {"q": "name"}),
         ("/studio/waiting/", {}),
         ("/studio/waiting/", {"whose": "others", "page": "2"}),
         (address, {}),

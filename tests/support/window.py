@@ -17,6 +17,7 @@ from studio.urls import urlpatterns
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 
 KINDS: dict[Kind, StudioKind] = {AGENTS: AGENT, PROMPT_BLOCKS: PROMPT_BLOCK}
+_ICON = re.compile(r"<span[^>]*aria-hidden[^>]*>.*?</span>")
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Seen:
     def rows(self) -> list[str]:
         """The rows of the table on the page, as text."""
         found = re.findall(r"<tr>(.*?)</tr>", self.markup, re.DOTALL)
-        return [_words(row) for row in found if "<th" not in row]
+        return [_words(_ICON.sub("", row)) for row in found if "<th" not in row]
 
     @property
     def links(self) -> list[str]:

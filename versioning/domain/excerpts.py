@@ -7,10 +7,11 @@ or, with `inside`, its parts wherever they stand.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate, islice
+from itertools import accumulate
 from typing import Any, Final
 
 import regex
@@ -23,8 +24,6 @@ _BEFORE: Final = 60
 """How many of them come before the first hit, at most."""
 _PART: Final = 16_000
 """How much of a long text is looked at in one go: most hits are in the first part that has one."""
-_HITS: Final = 50
-"""How many hits are compared to find the place with most of the terms."""
 _IN_WORD: Final = rf"[[{IN_WORDS}]--[{UNSEPARATED}]]"
 _BETWEEN: Final = rf"[^{IN_WORDS}]"
 
@@ -67,15 +66,31 @@ def beginning(text: str) -> list[Piece]:
 
 
 def _around(text: str, hits: list[_Hit]) -> list[Piece]:
-    best = max(hits, key=lambda hit: (len(_terms_near(hit, hits)), -hit.start))
+    best = _richest(sorted(hits, key=lambda hit: hit.start))
     start = max(0, best.start - _BEFORE)
     end = max(start + LENGTH, best.end)
     shown = [hit for hit in hits if start <= hit.start and hit.end <= end]
     return _shown(text, start, end, _apart(shown))
 
 
-def _terms_near(first: _Hit, hits: list[_Hit]) -> set[int]:
-    return {hit.term for hit in hits if first.start <= hit.start <= first.start + LENGTH - _BEFORE}
+def _richest(hits: list[_Hit]) -> _Hit:
+    """Return the first of the hits, which are in order, that most terms follow closely."""
+    near: Counter[int] = Counter()
+    best = first = hits[0]
+    most = last = 0
+    for hit in hits:
+        while last < len(hits) and hits[last].start <= hit.start + LENGTH - _BEFORE:
+            near[hits[last].term] += 1
+            last += 1
+        if len(near) > most:
+            best = first = hit
+            most = len(near)
+        elif most == len(near) > 1 and hit.start < first.start + LENGTH:
+            best = hit  # the same terms, closer to each other
+        near[hit.term] -= 1
+        if not near[hit.term]:
+            del near[hit.term]
+    return best
 
 
 def _shown(text: str, start: int, end: int, hits: list[_Hit]) -> list[Piece]:
@@ -116,10 +131,10 @@ def _patterns(query: TextQuery, *, inside: bool) -> list[Any]:
 
 
 def _all_hits(text: str, patterns: list[Any]) -> Iterator[_Hit]:
-    """Yield the hits of each pattern, at most `_HITS` of each."""
+    """Yield the hits of each pattern."""
     searched, ends = _searched(text)
     for number, pattern in enumerate(patterns):
-        for found in islice(pattern.finditer(searched), _HITS):
+        for found in pattern.finditer(searched):
             start, end = found.span()
             if ends is not None:
                 start, end = _original(ends, start), _original(ends, end - 1) + 1

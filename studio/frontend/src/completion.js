@@ -21,7 +21,7 @@ function options(unfinished) {
   for (const { path, title, type, help, declared, used } of all()) {
     suggested.set(path, {
       label: path,
-      detail: declared ? type : origin(used),
+      detail: ` ${declared ? type : origin(used)}`, // read out as a word of its own
       info: [title === path ? "" : title, help].filter(Boolean).join("\n") || undefined,
       section: declared ? sections.declared : sections.used,
     });

@@ -50,6 +50,8 @@ class Entry:
     """`private` or `public`; None for a kind without visibility."""
     version: Snapshot | None = None
     """The newest version that the caller may read; None for an agent that only code defines."""
+    live_id: str | None = None
+    """The id of the version that is live; None if there is none, or the code itself is live."""
     labels: Sequence[str] = ()
     """The names of the labels that the caller may read."""
     tags: Sequence[str] = ()
@@ -71,6 +73,7 @@ def entry_of(
         workspace_id=resource.workspace_id,
         visibility=code.visibility if code else getattr(resource, "visibility", None),
         version=version,
+        live_id=resource.active_id,
         labels=labels,
         tags=tags_of(resource.metadata),
         excerpt=_excerpt_of(version, code),

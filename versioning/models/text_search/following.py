@@ -69,28 +69,55 @@ def _is_behind() -> bool:
     return progress is None or not progress.is_whole or progress.position < events.position()
 
 
-@transaction.atomic
 def _follow_some() -> None:
-    progress = _locked_progress()
-    if progress.is_whole:
-        newest = events.position()
-        until = min(newest, progress.position + AT_ONCE)
-        changed = _changed(progress.position, until)
-        progress.position = until
-        if changed is None:  # anything may have changed by now
-            progress.position, progress.is_whole = newest, False
+    progress = SearchProgress.objects.first()
+    if progress is None or not progress.is_whole:
+        _compare_some()
     else:
-        changed = _not_indexed(AT_ONCE)
-        # What has changed since the position is read from the log after this.
-        progress.is_whole = sum(map(len, changed.values())) < AT_ONCE
+        _read_some_of_the_log()
+
+
+@transaction.atomic
+def _read_some_of_the_log() -> None:
+    progress = _locked_progress()
+    until = min(events.position(), progress.position + AT_ONCE)
+    changed = _changed(progress.position, until)
+    progress.position = until
+    progress.is_whole = progress.is_whole and changed is not None
     for word, ids in (changed or {}).items():
         _index(word, ids)
     progress.save()
 
 
+def _compare_some() -> None:
+    """Compare the index with all pointers; what it lacks or has too much is changed a part at a time."""
+    # Before the transaction, in which nobody else can write on SQLite. What changes meanwhile comes later.
+    position = events.position()
+    lacking = _not_indexed(AT_ONCE)
+    is_last = sum(map(len, lacking.values())) < AT_ONCE
+    stale = {model: list(_stale(model)) for model in MODELS} if is_last else {}
+    with transaction.atomic():
+        progress = _locked_progress()
+        for word, ids in lacking.items():
+            _index(word, ids)
+        for model, gone in stale.items():
+            documents = model.document_model._default_manager
+            for first in range(0, len(gone), AT_ONCE):
+                text_index().remove(documents.filter(pk__in=gone[first : first + AT_ONCE]))
+        progress.position, progress.is_whole = position, is_last
+        progress.save()
+
+
+def _stale(model: type[VersionedResource]) -> Any:
+    """Return the ids of the documents that no pointer leads to."""
+    rows = model._default_manager.filter(pk=OuterRef("resource_id"))
+    leads = Q(active_version_id=OuterRef("version_id")) | Q(latest_version_id=OuterRef("version_id"))
+    documents = model.document_model._default_manager.filter(~Exists(rows.filter(leads)))
+    return documents.values_list("pk", flat=True)
+
+
 def _locked_progress() -> SearchProgress:
-    begun = SearchProgress(position=events.position())
-    SearchProgress.objects.bulk_create([begun], ignore_conflicts=True)
+    SearchProgress.objects.bulk_create([SearchProgress()], ignore_conflicts=True)
     return SearchProgress.objects.select_for_update().get()
 
 

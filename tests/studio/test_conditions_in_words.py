@@ -1,0 +1,75 @@
+"""Display rules as people say them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.utils import translation
+
+from studio.diff.readable import readable
+from studio.forms.conditions import in_words, is_rules
+
+
+def rule(field: str, operator: str, *value: Any) -> dict[str, Any]:
+    return {"field": field, "operator": operator, **({"value": value[0]} if value else {})}
+
+
+def either(*conditions: Any) -> dict[str, Any]:
+    return {"operator": "OR", "conditions": list(conditions)}
+
+
+def every(*conditions: Any) -> dict[str, Any]:
+    return {"operator": "AND", "conditions": list(conditions)}
+
+
+BILLING, DELIVERY = (rule("topic", "equals", topic) for topic in ("billing", "delivery"))
+GOLD = rule("tier", "equals", "gold")
+
+
+@pytest.mark.parametrize(
+    ("rules", "words"),
+    [
+        (None, ""),
+        (every(), ""),
+        (either(), ""),
+        (every(BILLING), "topic is billing"),
+        (either(BILLING, DELIVERY), "topic is billing or delivery"),
+        (every(rule("topic", "in", ["billing", "delivery"])), "topic is billing or delivery"),
+        (every(rule("topic", "in", [])), "topic is one of []"),
+        (every(BILLING, GOLD), "topic is billing and tier is gold"),
+        (either(BILLING, DELIVERY, GOLD), "topic is billing or delivery or tier is gold"),
+        (every(GOLD, either(BILLING, DELIVERY)), "tier is gold and (topic is billing or delivery)"),
+        (either(GOLD, every()), "tier is gold or always"),
+        (every(rule("customer", "exists")), "customer is present"),
+        (every(rule("count", "greater_than", 5)), "count is greater than 5"),
+        (every(rule("tags", "not_contains", "new")), "tags does not contain new"),
+        (every(rule("tier", "not_in", ["a", "b"])), "tier is none of a or b"),
+        # A text is told from what looks like it.
+        (every(rule("code", "equals", "1")), 'code is "1"'),
+        (every(rule("code", "equals", 1)), "code is 1"),
+        (every(rule("flag", "equals", "true")), 'flag is "true"'),
+        (every(rule("flag", "equals", *[True])), "flag is true"),
+        (every(rule("name", "equals", "")), 'name is ""'),
+        (every(rule("name", "equals", "a, b")), 'name is "a, b"'),
+    ],
+)
+def test_rules_in_one_line(rules: dict[str, Any] | None, words: str) -> None:
+    with translation.override("en"):
+        assert in_words(rules) == words
+
+
+def test_what_makes_no_readable_line_has_a_line_for_each_condition() -> None:
+    many = either(*(rule("topic", "contains", f"subject {number}") for number in range(20)))
+    with translation.override("en"):
+        lines = readable("rules", every(GOLD, many)).split("\n")
+    assert lines[:3] == ["Shown when all of these:", "  tier is gold", "  any of these:"]
+    assert lines[3] == '    topic contains "subject 0"'
+    assert len(lines) == 23
+
+
+@pytest.mark.parametrize(
+    "value", [None, [], {}, "AND", {"operator": "AND"}, every({"field": 1, "operator": "equals"}), every("x")]
+)
+def test_what_has_another_shape_is_no_rule(value: Any) -> None:
+    assert not is_rules(value)

@@ -1,0 +1,129 @@
+"""The search page, and what is suggested while somebody types."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.window import Seen, Window, page_of
+from tests.test_query_counts import grow
+from versioning.models.text_search import following
+
+SEARCH = "/studio/search/"
+SUGGESTIONS = "/studio/search/suggestions/"
+
+
+def search(name: str, text: str, **query: str) -> Seen:
+    return Window.of(name).get(SEARCH, q=text, **query)
+
+
+def results(page: Seen) -> list[str]:
+    return [link for link in page.links if "/change/" in link or "/versions/" in link]
+
+
+def test_both_kinds_are_found_and_counted(cast: Cast) -> None:
+    AGENTS.make(cast.edgar, "asks", "about parrots", name="Asks")
+    PROMPT_BLOCKS.make(cast.edgar, "says", "nothing but parrots", name="Says")
+    page = search("edgar", "PARROT")
+    assert "All 2 Agents 1 Prompt blocks 1" in page.text
+    assert "<mark>parrot</mark>s" in page.markup
+    alone = search("edgar", "parrot", kind="promptBlock")
+    assert results(alone) == [f"{page_of(PROMPT_BLOCKS, 'change', 'says')}?find=parrot"]
+    assert "All 2 Agents 1 Prompt blocks 1" in alone.text
+    assert "Nothing that you may read" in search("vera", "parrot").text
+
+
+def test_a_hit_leads_to_the_page_that_has_it(cast: Cast, kind: Kind) -> None:
+    live = kind.make(cast.alice, text="about parrots", autoPublish=True)["latestVersionId"]
+    kind.save(cast.alice, text="about pelicans, and so on")
+    assert results(search("edgar", "pelicans and")) == [f"{page_of(kind, 'change')}?find=pelicans%2C+and"]
+    page = search("edgar", "parrots")
+    assert results(page) == [f"{page_of(kind, 'version', 'writer', live)}?find=parrots"]
+    assert "the draft does not have it any more" in page.text
+    assert results(search("vera", "parrots")) == [f"{page_of(kind, 'change')}?find=parrots"]
+
+
+def test_what_prompts_and_people_write_is_text(cast: Cast, kind: Kind) -> None:
+    script = "<script>alert('parrots')</script>"
+    kind.make(cast.edgar, text=script, name=script, description=script)
+    for page in (search("edgar", "parrots"), Window.of("edgar").get(SUGGESTIONS, q="parrots")):
+        assert "<script>alert" not in page.markup
+        assert "alert(&#x27;<mark>parrots</mark>&#x27;)" in page.markup
+    assert "<script>alert" not in search("edgar", script).markup
+
+
+def test_pages_of_results(cast: Cast, kind: Kind) -> None:
+    for number in range(21):
+        kind.make(cast.edgar, f"n{number}", "about parrots")
+    first, second = search("edgar", "parrots"), search("edgar", "parrots", page="2")
+    assert (len(results(first)), len(results(second))) == (20, 1)
+    assert not set(results(first)) & set(results(second))
+    assert "?q=parrots&page=2" in first.links
+    assert len(results(search("edgar", "parrots", page="99"))) == 1
+
+
+def test_the_inside_of_words_is_searched_when_no_word_begins_so(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.edgar, text="the Rückerstattungsrichtlinie")
+    page = search("edgar", "richtlinie")
+    assert "No word begins with “richtlinie”" in page.text and len(results(page)) == 1
+
+
+def test_a_search_that_is_too_long_is_refused_with_words(cast: Cast) -> None:
+    AGENTS.make(cast.edgar, "writer", "x" * 300)
+    assert len(results(search("edgar", "x" * 200))) == 1
+    page = search("edgar", "x" * 201)
+    assert results(page) == [] and "must not be longer than 200 characters" in page.text
+    assert Window.of("edgar").get(SUGGESTIONS, q="x" * 201).markup.strip() == ""
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\x00", "x" * 5000, "<script>alert(1)</script>", "%27", '"', "a:* & ||"]
+)
+@pytest.mark.parametrize("address", [SEARCH, SUGGESTIONS])
+def test_odd_searches_are_answered_as_text(cast: Cast, text: str, address: str) -> None:
+    page = Window.of("edgar").get(address, q=text)
+    assert page.status == 200 and "<script>alert" not in page.markup
+
+
+def test_suggestions_are_names_first_and_nobody_elses(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.edgar, "named", name="Parrots of the world")
+    kind.make(cast.edgar, "told", "tales of parrots", name="Tales")
+    markup = Window.of("edgar").get(SUGGESTIONS, q="parro").markup
+    assert markup.index("<mark>Parro</mark>ts of the world") < markup.index("Tales")
+    for name in ("vera", "charlie"):
+        assert Window.of(name).get(SUGGESTIONS, q="parro").markup.strip() == ""
+
+
+def test_nobody_searches_without_signing_in(db: None) -> None:
+    for address in (SEARCH, SUGGESTIONS):
+        answer = Client().get(address, {"q": "x"})
+        assert answer.status_code == 302 and "/login/" in answer.headers["Location"]
+
+
+def test_the_search_is_found_where_it_was(cast: Cast) -> None:
+    moved = Window.of("edgar").get("/studio/", q="a b&c")
+    assert moved.status == 302 and moved.headers["Location"] == f"{SEARCH}?q=a+b%26c"
+
+
+def test_as_many_queries_among_many_as_among_few(cast: Cast) -> None:
+    edgar = Window.of("edgar")
+
+    def counts() -> list[int]:
+        following.follow()
+        found = []
+        for address, query in ((SEARCH, "name"), (SEARCH, "none"), (SUGGESTIONS, "name")):
+            with CaptureQueriesContext(connection) as queries:
+                assert edgar.get(address, q=query).status == 200
+            found.append(len(queries))
+        return found
+
+    grow(0, 40)
+    edgar.get(SEARCH, q="name")
+    among_few = counts()
+    grow(40, 140)
+    assert counts() == among_few
+    assert max(among_few) <= 30

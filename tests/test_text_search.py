@@ -1,0 +1,252 @@
+"""The search over everything: the same answers on both databases, with and without a worker that follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.db import connection
+from django.utils import timezone
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from versioning.conf import get_editor
+from versioning.domain.access import APPLICATION, Caller
+from versioning.domain.errors import Invalid
+from versioning.domain.kinds import KINDS
+from versioning.editor.catalog import Catalog, Hit, TextSearch
+from versioning.models import PromptBlock, SearchProgress, caller_for, events
+from versioning.models.text_search import following
+
+pytestmark = pytest.mark.database
+
+Follow = Callable[[], None]
+
+
+@pytest.fixture(params=["indexed", "not yet indexed"])
+def follow(request: Any, db: None) -> Follow:
+    """Let a worker do its turn, or let it be late."""
+    following.follow()
+    return following.follow if request.param == "indexed" else lambda: None
+
+
+def search(text: str, name: str = "edgar") -> TextSearch:
+    caller: Caller = caller_for(User.objects.get(username=name))
+    return TextSearch([Catalog(get_editor().collection(kind), by=caller) for kind in KINDS], text)
+
+
+def hits(text: str, name: str = "edgar") -> list[Hit]:
+    found = search(text, name)
+    listed = found.hits(0, 50)
+    assert sum(found.counts.values()) == len(listed)
+    return listed
+
+
+def ids(text: str, name: str = "edgar") -> list[str]:
+    return [hit.entry.id for hit in hits(text, name)]
+
+
+def shown(hit: Hit) -> str:
+    return "".join(f"[{piece.text}]" if piece.is_hit else piece.text for piece in hit.excerpt)
+
+
+def test_names_come_before_ids_descriptions_and_texts(cast: Cast, kind: Kind, follow: Follow) -> None:
+    kind.make(cast.edgar, "in-name", name="All about parrots")
+    kind.make(cast.edgar, "parrots/in-id")
+    kind.make(cast.edgar, "in-description", description="Parrots, too")
+    kind.make(cast.edgar, "in-text", "nothing but parrots")
+    kind.make(cast.edgar, "here-and-there", "of parrots", name="Tales")
+    follow()
+    assert ids("parrots") == ["in-name", "parrots/in-id", "in-description", "here-and-there", "in-text"]
+    assert ids("tales parrot") == ["here-and-there"]
+
+
+def test_both_kinds_are_counted_and_can_be_had_alone(cast: Cast, follow: Follow) -> None:
+    AGENTS.make(cast.edgar, "same", "about parrots")
+    PROMPT_BLOCKS.make(cast.edgar, "same", "parrots")
+    PROMPT_BLOCKS.make(cast.edgar, "other", "parrots")
+    follow()
+    found = search("parrot")
+    assert found.counts == {"agent": 1, "promptBlock": 2}
+    assert [hit.kind.word for hit in found.hits(0, 9)] == ["promptBlock", "promptBlock", "agent"]
+    assert [hit.entry.id for hit in found.hits(0, 1, KINDS[1])] == ["other"]
+    assert [hit.entry.id for hit in found.hits(1, 2, KINDS[1])] == ["same"]
+
+
+def test_what_was_saved_is_found_by_the_next_search(cast: Cast, kind: Kind, follow: Follow) -> None:
+    kind.make(cast.edgar, text="about parrots")
+    follow()
+    kind.save(cast.edgar, text="about <b>pelicans</b>")
+    assert (ids("parrots"), ids("pelicans")) == ([], ["writer"])
+    follow()
+    assert (ids("parrots"), ids("pelicans")) == ([], ["writer"])
+    assert shown(hits("pelicans")[0]) == "about <b>[pelicans]</b>"
+
+
+def test_the_live_text_is_found_beside_the_draft(cast: Cast, kind: Kind, follow: Follow) -> None:
+    live = kind.make(cast.alice, text="about parrots", autoPublish=True)
+    draft = kind.save(cast.edgar, text="about pelicans")
+    follow()
+    for name, text, version in (
+        ("edgar", "pelicans", draft),
+        ("edgar", "parrots", live),
+        ("vera", "parrots", live),
+        ("edgar", "about", draft),
+        ("vera", "about", live),
+    ):
+        [hit] = hits(text, name)
+        assert hit.version is not None
+        assert hit.version.version_id == version["latestVersionId"], (name, text)
+
+
+def test_what_is_deleted_is_gone_and_its_id_never_shows_it_again(
+    cast: Cast, kind: Kind, follow: Follow
+) -> None:
+    kind.make(cast.alice, text="secret parrots", autoPublish=True)
+    follow()
+    assert cast.alice.delete(kind.url("writer")).status == 200
+    assert ids("parrots", "alice") == []
+    kind.make(cast.charlie, text="harmless", workspaceId="elsewhere", autoPublish=True)
+    for _ in range(2):
+        assert ids("parrots", "charlie") == ids("parrots", "alice") == []
+        assert ids("harmless", "charlie") == ["writer"]
+        follow()
+
+
+def test_a_version_that_is_live_again_is_found_again(cast: Cast, kind: Kind, follow: Follow) -> None:
+    first = kind.make(cast.alice, text="about parrots", autoPublish=True)
+    kind.save(cast.alice, text="about pelicans", autoPublish=True)
+    follow()
+    assert ids("parrots") == []
+    kind.publish(cast.alice, "writer", first["latestVersionId"])
+    follow()
+    assert ids("parrots") == ids("parrots", "vera") == ["writer"]
+
+
+def test_words_and_phrases(cast: Cast, kind: Kind, follow: Follow) -> None:
+    kind.make(cast.edgar, text="Refund policy for {{ customer.name || 'you' }}: 東京タワー, Straße.")
+    follow()
+    for text in ("refund pol", '"refund policy"', "{{customer.name}}", "京タ", "strasse", "RÉFUND", "you'"):
+        assert ids(text) == ["writer"], text
+    for text in ('"policy refund"', "refund of", "東タ", "customer_id"):
+        assert ids(text) == [], text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"', '""', "'", "*", "a* OR b", "NEAR(a b)", "name : x", "{name} : x", "-x ^y", "(", ")", "a AND",
+        "\x00", "x\x00y", "a:*", "!a & b | c", "<-> x", "'x':A", "\\", "%", "%s %(a)s", "_", "x; DROP --",
+        "\N{ZERO WIDTH SPACE}", "🙂", "\ufdfa", "\ud7ff", "x" * 200,
+    ],
+)  # fmt: skip
+def test_nothing_that_people_type_is_an_error_or_a_command(cast: Cast, follow: Follow, text: str) -> None:
+    PROMPT_BLOCKS.make(cast.edgar, "other", "nothing of the kind")
+    follow()
+    assert ids(text) in ([], ["other"])
+
+
+def test_punctuation_is_found_as_it_stands_and_so_is_the_inside_of_words(
+    cast: Cast, kind: Kind, follow: Follow
+) -> None:
+    kind.make(cast.edgar, text="Ask {{ x || y }} for the Rückerstattungsrichtlinie")
+    follow()
+    assert ids("||") == ids("richtlinie") == ["writer"]
+    assert search("||").is_inside and not search("ask").is_inside
+    assert shown(hits("richtlinie")[0]).endswith("Rückerstattungs[richtlinie]")
+
+
+def test_a_text_of_201_characters_is_refused(cast: Cast) -> None:
+    with pytest.raises(Invalid):
+        search("x" * 201)
+
+
+def test_a_phrase_is_found_at_the_end_of_a_very_long_text(cast: Cast, follow: Follow) -> None:
+    different = " ".join(f"word{number} the" for number in range(22_000))
+    PROMPT_BLOCKS.make(cast.edgar, "long", f"{different} at the very end")
+    follow()
+    assert ids('"the very end"') == ids("word21999 very") == ["long"]
+    assert ids('"very the end"') == []
+
+
+# The index
+
+
+def indexed() -> set[str]:
+    return set(PromptBlock.document_model.objects.values_list("resource_id", flat=True))
+
+
+def test_a_worker_fills_the_index_with_what_there_was_before(cast: Cast) -> None:
+    PROMPT_BLOCKS.make(cast.edgar, "old", "about parrots")
+    assert ids("parrots") == ["old"] and indexed() == set()
+    following.follow()
+    assert ids("parrots") == ["old"] and indexed() == {"old"}
+    assert following.missing() == {}
+
+
+def test_with_too_much_to_look_through_the_lists_are_asked(
+    cast: Cast, kind: Kind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "MAX_BEHIND", 2)
+    for number in range(3):
+        kind.make(cast.edgar, f"n{number}", f"parrots {number}")
+    kind.make(cast.charlie, "theirs", "parrots", workspaceId="elsewhere", autoPublish=True)
+    assert following.missing() is None
+    assert sorted(ids("parrots")) == ["n0", "n1", "n2"] and ids("parrots", "vera") == []
+    monkeypatch.setattr(following, "AT_ONCE", 2)
+    following.follow()
+    assert following.missing() == {}
+    assert sorted(ids("parrots")) == ["n0", "n1", "n2"] and ids("parrots", "vera") == []
+
+
+def test_only_versions_that_a_pointer_leads_to_stay_in_the_index(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice, autoPublish=True)
+    for number in range(5):
+        kind.save(cast.alice, text=f"text {number}")
+        following.follow()
+    model = get_editor().agent.model if kind is AGENTS else PromptBlock
+    assert model.document_model.objects.count() == 2
+    assert cast.alice.delete(kind.url("writer")).status == 200
+    following.follow()
+    assert model.document_model.objects.count() == 0
+
+
+def test_changes_that_the_log_has_no_entry_of_are_found(cast: Cast, follow: Follow) -> None:
+    PROMPT_BLOCKS.make(cast.edgar, "new", "about parrots")
+    record = PromptBlock.objects.get(pk="new")
+    follow()
+    PromptBlock.objects.filter(pk="new").update(active_version_id=record.latest_version_id)
+    assert ids("parrots", "vera") == ["new"]
+    follow()
+    assert ids("parrots", "vera") == ["new"] and SearchProgress.objects.get().position <= events.position()
+
+
+def test_a_pruned_log_is_no_loss(cast: Cast) -> None:
+    following.follow()
+    PROMPT_BLOCKS.make(cast.edgar, "new", "about parrots")
+    events.prune(timezone.now())
+    assert ids("parrots") == ["new"]
+    following.follow()
+    assert ids("parrots") == ["new"] and indexed() == {"new"}
+
+
+def test_the_index_can_be_made_anew(cast: Cast, capsys: pytest.CaptureFixture[str]) -> None:
+    PROMPT_BLOCKS.make(cast.edgar, "new", "about parrots")
+    following.follow()
+    with connection.cursor() as cursor:
+        cursor.execute(f"DELETE FROM {PromptBlock.document_model._meta.db_table}")
+    assert search("parrots").is_inside
+    call_command("rebuild_search_index")
+    assert not search("parrots").is_inside and ids("parrots") == ["new"]
+    assert "1 versions" in capsys.readouterr().out
+
+
+def test_the_application_finds_everything(cast: Cast, follow: Follow) -> None:
+    for api, workspace in ((cast.edgar, "acme"), (cast.charlie, "elsewhere")):
+        PROMPT_BLOCKS.make(api, f"of-{workspace}", "parrots", workspaceId=workspace)
+    follow()
+    catalogs = [Catalog(get_editor().collection(kind), by=APPLICATION) for kind in KINDS]
+    assert TextSearch(catalogs, "parrots").counts == {"agent": 0, "promptBlock": 2}
