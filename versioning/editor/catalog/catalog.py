@@ -153,16 +153,22 @@ class Found(Sequence[Entry]):
         rows = wanted.narrow(catalog.stored(), catalog.viewer)
         if order.removeprefix("-") == NAME:
             rows = rows.alias(name=_shown_name(catalog))
-        self._stored = rows.order_by(order, "id")
+        self._ids: Any = rows.order_by(order, "id").values_list("pk", flat=True)
+        if wanted.text:
+            # All at once, then neither a count nor a slice looks through the texts again.
+            self._ids = list(self._ids)
 
     def __len__(self) -> int:
-        return len(self._in_code) + self._stored.count()
+        stored = len(self._ids) if isinstance(self._ids, list) else self._ids.count()
+        return len(self._in_code) + stored
 
     def __getitem__(self, part: Any) -> Any:
         """Return the entries of a slice."""
         start, stop = part.start or 0, part.stop
         skipped = len(self._in_code)
-        rows = sliced(self._stored, max(start - skipped, 0), max(stop - skipped, 0))
+        first, last = max(start - skipped, 0), max(stop - skipped, 0)
+        # Once more, without what narrows the list: what is read is what the caller may read now.
+        rows = in_order(self._catalog.stored(), list(self._ids[first:last]))
         return [*self._in_code[part], *self._catalog.entries(rows)]
 
 
@@ -184,6 +190,10 @@ def sliced(rows: QuerySet[Any], start: int, stop: int) -> list[Any]:
     Two queries are faster than one: the database sorts the ids alone, then reads only the few rows that are
     shown.
     """
-    ids = list(rows.values_list("pk", flat=True)[start:stop])
+    return in_order(rows, list(rows.values_list("pk", flat=True)[start:stop]))
+
+
+def in_order(rows: QuerySet[Any], ids: Sequence[str]) -> list[Any]:
+    """Return those of the rows that have these ids, in the order of the ids."""
     by_id = {row.pk: row for row in rows.filter(pk__in=ids).order_by()}
     return [by_id[pk] for pk in ids if pk in by_id]
