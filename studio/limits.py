@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+from django.utils.translation import ngettext
+
 MAX_NAME: Final = 200
 """How many characters of a name, a title or a key a page shows."""
 MAX_NOTES: Final = 50
@@ -56,4 +58,8 @@ def shortened(text: str, limit: int = MAX_NAME) -> str:
 def first_of(notes: list[str], limit: int = MAX_NOTES) -> list[str]:
     """Return the first notes of many, and the number of the others as a last one."""
     more = len(notes) - limit
-    return notes if more <= 0 else [*notes[:limit], f"And {more} more."]
+    return (
+        notes
+        if more <= 0
+        else [*notes[:limit], ngettext("And %(count)s more.", "And %(count)s more.", more) % {"count": more}]
+    )

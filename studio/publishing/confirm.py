@@ -7,12 +7,16 @@ from functools import cached_property
 from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
+from studio.domain_messages.translated import translated
 from studio.publishing.usage import DependentsPage
+from studio.versions import title_of
 from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, Invalid, NotFound
 from versioning.domain.selectors import Status
-from versioning.domain.snapshots import Snapshot, subject_of, title_of
+from versioning.domain.snapshots import Snapshot
 from versioning.editor.discarding import discard_draft, discardable
 from versioning.models import VersionedResource, Visibility
 
@@ -50,7 +54,7 @@ class ConfirmPage(DependentsPage, ABC):
                 self.__dict__.pop(known, None)
             return self._ask(status=409, conflict=conflict.current)
         except Invalid as error:
-            return self._ask(status=400, errors=[issue.message for issue in error.issues])
+            return self._ask(status=400, errors=[translated(issue.message) for issue in error.issues])
 
     @abstractmethod
     def act(self, expect: set[str]) -> HttpResponseRedirect:
@@ -77,31 +81,39 @@ class ConfirmPage(DependentsPage, ABC):
             sentences=self.sentences(),
             dependents=self.shown_dependents(Status.PUBLISHED) if self.shows_dependents else None,
             back_address=self.address("change"),
+            **self.more(),
             **context,
         )
+
+    def more(self) -> dict[str, Any]:
+        """Return what else the page shows."""
+        return {}
 
 
 class UnpublishPage(ConfirmPage):
     """Stops serving the published version; every version stays."""
 
-    title = "Unpublish"
+    @property
+    def title(self) -> str:
+        """The action."""
+        return _("Unpublish")
 
     def sentences(self) -> list[str]:
         """Say what is served afterwards."""
         if self.record.active is None:
             raise NotFound("Nothing is published.")
         if self.code_agent is not None:
-            return ["The agent is served as its code says again. Every version stays in the history."]
+            return [_("The agent is served as its code says again. Every version stays in the history.")]
         return [
-            f"{title_of(self.record.active)} is not served any more.",
-            "Applications that ask for what is published find nothing.",
-            "Every version stays in the history and can be published again.",
+            _("%(version)s is not served any more.") % {"version": title_of(self.record.active)},
+            _("Applications that ask for what is published find nothing."),
+            _("Every version stays in the history and can be published again."),
         ]
 
     def act(self, expect: set[str]) -> HttpResponseRedirect:
         """Unpublish."""
         self.collection.unpublish(self.resource_id, by=self.caller, expect=expect)
-        return self.back("change", "Unpublished. Nothing was deleted.")
+        return self.back("change", _("Unpublished. Nothing was deleted."))
 
 
 class DeletePage(ConfirmPage):
@@ -110,24 +122,31 @@ class DeletePage(ConfirmPage):
     @property
     def title(self) -> str:
         """What is deleted."""
-        return "Delete the override" if self.code_agent else f"Delete this {self.kind.singular}"
+        if self.code_agent is not None:
+            return _("Delete the override")
+        return _("Delete this agent") if self.kind.is_run else _("Delete this prompt block")
 
     def sentences(self) -> list[str]:
         """Say what is lost."""
-        versions = self.record.versions.count()
-        count = f"{versions} version{'' if versions == 1 else 's'}"
-        sentences = [f"{count} and all labels are deleted with it. This cannot be undone."]
+        count = self.record.versions.count()
+        lost = ngettext(
+            "%(count)s version and all labels are deleted with it. This cannot be undone.",
+            "%(count)s versions and all labels are deleted with it. This cannot be undone.",
+            count,
+        )
+        sentences = [lost % {"count": count}]
         if self.code_agent is not None:
-            sentences.append("The agent itself stays, as its code says.")
+            sentences.append(_("The agent itself stays, as its code says."))
         elif self.record.active is not None:
-            sentences.append(f"{title_of(self.record.active)} is live at the moment.")
+            live = _("%(version)s is live at the moment.")
+            sentences.append(live % {"version": title_of(self.record.active)})
         return sentences
 
     def act(self, expect: set[str]) -> HttpResponseRedirect:
         """Delete it."""
         name = self.summary.name
         self.collection.delete(self.resource_id, by=self.caller, expect=expect)
-        return self.go(self.kind.address("changelist"), f"“{name}” is deleted.")
+        return self.go(self.kind.address("changelist"), _("“%(name)s” is deleted.") % {"name": name})
 
 
 class VisibilityPage(ConfirmPage):
@@ -144,7 +163,7 @@ class VisibilityPage(ConfirmPage):
     @property
     def title(self) -> str:
         """Public or private."""
-        return f"Make {self.other.value}"
+        return _("Make public") if self.other is Visibility.PUBLIC else _("Make private")
 
     @property
     def shows_dependents(self) -> bool:
@@ -155,27 +174,35 @@ class VisibilityPage(ConfirmPage):
         """Say who gains or loses access."""
         if self.other is Visibility.PUBLIC:
             return [
-                "Everybody who is signed in, in every workspace, may read and run what is published of it.",
-                "Drafts and history stay with the workspace.",
+                _(
+                    "Everybody who is signed in, in every workspace, may read and run what is published of "
+                    "it."
+                ),
+                _("Drafts and history stay with the workspace."),
             ]
         return [
-            "Only members of its workspace may read and run it then.",
-            "Published agents that have it as a sub-agent go on running it as a part of themselves.",
+            _("Only members of its workspace may read and run it then."),
+            _("Published agents that have it as a sub-agent go on running it as a part of themselves."),
         ]
 
     def act(self, expect: set[str]) -> HttpResponseRedirect:
         """Change it."""
         other = self.other
         self.collection.edit(self.resource_id, visibility=other.value, by=self.caller, expect=expect)
-        return self.back("change", f"It is {other.value} now.")
+        is_public = other is Visibility.PUBLIC
+        return self.back("change", _("It is public now.") if is_public else _("It is private now."))
 
 
 class DiscardPage(ConfirmPage):
     """Deletes the versions saved since the live one was published, or the latest if none is live."""
 
-    title = "Discard draft"
     right = Right.SAVE
     shows_dependents = False
+
+    @property
+    def title(self) -> str:
+        """The action."""
+        return _("Discard the draft")
 
     @cached_property
     def drafts(self) -> list[Snapshot]:
@@ -183,17 +210,24 @@ class DiscardPage(ConfirmPage):
         return discardable(self.record)
 
     def sentences(self) -> list[str]:
-        """Name the versions."""
-        named = [
-            f"{title_of(draft)}, saved by {draft.author_name or 'the application'}: "
-            f"{subject_of(draft.change_message)}"
-            for draft in self.drafts[:MAX_NAMED_DRAFTS]
-        ]
-        more = len(self.drafts) - len(named)
-        end = [f"And {more} more."] if more else []
-        return ["These versions are deleted. This cannot be undone.", *named, *end]
+        """Say how many versions are deleted; the page names them below."""
+        count = len(self.drafts)
+        lost = ngettext(
+            "%(count)s version is deleted. This cannot be undone.",
+            "%(count)s versions are deleted. This cannot be undone.",
+            count,
+        )
+        return [lost % {"count": count}]
+
+    def more(self) -> dict[str, Any]:
+        """Return the versions, as many as a page can name."""
+        return {
+            "discarded": self.drafts[:MAX_NAMED_DRAFTS],
+            "more_discarded": len(self.drafts[MAX_NAMED_DRAFTS:]),
+            "history_address": self.address("history"),
+        }
 
     def act(self, expect: set[str]) -> HttpResponseRedirect:
         """Delete them."""
         discard_draft(self.collection, self.resource_id, self.drafts, by=self.caller, expect=expect)
-        return self.back("change", "The draft is discarded.")
+        return self.back("change", _("The draft is discarded."))

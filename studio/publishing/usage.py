@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 
 from studio.kinds import AGENT
 from studio.limits import shortened
@@ -18,35 +20,43 @@ MAX_SHOWN: Final = 50
 
 @dataclass(frozen=True, kw_only=True)
 class ShownDependents:
-    """The agents that refer to a resource, as many as a page can show."""
+    """A page of the agents that refer to a resource."""
 
     shown: list[tuple[str, str, str]]
     """(id, name, address)."""
-    more: int
+    total: int
+    """How many the caller may see."""
     hidden: int
+    """How many they may not."""
+    more: int = 0
+    """How many come after this page."""
+    more_address: str = ""
+    """Where these are."""
 
     @property
     def count(self) -> int:
         """How many there are, those that the caller may not see with them."""
-        return len(self.shown) + self.more + self.hidden
+        return self.total + self.hidden
 
 
 class DependentsPage(ResourcePage):
     """A page that shows which agents refer to the resource."""
 
-    def shown_dependents(self, status: Status) -> ShownDependents:
-        """Return the agents whose published (or latest) version refers to the resource."""
+    def shown_dependents(self, status: Status, page: str | None = None) -> ShownDependents:
+        """Return a page (`2`) of the agents whose published, or latest, version refers to the resource."""
         if self.resource is None:
-            return ShownDependents(shown=[], more=0, hidden=0)
+            return ShownDependents(shown=[], total=0, hidden=0)
         found: Dependents = self.collection.dependents(self.resource_id, status=status, by=self.caller)
-        agents = found.readable[:MAX_SHOWN]
+        agents = Paginator(found.readable, MAX_SHOWN).get_page(page)
         return ShownDependents(
             shown=[
                 (agent_id, shortened(name or agent_id), AGENT.address("change", agent_id))
-                for agent_id, name in agents
+                for agent_id, name in agents.object_list
             ],
-            more=len(found.readable) - len(agents),
+            total=len(found.readable),
             hidden=found.hidden_count,
+            more=len(found.readable) - agents.end_index(),
+            more_address=f"{self.address('usage')}?page={agents.number + 1}",
         )
 
 
@@ -56,7 +66,12 @@ class UsagePage(DependentsPage):
     tab = "usage"
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show them."""
-        published = self.shown_dependents(Status.PUBLISHED)
-        drafts = self.shown_dependents(Status.DRAFT)
-        return self.page("studio/publishing/usage.html", title="Used by", published=published, drafts=drafts)
+        """Show a page of both."""
+        asked = request.GET.get("page")
+        return self.page(
+            "studio/publishing/usage.html",
+            title=_("Used by"),
+            published=self.shown_dependents(Status.PUBLISHED, asked),
+            drafts=self.shown_dependents(Status.DRAFT, asked),
+            is_first=asked in {None, "", "1"},
+        )

@@ -7,9 +7,11 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from studio.diff.fields import unchanged_titles
 from studio.diff.views import DifferencesPage
+from studio.domain_messages.translated import translated
 from studio.limits import MAX_MESSAGES, MAX_NOTES, first_of
 from studio.publishing.usage import DependentsPage
 from studio.resources.blocks import blocks_on_page, unpublished
@@ -19,7 +21,9 @@ from versioning.domain.errors import EditConflict, Invalid, NotFound
 from versioning.domain.selectors import Status
 from versioning.models import VersionedResource
 
-CHANGED = "Somebody changed this since you looked, so nothing was published. This is how it stands now."
+CHANGED = gettext_lazy(
+    "Somebody changed this since you looked, so nothing was published. This is how it stands now."
+)
 
 
 class PublishPage(DifferencesPage, DependentsPage):
@@ -45,9 +49,9 @@ class PublishPage(DifferencesPage, DependentsPage):
             return self.show(version_id, status=409, conflict=CHANGED)
         except Invalid:
             return self.show(version_id, status=400)
-        for warning in first_of([warning.message for warning in done.warnings], MAX_MESSAGES):
+        for warning in first_of([translated(warning.message) for warning in done.warnings], MAX_MESSAGES):
             messages.warning(request, warning)
-        return self.back("history", f"{title_of(done.version)} is live.")
+        return self.back("history", _("%(version)s is live.") % {"version": title_of(done.version)})
 
     @property
     def found(self) -> VersionedResource:
@@ -65,7 +69,7 @@ class PublishPage(DifferencesPage, DependentsPage):
         fields = self.effects(live, version)
         return self.page(
             "studio/publishing/publish.html",
-            title=f"Publish {title_of(version)}?",
+            title=_("Publish %(version)s?") % {"version": title_of(version)},
             status=status,
             resource=resource,
             version=version,

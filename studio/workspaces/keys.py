@@ -142,7 +142,7 @@ class UnlimitedKeysPage(AdministrationPage):
         """Show those of the members of the workspaces that the caller administers."""
         scope = self.caller.scope(Right.ADMINISTER)
         if scope is not None and not scope:
-            raise Forbidden("You may not administer any workspace.")
+            raise Forbidden(_("You may not administer any workspace."))
         found = self.verbs.unlimited_keys(by=self.caller)
         page: Page[ApiKey] = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
         keys = list(page.object_list)

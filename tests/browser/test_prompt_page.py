@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.clicks import Clicks
 from tests.browser.conftest import NARROW, WIDE, Enter
@@ -169,3 +169,17 @@ def test_who_may_only_read_has_a_page_to_read(enter: Enter, made: str, width: in
     expect(page.locator(".block-reference .text")).to_have_text(MIDDLE)
     assert page.locator("main textarea, main input:not([type=hidden])").count() == 0
     assert page.evaluate(MISPLACED) + serious_problems(page) == []
+
+
+def test_without_scripts_the_chosen_way_to_write_a_field_is_shown(
+    enter: Enter, browser: Browser, sessions: dict[str, Any], api_of: ApiOf, made: str
+) -> None:
+    scripted = edit(enter, made)
+    with browser.new_context(java_script_enabled=False, storage_state=sessions["edgar"]) as context:
+        page = context.new_page()
+        page.goto(scripted.url)
+        tools = page.locator("[data-modes=tools]")
+        expect(tools.get_by_role("button")).to_have_count(0)
+        tools.get_by_role("radio", name="JSON").check()
+        tools.get_by_label("Tools as JSON").fill('{"search": {}}')
+        assert saved(page, api_of, made)["tools"] == {"search": {}}

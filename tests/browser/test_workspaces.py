@@ -45,7 +45,7 @@ def test_an_admin_invites_limits_and_sends_away(
 
     lena = newcomer(browser, studio_service, link, "a fine long one")
     lena.goto("versioning/agent/add/")
-    expect(lena.get_by_role("button", name="Save draft")).to_be_visible()
+    expect(lena.get_by_role("button", name="Create", exact=True)).to_be_visible()
     lena.goto(MEMBERS)
     expect(lena.get_by_text("You may not administer the workspace")).to_be_visible()
 
@@ -54,7 +54,7 @@ def test_an_admin_invites_limits_and_sends_away(
     alice.get_by_role("button", name=f"Change the role of {name}").click()
     expect(alice.get_by_text(f"{name} is viewer from now on.")).to_be_visible()
     lena.goto("versioning/agent/add/")
-    expect(lena.get_by_role("button", name="Save draft")).to_have_count(0)
+    expect(lena.get_by_role("button", name="Create", exact=True)).to_have_count(0)
 
     alice.get_by_role("link", name=f"Remove {name}").click()
     alice.get_by_role("button", name=f"Remove {name}").click()

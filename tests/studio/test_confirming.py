@@ -153,6 +153,29 @@ def test_those_who_use_it_are_named_and_the_hidden_ones_counted(cast: Cast) -> N
         assert "foreign" not in text
 
 
+def test_the_button_stands_before_those_who_are_affected(cast: Cast) -> None:
+    published_agent(cast.paula)
+    published_agent(cast.paula, "lead", agents={"writer": {}})
+    for page in ("unpublish", "delete"):
+        markup = Window.of("paula").get(page_of(AGENTS, page)).markup
+        button, users = markup.index("button-danger"), markup.index("/lead/change/")
+        assert markup.index("1 published agent refers to it") < button < users
+
+
+def test_more_users_than_a_page_holds_are_behind_a_link(cast: Cast) -> None:
+    published_agent(cast.paula)
+    for number in range(61):
+        published_agent(cast.paula, f"u{number:02}", agents={"writer": {}})
+    paula = Window.of("paula")
+    asked = paula.get(page_of(AGENTS, "delete"))
+    assert "61 published agents refer to it" in asked.text and "and 11 more" in asked.text
+    [rest] = {link for link in asked.links if "page=2" in link}
+    seen = paula.get(rest)
+    shown = {link for link in seen.links if "/agent/u" in link}
+    assert len(shown) == 11 and not shown & set(asked.links)
+    assert "In what is live · 61" in seen.text and "more" not in seen.text.split("In what is live")[1]
+
+
 def test_those_who_use_a_block_are_named_live_and_drafted(cast: Cast) -> None:
     published_block(cast.paula, "tone", "Warm.")
     published_agent(cast.paula, "lead", [reference("tone")])

@@ -1,4 +1,4 @@
-"""The home page: what needs me, what was published, what I did, and the search over everything."""
+"""The home page: what waits, what one had in hand lately, what one has starred, and what happened."""
 
 from __future__ import annotations
 

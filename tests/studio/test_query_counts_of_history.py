@@ -61,7 +61,7 @@ def fill(start: int, stop: int) -> None:
     """Let acme have members, and a log that tells of as many things."""
     acme, alice = Workspace.objects.get(pk="acme"), User.objects.get(username="alice")
     for number in range(start, stop):
-        UserFactory(roles={"acme": "viewer"})
+        ApiKeyFactory(owner=UserFactory(roles={"acme": "viewer"}), workspace=None)
         ApiKeyFactory(owner=alice, workspace=acme)
         with events.transaction():
             agent = target_of(Agent.objects.get(pk=f"r{number % 2}"), get_editor().code)
@@ -73,6 +73,7 @@ def test_the_pages_about_a_workspace(cast: Cast) -> None:
     alice = Visitor("alice")
     addresses = {name: workspace_page(name) for name in ("members", "keys", "activity")}
     addresses["list"] = "/studio/versioning/workspace/"
+    addresses["unlimited keys"] = "/studio/versioning/workspace/keys/"
     addresses["activity in all"] = "/studio/activity/"
     fill(0, 10)
     alice.get(addresses["list"])

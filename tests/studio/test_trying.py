@@ -130,6 +130,18 @@ def test_agents_that_the_caller_may_not_run_are_neither_offered_nor_taken(cast: 
     assert open_try("vera", agent="drafted").status == 404
 
 
+def test_who_may_not_read_drafts_gets_no_name_of_the_draft_of_an_agent(cast: Cast, toned: None) -> None:
+    published_agent(cast.alice, "labelled", "plain", model=ECHO)
+    shows = AGENTS.save(cast.alice, "labelled", [reference("tone")])["latestVersionId"]
+    released = {"versionId": shows, "released": True}
+    assert cast.alice.put(AGENTS.url("labelled", "labels", "pilot"), released).status == 200
+    AGENTS.save(cast.alice, "labelled", [reference("tone"), text("{{ secret_plan }}")])
+    assert "secret_plan" in open_try("edgar", agent="labelled").markup
+    seen = open_try("vera", agent="labelled")
+    assert "only a version with a label does" in seen.text and not streams_on(seen)
+    assert "secret_plan" not in seen.markup
+
+
 def test_a_block_that_nobody_uses_says_how_it_can_be_tried(cast: Cast) -> None:
     published_block(cast.alice, "lonely", "words")
     seen = open_try("edgar", "lonely")

@@ -16,10 +16,17 @@ function begin(event, handle) {
   const list = row.parentElement;
   dragged = { row, list, handle, y: event.clientY, before: [...list.children], timer: null };
   handle.setPointerCapture(event.pointerId);
+  for (const one of rowsOf(list)) sayHowItBegins(one);
   keepingPlace(handle, () => list.classList.add("sorting"));
   row.classList.add("dragged");
   dragged.timer = setInterval(scrollAtEdge, 16);
   event.preventDefault();
+}
+
+// A block in one line says how its text begins, for one text is told from another by that.
+function sayHowItBegins(row) {
+  const text = row.querySelector("textarea.prompt");
+  if (text) row.querySelector(".block-sort").dataset.begins = text.value.trim().split("\n", 1)[0].slice(0, 120);
 }
 
 // Runs what changes the height of the blocks, and leaves the handle where it was on the screen.

@@ -1,0 +1,78 @@
+"""What waits, a copy, a star and the bell, as somebody with a mouse meets them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import expect
+
+from tests.browser.clicks import Clicks
+from tests.browser.conftest import NARROW, Enter
+from tests.browser.library import Library
+from tests.support.api import AGENTS, PROMPT_BLOCKS
+from tests.support.remote import RemoteApi
+
+Apis = Callable[[str], RemoteApi]
+
+
+def test_all_that_waits_is_one_click_away(enter: Enter, library: Library) -> None:
+    person = Clicks(enter("paula"))
+    person.click(person.page.get_by_role("link", name=re.compile(r"^All \d+")))
+    expect(person.page.get_by_role("heading", level=1)).to_have_text(
+        re.compile(r"Waiting to be published · \d+")
+    )
+    assert person.count == 1
+
+
+def test_a_copy_is_two_clicks_away(enter: Enter, library: Library) -> None:
+    person = Clicks(enter("edgar", "versioning/promptblock/tone/change/", width=NARROW))
+    person.click(person.page.locator(".head-actions summary"))
+    expect(person.page.get_by_label("Duplicate as")).to_have_value("tone-copy")
+    person.click(person.page.get_by_role("button", name="Duplicate"))
+    expect(person.page.get_by_role("heading", level=1)).to_contain_text("Tone of voice (copy)")
+    assert person.count == 2
+
+
+def test_chosen_ones_are_published_and_one_that_changes_meanwhile_is_left_out(
+    enter: Enter, library: Library, api_of: Apis
+) -> None:
+    edgar = api_of("edgar")
+    for kind in (AGENTS, PROMPT_BLOCKS):
+        kind.make(edgar, "chosen", name="Chosen", workspaceId="acme")
+        kind.make(edgar, "changing", name="Changing", workspaceId="acme")
+    page = enter("paula", "waiting/")
+    for name in ("Choose Chosen", "Choose Changing"):
+        for box in page.get_by_label(name).all():
+            box.check()
+    expect(page.get_by_text("4 chosen")).to_be_visible()
+    AGENTS.save(edgar, "changing", "newer")
+    # The list renews itself; what is ticked stays so, but for what is another version by now.
+    expect(page.get_by_text("3 chosen")).to_be_visible()
+    page.get_by_role("button", name="Publish chosen").click()
+    PROMPT_BLOCKS.save(edgar, "changing", "newer")
+    page.get_by_role("button", name="Publish", exact=True).click()
+    expect(page.get_by_role("heading", name="2 published, 1 not")).to_be_visible()
+    for kind in (AGENTS, PROMPT_BLOCKS):
+        assert edgar.get(kind.url("chosen"), status="draft").body["status"] == "published"
+        assert edgar.get(kind.url("changing"), status="draft").body["status"] == "draft"
+
+
+def test_a_star_needs_no_new_page_and_the_bell_rings_on_an_open_one(
+    enter: Enter, library: Library, api_of: Apis
+) -> None:
+    AGENTS.make(api_of("alice"), "starred", name="Starred one", workspaceId="acme", autoPublish=True)
+    page = enter("edgar", "versioning/agent/starred/usage/")
+    star = page.get_by_role("button", name="Star Starred one")
+    expect(star).to_have_attribute("aria-pressed", "false")
+    page.evaluate("window.isTheSamePage = true")
+    star.press("Enter")
+    expect(star).to_have_attribute("aria-pressed", "true")
+    assert page.evaluate("window.isTheSamePage")
+    page.goto("")
+    expect(page.get_by_role("region", name="Starred").get_by_role("link", name="Starred one")).to_be_visible()
+    page.goto("notifications/")
+    expect(page.locator(".bell-number")).to_be_hidden()
+    page.goto("activity/")
+    AGENTS.save(api_of("alice"), "starred", "newer")
+    expect(page.get_by_role("link", name="Notifications, 1 new")).to_be_visible()
