@@ -250,3 +250,32 @@ def test_the_application_finds_everything(cast: Cast, follow: Follow) -> None:
     follow()
     catalogs = [Catalog(get_editor().collection(kind), by=APPLICATION) for kind in KINDS]
     assert TextSearch(catalogs, "parrots").counts == {"agent": 0, "promptBlock": 2}
+
+
+def test_two_workers_that_compare_at_once_leave_nothing_out(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(6):
+        PROMPT_BLOCKS.make(cast.edgar, f"n{number}", "parrots")
+    monkeypatch.setattr(following, "AT_ONCE", 2)
+    look = following._not_indexed
+
+    def look_while_another_worker_is_quicker(limit: int) -> following.Missing:
+        found = look(limit)
+        monkeypatch.setattr(following, "_not_indexed", look)
+        following._compare_some()
+        return found
+
+    monkeypatch.setattr(following, "_not_indexed", look_while_another_worker_is_quicker)
+    following._compare_some()
+    assert not SearchProgress.objects.get().is_whole
+    following.follow()
+    assert len(indexed()) == 6 and following.missing() == {}
+
+
+def test_a_worker_ends_where_a_version_is_missing(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    PROMPT_BLOCKS.make(cast.edgar, "lost", "parrots")
+    monkeypatch.setattr(following, "AT_ONCE", 1)
+    monkeypatch.setattr(following, "_new_documents", lambda _model, _wanted: iter(()))
+    following.follow()
+    assert SearchProgress.objects.get().is_whole

@@ -98,12 +98,13 @@ def _compare_some() -> None:
     stale = {model: list(_stale(model)) for model in MODELS} if is_last else {}
     with transaction.atomic():
         progress = _locked_progress()
-        for word, ids in lacking.items():
-            _index(word, ids)
+        added = sum(_index(word, ids) for word, ids in lacking.items())
         for model, gone in stale.items():
             documents = model.document_model._default_manager
             for first in range(0, len(gone), AT_ONCE):
                 text_index().remove(documents.filter(pk__in=gone[first : first + AT_ONCE]))
+        # Nobody waits for versions that are not there although a pointer leads to them.
+        is_last = is_last or (not added and _not_indexed(AT_ONCE) == lacking)
         progress.position, progress.is_whole = position, is_last
         progress.save()
 
@@ -146,14 +147,14 @@ def _not_indexed(limit: int) -> Missing:
             for pointer in ("latest_version_id", "active_version_id")
         )
         rows: Any = model._default_manager.filter(latest | Q(active, active_version_id__isnull=False))
-        ids = found[model.kind.word] = set(rows.order_by().values_list("pk", flat=True)[:limit])
+        ids = found[model.kind.word] = set(rows.order_by("pk").values_list("pk", flat=True)[:limit])
         limit -= len(ids)
     return found
 
 
-def _index(kind_word: str, ids: Iterable[str]) -> None:
-    """Let the index have the versions that these resources point at, and no others of them."""
-    model, ids = _KINDS[kind_word], list(ids)
+def _index(kind_word: str, ids: Iterable[str]) -> int:
+    """Index the versions that these resources point at, and no others; return how many are new."""
+    model, ids, added = _KINDS[kind_word], list(ids), 0
     for first in range(0, len(ids), AT_ONCE):
         some = ids[first : first + AT_ONCE]
         rows: Any = model._default_manager.filter(pk__in=some)
@@ -162,7 +163,10 @@ def _index(kind_word: str, ids: Iterable[str]) -> None:
         indexed = model.document_model._default_manager.filter(resource_id__in=some)
         known = set(indexed.values_list("version_id", flat=True))
         text_index().remove(indexed.exclude(version_id__in=current))
-        text_index().add(list(_new_documents(model, current - known)))
+        documents = list(_new_documents(model, current - known))
+        text_index().add(documents)
+        added += len(documents)
+    return added
 
 
 def _new_documents(model: type[VersionedResource], wanted: Iterable[UUID]) -> Iterator[NewDocument]:

@@ -1,0 +1,118 @@
+"""Searching as people do it: with few clicks, by keyboard, and the hit in view at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.clicks import Clicks
+from tests.browser.conftest import NARROW, WIDE, Enter
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.remote import RemoteApi
+
+LINES = "\n".join(f"Line {number} of many that say nothing." for number in range(300))
+TEXT = f"{LINES}\nNever promise a voucher to a Zeppelin pilot.\n{LINES}"
+IN_VIEW = """() => {
+  const highlight = CSS.highlights?.get("find");
+  const selection = getSelection();
+  const range = highlight ? [...highlight][0] : selection.rangeCount ? selection.getRangeAt(0) : null;
+  if (!range) return "";
+  const {top, bottom, height} = range.getBoundingClientRect();
+  return height && top >= 0 && bottom <= innerHeight ? range.toString() : "";
+}"""
+
+
+@pytest.fixture(scope="module")
+def told() -> set[str]:
+    """What was made already, for all tests of this module."""
+    return set()
+
+
+@pytest.fixture
+def pilots(api_of: Callable[[str], RemoteApi], told: set[str]) -> None:
+    """An agent and a prompt block with a sentence far down."""
+    if told:
+        return
+    told.add("pilots")
+    for kind, resource_id in ((AGENTS, "pilots-agent"), (PROMPT_BLOCKS, "pilots-block")):
+        make(kind, api_of("paula"), resource_id)
+
+
+def make(kind: Kind, api: RemoteApi, resource_id: str) -> None:
+    fields: dict[str, Any] = {"name": f"Pilots {resource_id}", kind.text: TEXT, "autoPublish": True}
+    made = api.post(kind.path, {"id": resource_id, "workspaceId": "acme", **fields})
+    assert made.status == 201, made.body
+
+
+def sees(page: Page, text: str) -> None:
+    page.wait_for_function(f"text => ({IN_VIEW})() === text", arg=text)
+
+
+@pytest.mark.parametrize("name", ["edgar", "vera"])
+def test_a_phrase_is_seen_in_its_text_with_two_clicks(enter: Enter, pilots: None, name: str) -> None:
+    page = enter(name)
+    person = Clicks(page)
+    person.click(page.get_by_role("combobox", name="Search names, ids and text"))
+    page.keyboard.type('"voucher to a zeppelin"')
+    page.keyboard.press("Enter")
+    excerpt = page.get_by_role("listitem").filter(has_text="Pilots pilots-block").locator("mark")
+    expect(excerpt.last).to_have_text("voucher to a Zeppelin")
+    person.click(page.get_by_role("link", name="Pilots pilots-block"))
+    sees(page, "voucher to a Zeppelin")
+    assert person.count <= 2
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_suggestions_are_chosen_by_keyboard(enter: Enter, pilots: None, width: int) -> None:
+    page = enter("edgar", "activity/", width=width)
+    page.keyboard.press("/")
+    field = page.get_by_role("combobox", name="Search names, ids and text")
+    expect(field).to_be_focused()
+    page.keyboard.type("zeppelin pil")
+    listbox = page.get_by_role("listbox", name="Suggestions")
+    options = listbox.get_by_role("option")
+    expect(options).to_have_count(2)
+    expect(field).to_have_attribute("aria-expanded", "true")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.keyboard.press("Escape")
+    expect(listbox).to_be_hidden()
+    page.keyboard.press("ArrowDown")
+    expect(options).to_have_count(2)
+    page.keyboard.press("ArrowDown")
+    expect(options.first).to_have_attribute("aria-selected", "true")
+    chosen = options.first.get_attribute("id")
+    expect(field).to_have_attribute("aria-activedescendant", chosen or "")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("[aria-selected=true]")).to_have_count(0)
+    page.keyboard.press("ArrowUp")
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    sees(page, "Zeppelin pil")
+
+
+def test_a_slash_is_a_slash_where_somebody_types(enter: Enter, pilots: None) -> None:
+    page = enter("edgar", "versioning/promptblock/pilots-block/change/")
+    page.locator(".cm-content").first.click()
+    page.keyboard.type("and/or")
+    expect(page.locator(".cm-content").first).to_be_focused()
+    page.get_by_label("Name", exact=True).fill("a")
+    page.keyboard.type("/b")
+    expect(page.get_by_label("Name", exact=True)).to_have_value("a/b")
+    page.on("dialog", lambda dialog: dialog.accept())
+
+
+def test_without_scripts_the_field_is_a_form(enter: Enter, pilots: None) -> None:
+    page = enter("edgar")
+    state = page.context.storage_state()
+    browser = page.context.browser
+    assert browser is not None
+    with browser.new_context(base_url=page.url, java_script_enabled=False, storage_state=state) as context:
+        plain = context.new_page()
+        plain.goto("")
+        plain.get_by_label("Search names, ids and text").fill("zeppelin")
+        plain.keyboard.press("Enter")
+        expect(plain.get_by_role("link", name="Pilots pilots-block")).to_be_visible()
