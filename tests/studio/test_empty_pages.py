@@ -32,3 +32,10 @@ def test_an_empty_list_has_an_example_and_a_button_for_who_may_create(cast: Cast
 )
 def test_an_empty_page_has_an_example(cast: Cast, address: str, example: str) -> None:
     assert example in Window.of("alice").get(address).text
+
+
+def test_an_activity_without_events_says_how_a_program_follows_it(cast: Cast) -> None:
+    seen = Window.of("vera").get("/studio/activity/")
+    assert "curl --oauth2-bearer ek_… http://testserver/api/events" in seen.text
+    narrowed = Window.of("vera").get("/studio/activity/", actor="nobody")
+    assert "Nothing matches." in narrowed.text

@@ -61,3 +61,10 @@ def test_looking_at_an_address_changes_nothing(cast: Cast, address: str) -> None
     edgar = Window.of("edgar")
     assert edgar.get(address).status == 405
     assert (density(edgar), "How it works here" in edgar.get("/studio/").text) == ("comfortable", True)
+
+
+def test_without_scripts_a_message_stands_above_what_the_page_is_about(cast: Cast) -> None:
+    edgar = Window.of("edgar")
+    edgar.post("/studio/language/", language="en")
+    page = edgar.get("/studio/language/").markup
+    assert page.index("The studio is in English now.") < page.index("<main")
