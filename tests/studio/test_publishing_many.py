@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
@@ -153,6 +154,16 @@ def test_a_save_at_any_moment_is_never_what_goes_live(cast: Cast, kind: Kind) ->
         assert ("1 is live now" in seen.text) is (published is not None)
         results.add(published is not None)
     assert results == {True, False}
+
+
+def test_asking_takes_as_many_queries_for_many_as_for_one(cast: Cast) -> None:
+    chosen = [one for kind in (AGENTS, PROMPT_BLOCKS) for one in drafts(cast, kind, *map(str, range(20)))]
+    paula, counts = Window.of("paula"), []
+    for some in ([chosen[0], chosen[-1]], [chosen[0], chosen[-1]], chosen):
+        with CaptureQueriesContext(connection) as queries:
+            assert len(boxes(paula.post(PUBLISH, chosen=some))) == len(some)  # type: ignore[arg-type]
+        counts.append(len(queries))
+    assert counts[1] == counts[2] <= 12
 
 
 @pytest.mark.parametrize("name", ["edgar", "vera", "charlie"])

@@ -19,6 +19,7 @@ def pages(kind: Kind) -> list[tuple[str, dict[str, str]]]:
     address = KINDS[kind].address("changelist")
     return [
         ("/studio/", {}),
+        ("/studio/notifications/", {}),
         ("/studio/waiting/", {}),
         ("/studio/waiting/", {"whose": "others", "page": "2"}),
         (address, {}),

@@ -55,7 +55,8 @@ def compiled(top: Path = ROOT) -> dict[Path, bytes]:
 
 
 def _django(*arguments: str, folder: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    # Without settings it collects what is below the folder, wherever that is.
+    environment = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
     command = [sys.executable, "-m", "django", *arguments]
     subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, text=True)
 

@@ -1,0 +1,60 @@
+"""The German of the studio: every text has one, and the compiled catalogs are what the sources say."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.translations import APPS, ROOT, collect, compiled
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("xgettext") is None, reason="gettext is not installed, so texts cannot be collected."
+)
+
+
+@pytest.fixture(scope="module")
+def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the applications whose texts were collected just now."""
+    top = tmp_path_factory.mktemp("texts")
+    for app in APPS:
+        shutil.copytree(ROOT / app, top / app, ignore=shutil.ignore_patterns("node_modules", "__pycache__"))
+    collect(top)
+    return top
+
+
+def catalogs(top: Path) -> list[Path]:
+    return sorted(path for app in APPS for path in (top / app / "locale").rglob("*.po"))
+
+
+def texts(catalog: Path) -> set[str]:
+    """Return the entries of a catalog, without their translations and comments."""
+    entries = catalog.read_text().split("\n\n")[1:]
+    lines = [[line for line in entry.splitlines() if line[:3] in {"msg", '"'}] for entry in entries]
+    return {"\n".join(line for line in entry if not line.startswith("msgstr")) for entry in lines}
+
+
+def test_there_is_something_to_translate() -> None:
+    assert sum(len(texts(catalog)) for catalog in catalogs(ROOT)) > 1000
+
+
+def test_every_text_is_collected(collected: Path) -> None:
+    for catalog in catalogs(collected):
+        assert texts(catalog) == texts(ROOT / catalog.relative_to(collected)), "run `make translations`"
+
+
+def test_every_text_has_a_german(collected: Path) -> None:
+    for catalog in catalogs(collected):
+        for unfinished in ("--untranslated", "--only-fuzzy"):
+            left = subprocess.run(
+                ["msgattrib", unfinished, catalog], capture_output=True, text=True, check=True
+            )
+            assert left.stdout == ""
+
+
+def test_what_is_served_is_compiled_from_the_catalogs() -> None:
+    """It also holds that a translation has the placeholders of its text."""
+    for path, content in compiled().items():
+        assert path.read_bytes() == content, "run `make translations`"
