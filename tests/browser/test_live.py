@@ -120,7 +120,7 @@ def test_ones_own_save_is_no_news_but_in_the_other_window(enter: Enter, api_of: 
     expect(told(one)).to_be_empty()
     save(AGENTS, api_of("edgar"), "twice", instructions="words of a program")
     wait_for_news(one)
-    expect(told(one)).to_contain_text("You saved draft 3")
+    expect(told(one)).to_contain_text("edgar (you) saved draft 3")
     expect(told(one)).to_contain_text("by key ek_edgar")
 
 
