@@ -117,7 +117,10 @@ def _recent(opened: Sequence[Opened], newest: int, caller: Caller) -> dict[Key, 
     for word, resource_id, at, identity in found[: 5 * RECENT]:
         edited.setdefault((word, resource_id), (at, identity))
     seen = {(one.kind, one.id): one.at for one in opened}
-    both = {key: _Touched(*edited.get(key, (None, None)), seen.get(key)) for key in {*edited, *seen}}
+    both = {}
+    for key in {*edited, *seen}:
+        edited_at, identity = edited.get(key, (None, None))
+        both[key] = _Touched(edited_at, identity, seen.get(key))
     last = sorted(both, key=lambda key: both[key].at, reverse=True)
     return {key: both[key] for key in last[: 2 * RECENT]}
 
