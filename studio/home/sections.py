@@ -71,7 +71,7 @@ def sections(waiting: Sequence[Key], opened: Sequence[Opened], newest: int, call
     found = [lines[key] for key in starred if key in lines]
     return Sections(
         waiting=[lines[key] for key in waiting if key in lines],
-        recent=[_told(lines[key], *recent[key]) for key in recent if key in lines][:RECENT],
+        recent=[_with_last_time(lines[key], *recent[key]) for key in recent if key in lines][:RECENT],
         starred=found[:STARRED],
         starred_count=len(found),
     )
@@ -105,7 +105,7 @@ def _recent(
     return {key: both[key] for key in last[: 2 * RECENT]}
 
 
-def _told(line: Line, edited: datetime.datetime | None, opened: datetime.datetime | None) -> Line:
+def _with_last_time(line: Line, edited: datetime.datetime | None, opened: datetime.datetime | None) -> Line:
     is_edit = edited is not None and (opened is None or edited >= opened)
     more = {"edited_at": edited} if is_edit else {"opened_at": opened}
     return Line(**{**vars(line), **more})
