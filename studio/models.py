@@ -40,7 +40,7 @@ class Preferences(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", primary_key=True
     )
     language = models.CharField(max_length=16, blank=True)
-    """The code of a language in `settings.LANGUAGES`; empty to follow the browser."""
+    """The code of a language of the studio, `preferences.language.LANGUAGES`; empty to follow the browser."""
     density = models.CharField(max_length=16, choices=Density.choices, default=Density.COMFORTABLE)
     tour_dismissed = models.BooleanField(default=False)
     """Whether the introduction of the first visit was dismissed."""

@@ -8,12 +8,14 @@ copy of it, learns nothing.
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from cryptography.fernet import Fernet, InvalidToken
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+
+if TYPE_CHECKING:
+    from cryptography.fernet import Fernet
 
 COOKIE: Final = "editor_once"
 _WAITING: Final = "studio.shown_once"
@@ -22,6 +24,9 @@ _SECONDS: Final = 600
 
 def show_next(request: HttpRequest, response: HttpResponse, name: str, value: Any) -> None:
     """Let `shown_now` return a JSON value under a name in the next page, by the cookie of this response."""
+    # Not at the top, here and below: cryptography takes 7 MiB, and few processes have a secret to show.
+    from cryptography.fernet import Fernet  # noqa: PLC0415
+
     box = _box(request)
     if box is None:
         key = Fernet.generate_key()
@@ -46,6 +51,8 @@ def shown_now(request: HttpRequest, name: str) -> Any:
     waiting = dict(request.session.get(_WAITING, {}))
     if name not in waiting or "X-Live" in request.headers:
         return None
+    from cryptography.fernet import InvalidToken  # noqa: PLC0415
+
     sealed = waiting.pop(name)
     request.session[_WAITING] = waiting
     box = _box(request)
@@ -56,6 +63,8 @@ def shown_now(request: HttpRequest, name: str) -> Any:
 
 
 def _box(request: HttpRequest) -> Fernet | None:
+    from cryptography.fernet import Fernet  # noqa: PLC0415
+
     try:
         return Fernet(request.COOKIES.get(COOKIE, ""))
     except ValueError:

@@ -114,7 +114,7 @@ def test_a_key_limited_below_admin_makes_no_workspace_for_a_superuser() -> None:
 
 @pytest.mark.parametrize(
     ("workspace_id", "name", "field"),
-    [("", "New", "id"), ("a\nb", "New", "id"), ("new", " ", "name"), ("new", "a\0b", "name")],
+    [("", "新", "id"), ("a\nb", "New", "id"), ("new", " ", "name"), ("new", "a\0b", "name")],
 )
 def test_a_workspace_needs_an_id_and_a_name(workspace_id: str, name: str, field: str) -> None:
     before = Workspace.objects.count()

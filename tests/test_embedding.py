@@ -117,12 +117,13 @@ urlpatterns += [path('own', Own.as_view()), path('broken', Broken.as_view())]
 
 STUDIO = """
 INSTALLED_APPS += ["people"]
-MIDDLEWARE += ["studio.csp.content_security_policy"]
+MIDDLEWARE += ["studio.preferences.language.studio_language", "studio.csp.content_security_policy"]
 ROOT_URLCONF = "shop.studio_urls"
 """
 
 PAGES = """
 import json
+import re
 from django.contrib.auth import get_user_model
 from django.test import Client
 person = get_user_model().objects.get(address="ada@example.com")
@@ -132,7 +133,15 @@ browser = Client()
 signed_in = browser.post("/studio/login/", {"username": person.address, "password": "a long one"})
 pages = ["", "versioning/agent/", "versioning/agent/greeter/change/", "versioning/workspace/",
     "versioning/agent/greeter/history/", "versioning/workspace/default/members/"]
-print(json.dumps([signed_in.status_code] + [browser.get(f"/studio/{page}").status_code for page in pages]))
+statuses = [signed_in.status_code] + [browser.get(f"/studio/{page}").status_code for page in pages]
+language = browser.get("/studio/language/").content.decode()
+languages = re.findall('name="language" value="(.*?)"', language)
+catalogs = {}
+for code in ("fr", "de-at"):
+    home = browser.get("/studio/", headers={"Accept-Language": code})
+    address = re.search('src="(/studio/translations/([a-z-]+)[.]js[^"]*)"', home.content.decode())
+    catalogs[code] = [address[2], browser.get(address[1]).status_code]
+print(json.dumps([statuses, languages, catalogs]))
 """
 
 
@@ -207,12 +216,17 @@ def project_with_service(tmp_path: Path) -> Iterator[Project]:
 
 def key_of(project: Project) -> str:
     """Do what the page says about tables and keys, and return the key."""
+    return run_what_the_page_says(project, "The API").strip()
+
+
+def run_what_the_page_says(project: Project, heading: str, *options: str) -> str:
+    """Run the last commands of a section, and return what the last one prints."""
     printed = ""
-    for line in commands(PAGE, "The API")[-1].splitlines():
+    for line in commands(PAGE, heading)[-1].splitlines():
         python, *command = shlex.split(line)
         assert python == "python"
-        printed = project.run(*command)
-    return printed.strip()
+        printed = project.run(*command, *options)
+    return printed
 
 
 @contextmanager
@@ -300,8 +314,12 @@ def the_studio_opens_for_an_account_of_the_project(project: Project) -> None:
     project.write("shop.studio_settings", f"from shop.own_settings import *\n{added}{STUDIO}")
     options = ("--settings", "shop.studio_settings")
     assert "no issues" in project.run("manage.py", "check", *options)
+    run_what_the_page_says(project, "The studio", *options)
     printed = project.run("manage.py", "shell", "--no-imports", "-c", PAGES, *options)
-    assert json.loads(printed) == [302, *[200] * 6]
+    statuses, languages, catalogs = json.loads(printed)
+    assert statuses == [302, *[200] * 6]
+    assert languages == ["", "en", "de"]
+    assert catalogs == {"fr": ["en", 200], "de-at": ["de", 200]}
 
 
 def test_a_django_team_adds_the_editor_to_a_project_of_theirs(project_with_service: Project) -> None:

@@ -393,6 +393,7 @@ FILTERS: list[tuple[dict[str, str], bool]] = [
     ({"hasDraft": "true"}, False),
     ({"metadata": "{}"}, True),
     ({"metadata": '{"team": "red"}'}, False),
+    ({"tag": "red"}, False),
     ({"authorId": "ada"}, False),
     ({"favoritedOnly": "false"}, True),
     ({"favoritedOnly": "true"}, False),

@@ -12,9 +12,9 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 INLINE: Final = "inline"
-BESIDE: Final = "beside"
-LAYOUTS: Final = (INLINE, BESIDE)
-PARAMETER: Final = "view"
+SIDE_BY_SIDE: Final = "side-by-side"
+LAYOUTS: Final = (INLINE, SIDE_BY_SIDE)
+PARAMETER: Final = "layout"
 COOKIE: Final = "editor_comparison"
 _YEAR: Final = 365 * 24 * 60 * 60
 
@@ -30,20 +30,19 @@ class Choice:
 
 def layout_of(request: HttpRequest) -> str:
     """Return the layout that the address names, or the one that this browser used last; inline at first."""
-    asked = asked_layout(request)
     remembered = request.COOKIES.get(COOKIE, "")
-    return asked or (remembered if remembered in LAYOUTS else INLINE)
+    return requested_layout(request) or (remembered if remembered in LAYOUTS else INLINE)
 
 
-def asked_layout(request: HttpRequest) -> str:
+def requested_layout(request: HttpRequest) -> str:
     """Return the layout that the address names; empty if it names none."""
-    asked = request.GET.get(PARAMETER, "")
-    return asked if asked in LAYOUTS else ""
+    requested = request.GET.get(PARAMETER, "")
+    return requested if requested in LAYOUTS else ""
 
 
 def switch(request: HttpRequest, parameters: Mapping[str, str]) -> list[Choice]:
     """Return links to the same page in each layout; `parameters` say what it shows, also after a form."""
-    titles = {INLINE: _("Inline"), BESIDE: _("Side by side")}
+    titles = {INLINE: _("Inline"), SIDE_BY_SIDE: _("Side by side")}
     current = layout_of(request)
     found = []
     for layout, title in titles.items():
@@ -56,11 +55,11 @@ def switch(request: HttpRequest, parameters: Mapping[str, str]) -> list[Choice]:
 
 def remember(request: HttpRequest, response: HttpResponse) -> None:
     """Let this browser remember the layout that the address names, if it names one."""
-    asked = asked_layout(request)
-    if asked and request.COOKIES.get(COOKIE) != asked:
+    requested = requested_layout(request)
+    if requested and request.COOKIES.get(COOKIE) != requested:
         response.set_cookie(
             COOKIE,
-            asked,
+            requested,
             max_age=_YEAR,
             path=reverse("admin:index"),
             secure=settings.SESSION_COOKIE_SECURE,

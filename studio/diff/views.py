@@ -84,7 +84,7 @@ class DifferencesPage(ResourcePage):
             title=title,
             status=status,
             **{
-                "is_beside": layout.layout_of(self.request) == layout.BESIDE,
+                "is_side_by_side": layout.layout_of(self.request) == layout.SIDE_BY_SIDE,
                 "layouts": layout.switch(self.request, self.parameters),
                 "blocks_by_id": self.blocks,
                 **context,
@@ -115,8 +115,8 @@ class ComparePage(DifferencesPage):
                 history_address=self.address("history"),
             )
         fields, both = self._compared(before, after)
-        asked = layout.asked_layout(request)
-        swapped = {"from": after.id, "to": before.id, **({layout.PARAMETER: asked} if asked else {})}
+        requested = layout.requested_layout(request)
+        swapped = {"from": after.id, "to": before.id, **({layout.PARAMETER: requested} if requested else {})}
         return self.page(
             "studio/diff/compare.html",
             title=_("%(before)s → %(after)s") % {"before": before.title, "after": after.title},
@@ -127,7 +127,7 @@ class ComparePage(DifferencesPage):
             unchanged=unchanged_titles(fields, *both),
             resource=found,
             choices=self._choices(found, (before, after)),
-            layout_asked=asked,
+            requested_layout=requested,
             swap_query=urlencode(swapped),
             history_address=self.address("history"),
         )

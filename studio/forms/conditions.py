@@ -126,10 +126,6 @@ def _clause(field: str, operator: str, value: str) -> str:
     return _("%(field)s %(operator)s %(value)s") % {"field": field, "operator": operator, "value": value}
 
 
-def _joined_by(junction: str) -> str:
-    return _("and") if junction == "AND" else _("or")
-
-
 def _is_rule(value: Any) -> bool:
     return (
         isinstance(value, dict)

@@ -17,19 +17,39 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import translation
 from django.utils.cache import patch_vary_headers
-from django.utils.translation import get_language
+from django.utils.translation import get_language, to_locale
 from django.views.i18n import JavaScriptCatalog
 
 from studio.csp import is_studio
 from studio.preferences.stored import preferences_of
 
-LANGUAGES: Final = frozenset(code for code, _name in settings.LANGUAGES)
+_ENGLISH: Final = "en"
+
+
+def _translations(config: AppConfig) -> Path:
+    return Path(config.path) / "locale"
+
+
+def _languages() -> dict[str, str]:
+    compiled = _translations(apps.get_app_config("studio")).glob("*/LC_MESSAGES/django.mo")
+    translated = {path.parts[-3] for path in compiled}
+    offered = {code: name for code, name in settings.LANGUAGES if to_locale(code) in translated}
+    return {_ENGLISH: "English", **offered}
+
+
+LANGUAGES: Final = _languages()
+"""The names of the languages of the studio, by code: English, and those of the project with a translation."""
 
 
 def language_of(request: HttpRequest) -> str:
-    """Return the code of the language for a request, one of `settings.LANGUAGES`."""
+    """Return the code of the language for a request, one of `LANGUAGES`."""
     chosen = preferences_of(request).language
-    return chosen if chosen in LANGUAGES else translation.get_language_from_request(request)
+    return chosen if chosen in LANGUAGES else _nearest(translation.get_language_from_request(request))
+
+
+def _nearest(code: str) -> str:
+    """Return the language of the studio for any language: `de` for `de-at`, and English if there is none."""
+    return next((one for one in (code, code.partition("-")[0]) if one in LANGUAGES), _ENGLISH)
 
 
 def studio_language(
@@ -77,7 +97,7 @@ def translated_packages() -> list[str]:
 
 def catalog_address() -> str:
     """Return the address of the scripts' catalog in the current language."""
-    language = get_language() or settings.LANGUAGE_CODE
+    language = _nearest(get_language() or settings.LANGUAGE_CODE)
     return f"{reverse('admin:script_catalog', args=[language])}?v={_digest(language)}"
 
 
@@ -89,7 +109,3 @@ def _digest(language: str) -> str:
         compiled = _translations(apps.get_app_config(name)) / language / "LC_MESSAGES" / "djangojs.mo"
         digest.update(compiled.read_bytes() if compiled.is_file() else b"")
     return digest.hexdigest()[:12]
-
-
-def _translations(config: AppConfig) -> Path:
-    return Path(config.path) / "locale"

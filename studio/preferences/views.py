@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -24,7 +23,7 @@ class LanguagePage(StudioPage):
         return self.page(
             "studio/preferences/language.html",
             title=_("Language"),
-            languages=settings.LANGUAGES,
+            languages=LANGUAGES.items(),
             chosen=preferences_of(request).language,
         )
 

@@ -14,6 +14,8 @@ FOLDER = Path(__file__).resolve().parents[2] / "docs/screenshots"
 SHOWN = [
     *((name, WIDE, "light") for name in ("home", "agents", "edit-agent", "history", "compare", "publish")),
     *((name, WIDE, "light") for name in ("preview", "try", "members", "activity-of-workspace")),
+    *((name, WIDE, "light") for name in ("waiting", "search", "blocks", "version")),
+    *((name, WIDE, "dark") for name in ("edit-agent", "compare")),
     *((name, NARROW, "dark") for name in ("home", "edit-agent", "compare")),
 ]
 
@@ -27,7 +29,17 @@ def nothing_hostile() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def no_tour(enter: Enter, library: Library) -> None:
+    """Dismiss what the home page says on the first visit."""
+    dismiss = enter("alice").get_by_role("button", name="Got it")
+    if dismiss.is_visible():
+        dismiss.click()
+        dismiss.wait_for(state="detached")
+
+
 @pytest.mark.parametrize(("name", "width", "theme"), SHOWN)
+@pytest.mark.usefixtures("no_tour")
 def test_a_page_is_drawn(enter: Enter, library: Library, name: str, width: int, theme: str) -> None:
     page = enter("alice", library.main_pages[name], width=width, theme=theme)
     picture = FOLDER / f"{name}-{width}-{theme}.png"

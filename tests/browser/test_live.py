@@ -115,12 +115,12 @@ def test_ones_own_save_is_no_news_but_in_the_other_window(enter: Enter, api_of: 
     one.get_by_role("button", name="Save draft").click()
     expect(one.get_by_text("Version 2 is saved as a draft.")).to_be_visible()
     wait_for_news(other)
-    expect(told(other)).to_contain_text("You, in another window, saved draft 2")
+    expect(told(other)).to_contain_text("edgar (you, in another window) saved draft 2")
     wait_for_news(one)
     expect(told(one)).to_be_empty()
     save(AGENTS, api_of("edgar"), "twice", instructions="words of a program")
     wait_for_news(one)
-    expect(told(one)).to_contain_text("You saved draft 3")
+    expect(told(one)).to_contain_text("edgar (you) saved draft 3")
     expect(told(one)).to_contain_text("by key ek_edgar")
 
 

@@ -33,7 +33,7 @@ STANDARDS = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 COLOURS = {"runOnly": ["color-contrast", "link-in-text-block"]}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")  # a process can come back to this module: its work may be stolen in between
 def library(library: Library, studio_service: Service, keys: dict[str, str]) -> Library:
     """What there is to look at, and among it something awkward."""
     with connected(studio_service, keys["edgar"]) as edgar:

@@ -120,7 +120,7 @@ def test_a_cookie_of_another_hand_changes_nothing(cast: Cast, kind: Kind, edgar:
     make_history(kind, cast.alice)
     edgar.client.cookies["editor_comparison"] = "<script>"
     shown = edgar.get(page_of(kind, "compare"))
-    assert b'<table class="diff beside"' not in shown.content and "Set-Cookie" not in shown
+    assert b'<table class="diff side-by-side"' not in shown.content and "Set-Cookie" not in shown
 
 
 def test_every_field_is_told_in_its_parts(cast: Cast, edgar: Visitor) -> None:
@@ -239,8 +239,8 @@ def test_a_change_of_instructions_is_told_in_words_and_never_as_json(
     PROMPT_BLOCKS.make(cast.charlie, "hidden", name="Secrets of others", workspaceId="elsewhere")
     AGENTS.make(cast.alice, instructions=before)
     edit(cast.alice, {"instructions": after})
-    for layout in ("inline", "beside"):
-        answer = edgar.get(COMPARE, view=layout)
+    for layout in ("inline", "side-by-side"):
+        answer = edgar.get(COMPARE, layout=layout)
         shown = words_of(answer)
         assert words in re.sub(r"(?<!\S)\d+ (?=[A-Z])", "", shown)
         assert "{" not in shown.replace("{{ name }}", "") and "Secrets of others" not in shown
@@ -270,8 +270,8 @@ def test_the_layout_is_remembered_by_the_browser_and_the_address_outranks_it(
     make_history(kind, cast.alice)
     compare = page_of(kind, "compare")
     shown = [
-        b'<table class="diff beside"' in edgar.get(compare, **query).content
-        for query in ({}, {"view": "beside"}, {}, {"view": "inline"}, {}, {"view": "else"})
+        b'<table class="diff side-by-side"' in edgar.get(compare, **query).content
+        for query in ({}, {"layout": "side-by-side"}, {}, {"layout": "inline"}, {}, {"layout": "else"})
     ]
     assert shown == [False, True, True, False, False, False]
 

@@ -289,7 +289,7 @@ def test_whoever_saw_another_state_publishes_nothing_and_sees_the_new_one(
     assert answer.status_code == 409
     assert "Version 5 was saved last by edgar" in words_of(answer)
     beside = paula.get(page_of(kind, "publish") + answer.context["layouts"][1].address)
-    assert beside.context["version"].number == 4 and b'<table class="diff beside"' in beside.content
+    assert beside.context["version"].number == 4 and b'<table class="diff side-by-side"' in beside.content
     assert cast.vera.get(kind.url("writer")).body["activeVersionId"] == history.published
     again = paula.post(page_of(kind, "publish"), version=history.draft, tag=tag_on(answer))
     assert "Version 4 is live." in words_of(again)

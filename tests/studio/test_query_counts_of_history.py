@@ -27,7 +27,7 @@ def pages(kind: Kind) -> dict[str, str]:
         "second page": page_of(kind, "history", "r0") + "?page=2",
         "of one author": page_of(kind, "history", "r0") + "?author=alice",
         "published only": page_of(kind, "history", "r0") + "?published=on",
-        "side by side": page_of(kind, "compare", "r0") + f"?from=previous&to={second}&view=beside",
+        "side by side": page_of(kind, "compare", "r0") + f"?from=previous&to={second}&layout=side-by-side",
         "compare": page_of(kind, "compare", "r0"),
         "compare two": page_of(kind, "compare", "r0") + f"?from={first}&to={second}",
         "publish": page_of(kind, "publish", "r0"),

@@ -103,7 +103,7 @@ function onGroup(target) {
 
 // JSON is checked when it is left; what counts is the check of the server.
 
-export function jsonError(text) {
+function jsonError(text) {
   if (!text.trim()) return "";
   try {
     JSON.parse(text);

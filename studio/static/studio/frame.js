@@ -29,9 +29,12 @@ for (const row of document.querySelectorAll("[data-scrolls]")) {
     row.dataset.more = before && after ? "both" : before ? "start" : after ? "end" : "";
   };
   const current = row.querySelector("[aria-current]");
-  if (current) row.scrollLeft = current.offsetLeft - row.offsetLeft - (row.clientWidth - current.offsetWidth) / 2;
+  const fit = () => {
+    if (current) row.scrollLeft = current.offsetLeft - row.offsetLeft - (row.clientWidth - current.offsetWidth) / 2;
+    tell();
+  };
   row.addEventListener("scroll", tell, { passive: true });
-  new ResizeObserver(tell).observe(row);
+  new ResizeObserver(fit).observe(row);
 }
 
 // What sticks to the lower edge covers neither a message nor what has the focus.

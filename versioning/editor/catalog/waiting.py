@@ -11,13 +11,10 @@ from typing import Any, Final
 from django.db.models import Count, F, Q, QuerySet, Value
 
 from versioning.domain.access import Right
+from versioning.editor.catalog import criteria
 from versioning.editor.catalog.catalog import Catalog
 from versioning.editor.catalog.entries import Entry
 from versioning.models import VersionedResource
-from versioning.models.querysets import within
-
-WAITS: Final = Q(active_version__isnull=True) | ~Q(active_version=F("latest_version"))
-"""The newest version of a resource is not live."""
 
 _MAX_VERSIONS: Final = 2000
 """How many versions are looked at to say what was changed."""
@@ -92,8 +89,7 @@ class Waiting(Sequence[Waits]):
         return [(words[place], pk) for place, pk, _ in places[start - first : stop - first]]
 
     def _rows(self, catalog: Catalog) -> QuerySet[Any]:
-        own = within("workspace_id", self._caller.scope(Right.SAVE))
-        rows: QuerySet[Any] = catalog.rows.filter(WAITS, own)
+        rows = criteria.WAITING.narrow(catalog.rows, True, catalog.viewer)  # noqa: FBT003  as any criterion
         return rows.select_related(None).order_by()
 
     def _places(self) -> QuerySet[Any, Any]:
