@@ -74,10 +74,10 @@ def sections(waiting: Sequence[Key], opened: Sequence[Opened], newest: int, call
     starred = _starred(caller)
     lines = _lines({*waiting, *recent, *starred}, caller)
     found = [lines[key] for key in starred if key in lines]
-    told = [_told(lines[key], touched) for key, touched in recent.items() if key in lines]
+    timed = [_with_last_time(lines[key], touched) for key, touched in recent.items() if key in lines]
     return Sections(
         waiting=[lines[key] for key in waiting if key in lines],
-        recent=[line for line in told if line.edited_at or line.opened_at][:RECENT],
+        recent=[line for line in timed if line.edited_at or line.opened_at][:RECENT],
         starred=found[:STARRED],
         starred_count=len(found),
     )
@@ -125,7 +125,7 @@ def _recent(opened: Sequence[Opened], newest: int, caller: Caller) -> dict[Key, 
     return {key: both[key] for key in last[: 2 * RECENT]}
 
 
-def _told(line: Line, touched: _Touched) -> Line:
+def _with_last_time(line: Line, touched: _Touched) -> Line:
     """Return the line with what was last; with neither if both were about another resource with its id."""
     edited_at, identity, opened_at = touched
     if identity not in {line.identity, IN_CODE}:
