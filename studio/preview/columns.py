@@ -21,6 +21,7 @@ from versioning.domain.overrides import CodeAgent, code_config, laid_over
 from versioning.domain.selectors import PUBLISHED, Selector, Status
 from versioning.domain.snapshots import Snapshot, title_of
 from versioning.models import VersionedResource
+from versioning.serving.dependents import Dependents
 
 MAX_AGENTS: Final = 200
 """How many agents the page offers to run a prompt block in."""
@@ -88,16 +89,25 @@ class AgentsOfBlock:
     @property
     def offered(self) -> list[tuple[str, str]]:
         """The (id, name) of each, as many as a page offers; those that show the block live come first."""
-        return list(self._names.items())[:MAX_AGENTS]
+        enough = self._live if len(self._live) >= MAX_AGENTS else self._names
+        return list(enough.items())[:MAX_AGENTS]
+
+    @cached_property
+    def live(self) -> Dependents:
+        """Those that show the block live, and how many others."""
+        return self._users(Status.PUBLISHED)
+
+    @cached_property
+    def _live(self) -> dict[str, str]:
+        return _shown_names(self.live)
 
     @cached_property
     def _names(self) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for status in (Status.PUBLISHED, Status.DRAFT):
-            users = PROMPT_BLOCK.collection.dependents(self.block_id, status=status, by=self.caller)
-            for agent_id, name in users.readable:
-                found.setdefault(agent_id, shortened(name or agent_id))
-        return found
+        return {**self._live, **_shown_names(self._users(Status.DRAFT)), **self._live}
+
+    def _users(self, status: Status) -> Dependents:
+        users: Dependents = PROMPT_BLOCK.collection.dependents(self.block_id, status=status, by=self.caller)
+        return users
 
     def get(self, agent_id: str) -> BlockInAgent | None:
         """Return one of them, the first without an id, with the version that refers to the block.
@@ -106,7 +116,8 @@ class AgentsOfBlock:
         None if neither does: a version with a label can be the only one. Raises `NotFound` for an agent that
         is not one of them.
         """
-        names = self._names
+        is_live = agent_id in self._live if agent_id else bool(self._live)
+        names = self._live if is_live else self._names
         if not agent_id and names:
             agent_id = next(iter(names))
         if agent_id not in names:
@@ -132,6 +143,10 @@ class AgentsOfBlock:
                 raise
             return None
         return record
+
+
+def _shown_names(users: Dependents) -> dict[str, str]:
+    return {agent_id: shortened(name or agent_id) for agent_id, name in users.readable}
 
 
 def _served(code: CodeAgent | None, version: Snapshot | None) -> Config:

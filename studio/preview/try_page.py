@@ -50,6 +50,8 @@ class TryPage(SavedInstructionsPage):
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Show an empty chat or table; its script sends the messages in the name of the session."""
         columns = self.columns
+        if self.agents is not None:
+            self.used_by = self.agents.live.count  # the head of the page need not ask again
         form = self.form()
         several = request.GET.get("mode") == SEVERAL and form.examples.may_read
         return self.page(

@@ -47,6 +47,8 @@ class DependentsPage(ResourcePage):
         if self.resource is None:
             return ShownDependents(shown=[], total=0, hidden=0)
         found: Dependents = self.collection.dependents(self.resource_id, status=status, by=self.caller)
+        if status is Status.PUBLISHED:
+            self.used_by = found.count  # the head of the page need not ask again
         agents = Paginator(found.readable, MAX_SHOWN).get_page(page)
         return ShownDependents(
             shown=[

@@ -83,3 +83,19 @@ def test_trying_a_block_takes_as_many_queries_however_many_agents_use_it(cast: C
     for number in range(1, FEW):
         AGENTS.make(cast.alice, f"user/{number}", reference, autoPublish=True)
     assert queries(edgar, PROMPT_BLOCKS, "try") == one <= MAX_QUERIES_OF_TRYING
+
+
+def test_pages_that_list_who_uses_a_block_do_not_count_them_once_more(cast: Cast) -> None:
+    paula = Person("paula")
+    PROMPT_BLOCKS.make(cast.alice, "writer", autoPublish=True)
+    PROMPT_BLOCKS.save(cast.alice, "writer")
+    for number in range(2):
+        AGENTS.make(cast.alice, f"user/{number}", instructions=[reference("writer")], autoPublish=True)
+    for page in ("try", "usage", "publish", "unpublish", "delete"):
+        with CaptureQueriesContext(connection) as captured:
+            answer = paula.get(PROMPT_BLOCKS, page)
+        assert b"Live in 2 agents" in answer.content, page
+        counted = [
+            one["sql"] for one in captured if "COUNT(" in one["sql"] and "blockreference" in one["sql"]
+        ]
+        assert counted == [], page

@@ -122,3 +122,12 @@ def test_a_viewer_reads_what_is_live_and_of_no_draft(history: Kind) -> None:
 def test_who_was_an_editor_once_sees_nothing_of_the_drafts_any_more(cast: Cast, history: Kind) -> None:
     give_role("edgar", "acme", "viewer")
     assert "Say it better" not in Window.of("edgar").get(HOME).text
+
+
+def test_what_was_done_to_a_namesake_before_is_not_recent(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.edgar)
+    Window.of("paula").get(page_of(kind, "change"))
+    assert "edited" in section("edgar", "recent") and "opened" in section("paula", "recent")
+    assert cast.alice.delete(kind.url("writer"), if_match="*").status == 200
+    kind.make(cast.alice, "writer", name="Namesake")
+    assert "Namesake" not in section("edgar", "recent") + section("paula", "recent")

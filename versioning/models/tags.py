@@ -35,6 +35,11 @@ class Tag(models.Model):
         return found.values("resource")
 
     @classmethod
+    def begin(cls, resource: Any) -> None:
+        """Write the rows of a resource that has none yet."""
+        insert(cls, [{"resource_id": resource.pk, "name": one} for one in tags_of(resource.metadata)])
+
+    @classmethod
     def write(cls, resource: Any) -> None:
         """Let the rows say what the metadata of a locked resource says."""
         manager: Any = cls._default_manager

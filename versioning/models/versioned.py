@@ -172,7 +172,7 @@ class VersionedResource(models.Model):
         changed_fields = cls.kind.schema.changed({}, config)
         resource.append(config, message=message, author_id=author_id, changed_fields=changed_fields)
         if tags_of(resource.metadata):
-            cls.tag_model.write(resource)
+            cls.tag_model.begin(resource)
         return resource
 
     def append(

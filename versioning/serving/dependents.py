@@ -26,6 +26,11 @@ class Dependents:
     """(id, name), sorted by id."""
     hidden_count: int
 
+    @property
+    def count(self) -> int:
+        """How many there are, hidden ones included."""
+        return len(self.readable) + self.hidden_count
+
 
 def dependents_of(
     target: VersionedResource,
@@ -43,7 +48,7 @@ def dependents_of(
     do not count; otherwise `unstored` are the overrides that only a file describes.
     """
     found = _referring(target, code, status, caller, unstored)
-    named = dict(found.rows.readable_by(caller, code).values_list("id", found.name))
+    named = dict(found.rows.readable_by(caller, code).order_by().values_list("id", found.name))
     named |= dict.fromkeys(found.not_in_rows(caller, code), "")
     named |= {agent_id: agent.name for agent_id, agent in code.agents.items() if agent_id in named}
     hidden = 0

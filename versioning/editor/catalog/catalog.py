@@ -7,6 +7,7 @@ from collections.abc import Collection as AnyCollection
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
+from uuid import UUID
 
 from django.db.models import Case, Q, QuerySet, TextField, When
 from django.db.models.functions import Lower
@@ -70,9 +71,9 @@ class Catalog:
 
         Raises `NotFound` if the agent is neither.
         """
-        code = self.in_code.get(resource_id)
         if resource is not None:
-            return entry_of(resource, code, self.caller)
+            return self._entry(resource)
+        code = self.in_code.get(resource_id)
         if code is None:
             raise NotFound
         return entry_of_code(code, self.home)
@@ -82,14 +83,13 @@ class Catalog:
         by_id = {resource.pk: resource for resource in resources}
         labels: dict[str, list[str]] = defaultdict(list)
         rows = self.collection.model.label_model.objects.filter(resource_id__in=by_id)
-        # A resource may have thousands of labels, so no objects are made of them.
-        for resource_id, name, version_id, is_released in rows.values_list(
-            "resource_id", "name", "version_id", "released"
-        ):
-            resource = by_id[resource_id]
-            is_live = is_released or str(version_id) == resource.active_id
-            if is_live or reads_drafts(self.caller, resource):
-                labels[resource_id].append(name)
+        drafts = [resource.pk for resource in by_id.values() if reads_drafts(self.caller, resource)]
+        if len(drafts) < len(by_id):
+            active = [one for resource in by_id.values() if (one := _uuid_of(resource.active_id))]
+            rows = rows.filter(Q(resource_id__in=drafts) | Q(released=True) | Q(version_id__in=active))
+        # A resource may have thousands of labels: no objects are made of them, and an index has the rest.
+        for resource_id, name in rows.values_list("resource_id", "name"):
+            labels[resource_id].append(name)
         return [self._entry(resource, labels[resource.pk]) for resource in by_id.values()]
 
     def some(self, ids: AnyCollection[str]) -> list[tuple[VersionedResource, Entry]]:
@@ -151,15 +151,17 @@ class Found(Sequence[Entry]):
         self._catalog = catalog
         self._in_code = catalog.defined_in_code(wanted)
         rows = wanted.narrow(catalog.stored(), catalog.viewer)
-        if order.removeprefix("-") == NAME:
-            rows = rows.alias(name=_shown_name(catalog))
-        self._ids: Any = rows.order_by(order, "id").values_list("pk", flat=True)
-        if wanted.text:
-            # All at once, then neither a count nor a slice looks through the texts again.
+        is_by_name = order.removeprefix("-") == NAME
+        ordered = rows.alias(name=_shown_name(catalog)) if is_by_name else rows
+        self._rows = rows
+        """What is counted: without the versions that only the order by name needs."""
+        self._ids: Any = ordered.order_by(order, "id").values_list("pk", flat=True)
+        if wanted.text or wanted.author:
+            # All at once, then neither a count nor a slice looks through the versions again.
             self._ids = list(self._ids)
 
     def __len__(self) -> int:
-        stored = len(self._ids) if isinstance(self._ids, list) else self._ids.count()
+        stored = len(self._ids) if isinstance(self._ids, list) else self._rows.count()
         return len(self._in_code) + stored
 
     def __getitem__(self, part: Any) -> Any:
@@ -191,6 +193,14 @@ def sliced(rows: QuerySet[Any], start: int, stop: int) -> list[Any]:
     shown.
     """
     return in_order(rows, list(rows.values_list("pk", flat=True)[start:stop]))
+
+
+def _uuid_of(version_id: str | None) -> UUID | None:
+    """Return the id of a version that a row has; None for one in a file or a commit, and for none."""
+    try:
+        return UUID(version_id or "")
+    except ValueError:
+        return None
 
 
 def in_order(rows: QuerySet[Any], ids: Sequence[str]) -> list[Any]:
