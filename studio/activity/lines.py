@@ -11,8 +11,9 @@ from uuid import UUID
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
+from studio.activity.names import Names, resource_name, version_name
 from studio.activity.parts import Part
-from studio.activity.sentences import Names, resource_name, sentence_of, version_name
+from studio.activity.sentences import sentence_of
 from studio.domain_messages.translated import translated
 from studio.kinds import KINDS, KINDS_BY_WORD, StudioKind
 from versioning.domain.access import Caller, Right, Via

@@ -9,62 +9,18 @@ that have no sentence of their own here, such as those of other applications, ar
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from django.utils.translation import gettext as _
 
+from studio.activity.names import Names
 from studio.activity.other_sentences import OTHERS
 from studio.activity.parts import Part, Said, as_parts
 from studio.activity.words import name_of, noun_of
-from studio.domain_messages.translated import translated
 from studio.forms.words import titles
 from studio.resources.summaries import VISIBILITIES
 from versioning.domain.access import Via
-from versioning.domain.snapshots import reference_to_id
 from versioning.models import Event
-
-
-@dataclass(frozen=True, kw_only=True)
-class Names:
-    """What the resources and versions of events are called, and where they are."""
-
-    versions: Mapping[str, Part] = field(default_factory=dict)
-    """By id."""
-    resources: Mapping[tuple[str, str, Any], Part] = field(default_factory=dict)
-    """By kind, id and identity."""
-    of_one: bool = False
-    """Whether the page is about one resource, which its sentences need not name."""
-
-    def version(self, version_id: str) -> Part:
-        """Return the name of a version: `version 3`, `Git 2f7341a`."""
-        return self.versions.get(version_id) or Part(translated(reference_to_id(version_id)))
-
-    def draft(self, version_id: str) -> Part:
-        """Return the name of a version that was a draft when it was saved: `draft 3`."""
-        version = self.version(version_id)
-        if version.number is None:
-            return version
-        return Part(_("draft {number}").format(number=version.number), version.address)
-
-    def resource(self, event: Event) -> Part:
-        """Return the name of the resource that an event is about: `agent writer`."""
-        key = event.resource_kind, event.resource_id, event.resource_uuid
-        return self.resources.get(key) or Part(resource_name(event))
-
-
-def resource_name(event: Event) -> str:
-    """Return what the resource of an event is called: `agent writer`."""
-    names = {"agent": _("agent {id}"), "promptBlock": _("prompt block {id}")}
-    name = names.get(event.resource_kind)
-    return (
-        name.format(id=event.resource_id) if name else f"{noun_of(event.resource_kind)} {event.resource_id}"
-    )
-
-
-def version_name(number: int) -> str:
-    """Return what a version with this number is called within a sentence: `version 3`."""
-    return _("version {number}").format(number=number)
 
 
 def who_of(event: Event) -> str:

@@ -95,7 +95,7 @@ class TryPage(SavedInstructionsPage):
         """The agent to run a prompt block in; None if there is none, and for agents."""
         if self.agents is None or not self.agents.offered:
             return None
-        return self.agents.get(self._asked.get("agent", ""))
+        return self.agents.get(self._parameters.get("agent", ""))
 
     @property
     def columns(self) -> Sequence[Column]:
@@ -110,7 +110,7 @@ class TryPage(SavedInstructionsPage):
         return [self.user.column(self.resource, status) for status in statuses]
 
     @property
-    def _asked(self) -> Any:
+    def _parameters(self) -> Any:
         return self.request.POST if self.request.method == "POST" else self.request.GET
 
     def _fields(self, form: ContextForm, status: int) -> HttpResponse:
@@ -119,11 +119,11 @@ class TryPage(SavedInstructionsPage):
 
     def _modes(self) -> list[tuple[str, str, bool]]:
         """Return the (title, query, is current) of both ways to try something out."""
-        kept = {name: self._asked[name] for name in ("agent", "blocks") if self._asked.get(name)}
-        current = self._asked.get("mode", "")
+        chosen = {name: self._parameters[name] for name in ("agent", "blocks") if self._parameters.get(name)}
+        current = self._parameters.get("mode", "")
         titles = {"": _("A conversation"), SEVERAL: _("Several examples")}
         return [
-            (title, urlencode({**kept, **({"mode": mode} if mode else {})}), mode == current)
+            (title, urlencode({**chosen, **({"mode": mode} if mode else {})}), mode == current)
             for mode, title in titles.items()
         ]
 

@@ -97,9 +97,6 @@ def test_a_version_of_another_resource_is_not_found(cast: Cast, kind: Kind, hist
     assert Visitor("edgar").get(version_page(kind, other)).status_code == 404
 
 
-OFFERED = {"Restore as a draft", "Publish this version…", "Delete this version…", "Set or move a label here"}
-
-
 @pytest.mark.parametrize(
     ("name", "offers"),
     [
