@@ -53,8 +53,10 @@ def came_from(request: HttpRequest) -> str:
     is_ours = url_has_allowed_host_and_scheme(
         address, {request.get_host()}, require_https=request.is_secure()
     )
+    if not is_ours:  # it may be no address at all
+        return ""
     path = urlsplit(address)._replace(scheme="", netloc="", fragment="").geturl()
-    return path if is_ours and path.startswith(reverse("admin:index")) else ""
+    return path if path.startswith(reverse("admin:index")) else ""
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

@@ -82,6 +82,6 @@ class StudioKind(ResourceKind):
         return f"versioning_{self.model._meta.model_name}_{page}"
 
 
-_BY_WORD = {kind.word: StudioKind.of(kind) for kind in kinds.KINDS}
-AGENT, PROMPT_BLOCK = (_BY_WORD[kind.word] for kind in (kinds.AGENT, kinds.PROMPT_BLOCK))
-KINDS = tuple(_BY_WORD.values())
+KINDS_BY_WORD: Final = {kind.word: StudioKind.of(kind) for kind in kinds.KINDS}
+AGENT, PROMPT_BLOCK = (KINDS_BY_WORD[kind.word] for kind in (kinds.AGENT, kinds.PROMPT_BLOCK))
+KINDS = tuple(KINDS_BY_WORD.values())

@@ -47,9 +47,12 @@ def show_next(request: HttpRequest, response: HttpResponse, name: str, value: An
 
 
 def shown_now(request: HttpRequest, name: str) -> Any:
-    """Return what waits under a name, and never again; None if nothing does, or it has waited too long."""
+    """Return what waits under a name, and never again; None if nothing does, or it has waited too long.
+
+    Where nobody sees the page, it goes on waiting.
+    """
     waiting = dict(request.session.get(_WAITING, {}))
-    if name not in waiting or "X-Live" in request.headers:
+    if name not in waiting or "X-Live" in request.headers or request.method == "HEAD":
         return None
     from cryptography.fernet import InvalidToken  # noqa: PLC0415
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from studio.activity.parts import Part
 from studio.activity.sentences import Names, resource_name, sentence_of, version_name
 from studio.domain_messages.translated import translated
-from studio.kinds import KINDS, StudioKind
+from studio.kinds import KINDS, KINDS_BY_WORD, StudioKind
 from versioning.domain.access import Caller, Right, Via
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.snapshots import reference_to_id
@@ -156,7 +156,7 @@ class _Found:
         return self.caller.may(Right.READ_DRAFTS, event.workspace_id)
 
     def _kind(self, event: Event) -> StudioKind:
-        return next(kind for kind in KINDS if kind.word == event.resource_kind)
+        return KINDS_BY_WORD[event.resource_kind]
 
 
 def _is_save(event: Event) -> bool:

@@ -34,7 +34,8 @@ class NotificationsPage(StudioPage):
         self.listen({})
         seen = preferences_of(request).seen_position
         found = list(concerns.news(self.caller, self.editor.code)[:SHOWN])
-        if self.position != seen and "X-Live" not in request.headers:
+        is_seen = request.method == "GET" and "X-Live" not in request.headers
+        if self.position != seen and is_seen:
             Preferences.objects.change(request.user.pk, seen_position=self.position)
             preferences_of(request).seen_position = self.position
         return self.page(

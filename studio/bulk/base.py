@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from studio.domain_messages.translated import translated
-from studio.kinds import KINDS, StudioKind
+from studio.kinds import KINDS_BY_WORD, StudioKind
 from studio.publishing.drafts import Draft, drafts_by_id
 from studio.resources import matching
 from studio.resources.chosen import chosen
@@ -24,7 +24,7 @@ from versioning.editor.catalog import Filter
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class Candidate:
     """A chosen resource on the page that asks."""
 
     choice: Choice
@@ -41,7 +41,7 @@ class Reported:
     kind: StudioKind
     outcome: Outcome
     draft: Draft | None
-    """The resource as it is now, as in `Asked`."""
+    """The resource as it is now, as in `Candidate`."""
 
     @property
     def reasons(self) -> list[str]:
@@ -69,11 +69,11 @@ class BulkPage(StudioPage, ABC):
     report_template: str
 
     @abstractmethod
-    def asks(self, count: int) -> str:
+    def question(self, count: int) -> str:
         """Return the question, for this many resources: `Publish 3 drafts?`."""
 
     @abstractmethod
-    def reports(self, done: int, refused: int) -> str:
+    def result(self, done: int, refused: int) -> str:
         """Return what came of it, in one sentence."""
 
     @abstractmethod
@@ -116,15 +116,15 @@ class BulkPage(StudioPage, ABC):
 
     def _ask(self, choices: Sequence[Choice], error: Invalid | None = None) -> HttpResponse:
         found = self._drafts(choices)
-        asked = [self._asked(choice, found.get((choice.kind.word, choice.id))) for choice in choices]
-        offered = [one for one in asked if not one.obstacle]
+        candidates = [self._candidate(choice, found.get((choice.kind.word, choice.id))) for choice in choices]
+        offered = [one for one in candidates if not one.obstacle]
         return self.page(
             self.ask_template,
-            title=self.asks(len(offered)),
+            title=self.question(len(offered)),
             status=400 if error else 200,
             problems=reasons(error),
             offered=offered,
-            left_out=[one for one in asked if one.obstacle],
+            left_out=[one for one in candidates if one.obstacle],
             back_address=self.back_address,
             **self.more(),
         )
@@ -133,17 +133,16 @@ class BulkPage(StudioPage, ABC):
         """Return what else the templates show."""
         return {}
 
-    def _asked(self, choice: Choice, draft: Draft | None) -> Asked:
+    def _candidate(self, choice: Choice, draft: Draft | None) -> Candidate:
         if draft is None:
-            return Asked(choice=choice, draft=None, obstacle=translated(NotFound().message))
-        return Asked(choice=choice, draft=draft, obstacle=self.obstacle(choice, draft))
+            return Candidate(choice=choice, draft=None, obstacle=translated(NotFound().message))
+        return Candidate(choice=choice, draft=draft, obstacle=self.obstacle(choice, draft))
 
     def _report(self, outcomes: Sequence[Outcome]) -> HttpResponse:
         found = self._drafts([outcome.choice for outcome in outcomes])
-        kinds = {kind.word: kind for kind in KINDS}
         lines = [
             Reported(
-                kind=kinds[outcome.choice.kind.word],
+                kind=KINDS_BY_WORD[outcome.choice.kind.word],
                 outcome=outcome,
                 draft=found.get((outcome.choice.kind.word, outcome.choice.id)),
             )
@@ -154,7 +153,7 @@ class BulkPage(StudioPage, ABC):
         }
         return self.page(
             self.report_template,
-            title=self.reports(len(by_result[Result.DONE.value]), len(by_result[Result.REFUSED.value])),
+            title=self.result(len(by_result[Result.DONE.value]), len(by_result[Result.REFUSED.value])),
             back_address=self.back_address,
             **by_result,
             **self.more(),

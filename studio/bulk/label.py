@@ -20,11 +20,11 @@ class LabelChosenPage(BulkPage):
     ask_template = "studio/bulk/label.html"
     report_template = "studio/bulk/labelled.html"
 
-    def asks(self, count: int) -> str:
+    def question(self, count: int) -> str:
         """Ask which label these many get."""
         return ngettext("Label %(count)s resource", "Label %(count)s resources", count) % {"count": count}
 
-    def reports(self, done: int, refused: int) -> str:
+    def result(self, done: int, refused: int) -> str:
         """Say how many have the label now, and how many have not."""
         if not refused:
             return ngettext("%(done)s labelled", "%(done)s labelled", done) % {"done": done}

@@ -20,11 +20,11 @@ class PublishChosenPage(BulkPage):
     ask_template = "studio/bulk/publish.html"
     report_template = "studio/bulk/published.html"
 
-    def asks(self, count: int) -> str:
+    def question(self, count: int) -> str:
         """Ask whether to publish this many."""
         return ngettext("Publish %(count)s draft?", "Publish %(count)s drafts?", count) % {"count": count}
 
-    def reports(self, done: int, refused: int) -> str:
+    def result(self, done: int, refused: int) -> str:
         """Say how many are live now, and how many are not."""
         if not refused:
             return ngettext("%(done)s published", "%(done)s published", done) % {"done": done}

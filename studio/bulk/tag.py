@@ -23,11 +23,11 @@ class TagChosenPage(BulkPage):
     ask_template = "studio/bulk/tag.html"
     report_template = "studio/bulk/tagged.html"
 
-    def asks(self, count: int) -> str:
+    def question(self, count: int) -> str:
         """Ask which tags these many get."""
         return ngettext("Tag %(count)s resource", "Tag %(count)s resources", count) % {"count": count}
 
-    def reports(self, done: int, refused: int) -> str:
+    def result(self, done: int, refused: int) -> str:
         """Say of how many the tags have changed, and of how many not."""
         if not refused:
             return ngettext("%(done)s tagged", "%(done)s tagged", done) % {"done": done}

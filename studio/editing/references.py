@@ -15,12 +15,11 @@ from studio.forms.inputs import Input
 from studio.kinds import AGENT, PROMPT_BLOCK, StudioKind
 from studio.limits import PageBudget, shortened
 from studio.resources.base import ResourcePage
-from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.editor.catalog import suggestions_by_id
 
 MAX_READ: Final = 2 * PageBudget.characters
-"""How many characters the prompt blocks of a page may have together, in both of their versions."""
+"""How many characters the prompt blocks of a page may have together."""
 EXCERPT_LINES: Final = 2
 EXCERPT: Final = 240
 """How many characters, and lines, are shown of a prompt block that is not expanded."""
@@ -75,8 +74,11 @@ class ReferencePage(ResourcePage):
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Return the parts of its card; those of an id that nobody can read say so."""
         self.require(Right.SAVE)
-        asked = request.GET.get("id", "").strip()
-        context = {"chosen": references_to({asked}, (), self.caller).prompt.get(asked), "id": asked}
+        requested = request.GET.get("id", "").strip()
+        context = {
+            "chosen": references_to({requested}, (), self.caller).prompt.get(requested),
+            "id": requested,
+        }
         return TemplateResponse(request, "studio/editing/reference.html", context)
 
 
@@ -89,8 +91,8 @@ def _blocks(wanted: Iterable[str], caller: Caller) -> dict[str, ShownBlock]:
     possible = {one for one in wanted if not ids.problem(one)}
     if not possible:
         return {}
-    texts = get_editor().prompt.texts(possible, limit=MAX_READ, by=caller)
-    configs = {id_: found.config for id_, found in texts.items()}
+    found = PROMPT_BLOCK.collection.newest_readable(possible, limit=MAX_READ, by=caller)
+    configs = {id_: version.config for id_, version in found.items()}
     return {
         id_: ShownBlock(
             choice=choice,

@@ -54,12 +54,15 @@ class Examples:
     def of(
         cls, kind: StudioKind, resource_id: str, resource: VersionedResource | None, caller: Caller
     ) -> Examples:
-        """Return the examples of a resource that the caller may read; without a row code defines it."""
-        code = get_editor().code
-        in_code = kind.is_run and code.get(resource_id) is not None
-        identity = IN_CODE if in_code or resource is None else resource.uuid
-        workspace_id = resource.workspace_id if resource else code.workspace_id
-        return cls(kind, resource_id, identity, workspace_id, caller)
+        """Return the examples of a resource that the caller may read; without a row code defines it.
+
+        A row of another workspace with the id of a code-defined agent is no override, and has its own.
+        """
+        if resource is None:
+            return cls(kind, resource_id, IN_CODE, get_editor().code.workspace_id, caller)
+        is_override = kind.collection.ownership.overridden_by(resource) is not None
+        identity = IN_CODE if is_override else resource.uuid
+        return cls(kind, resource_id, identity, resource.workspace_id, caller)
 
     @property
     def may_read(self) -> bool:

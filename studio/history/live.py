@@ -13,8 +13,8 @@ from django.utils.translation import ngettext
 from studio.dates import day_of, moment_in_words, range_in_words, short_day
 from versioning.editor.live_periods import Period
 
-MAX_TOLD: Final = 2
-"""How many periods of a version a page tells; it counts the others."""
+MAX_PERIODS: Final = 2
+"""How many periods of a version a page shows; it counts the others."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,12 +31,12 @@ def live_in_words(periods: Sequence[Period], today: datetime.date) -> list[LiveW
     """Return the periods of a version, the newest first."""
     newest = [
         LiveWords(words=_words(one, today), exact=_exact(one), is_current=one.is_current)
-        for one in reversed(periods[-MAX_TOLD:])
+        for one in reversed(periods[-MAX_PERIODS:])
     ]
     more = len(periods) - len(newest)
     if more:
         words = ngettext("live %(count)s more time", "live %(count)s more times", more) % {"count": more}
-        exact = "; ".join(_exact(one) for one in reversed(periods[:-MAX_TOLD]))
+        exact = "; ".join(_exact(one) for one in reversed(periods[:-MAX_PERIODS]))
         newest.append(LiveWords(words=words, exact=exact, is_current=False))
     return newest
 

@@ -98,13 +98,13 @@ class HistoryPage(VersionLinksPage):
     @property
     def filters(self) -> dict[str, str]:
         """The filters of the address that are set."""
-        asked = {name: self.request.GET.get(name, "") for name in ("author", "published")}
-        return {name: value for name, value in asked.items() if value}
+        requested = {name: self.request.GET.get(name, "") for name in ("author", "published")}
+        return {name: value for name, value in requested.items() if value}
 
     def _narrowed(self, lived: LivePeriods, authors: Sequence[str]) -> dict[str, Any]:
         """Return what to leave out of the timeline."""
-        asked = self.filters.get("author")
-        author = "" if asked == APPLICATION else asked
+        requested = self.filters.get("author")
+        author = "" if requested == APPLICATION else requested
         if author is not None and author not in authors:
             return {"among": ()}
         return {"author": author, "among": set(lived.by_version) if self.published_only else None}

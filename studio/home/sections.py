@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+from uuid import UUID
 
 from studio.kinds import KINDS, StudioKind
 from studio.preferences.recent import Opened
@@ -14,6 +15,7 @@ from studio.resources.stars import Star, stars_of
 from studio.versions import message_of
 from versioning.domain.access import Caller
 from versioning.domain.kinds import KINDS as ALL_KINDS
+from versioning.domain.overrides import IN_CODE
 from versioning.editor.catalog import Entry
 from versioning.models import Event, Favorite, VersionedResource
 
@@ -41,6 +43,9 @@ class Line:
     edited_at: datetime.datetime | None = None
     """When the person edited it last; in a list of recent ones, if that was later than opening it."""
     opened_at: datetime.datetime | None = None
+    identity: UUID | None = None
+    """What another resource with the same id, before or after it, does not share."""
+    made_at: datetime.datetime | None = None
 
     @property
     def comparison(self) -> str:
@@ -69,9 +74,10 @@ def sections(waiting: Sequence[Key], opened: Sequence[Opened], newest: int, call
     starred = _starred(caller)
     lines = _lines({*waiting, *recent, *starred}, caller)
     found = [lines[key] for key in starred if key in lines]
+    timed = [_with_last_time(lines[key], touched) for key, touched in recent.items() if key in lines]
     return Sections(
         waiting=[lines[key] for key in waiting if key in lines],
-        recent=[_told(lines[key], *recent[key]) for key in recent if key in lines][:RECENT],
+        recent=[line for line in timed if line.edited_at or line.opened_at][:RECENT],
         starred=found[:STARRED],
         starred_count=len(found),
     )
@@ -85,30 +91,49 @@ def _starred(caller: Caller) -> list[Key]:
     return list(rows.values_list("kind", "resource_id")[: 2 * STARRED])
 
 
-def _recent(
-    opened: Sequence[Opened], newest: int, caller: Caller
-) -> dict[Key, tuple[datetime.datetime | None, datetime.datetime | None]]:
-    """Return what was edited or opened last, the latest first: when it was edited, and when it was opened."""
+class _Touched(NamedTuple):
+    """When the person edited and opened what had an id, the last time each."""
+
+    edited_at: datetime.datetime | None
+    identity: UUID | None
+    """Of what they edited."""
+    opened_at: datetime.datetime | None
+
+    @property
+    def at(self) -> datetime.datetime:
+        """The later of the two."""
+        return max(at for at in (self.edited_at, self.opened_at) if at is not None)
+
+
+def _recent(opened: Sequence[Opened], newest: int, caller: Caller) -> dict[Key, _Touched]:
+    """Return what was edited or opened last, the latest first."""
     edits = Event.objects.filter(
         position__gt=newest - _EVENTS,
         actor=caller.username or "",
         type__in=[f"{kind.word}.{what}" for kind in ALL_KINDS for what in ("created", "versionCreated")],
     ).order_by("-position")
-    edited: dict[Key, datetime.datetime] = {}
-    for word, resource_id, at in edits.values_list("resource_kind", "resource_id", "created_at")[
-        : 5 * RECENT
-    ]:
-        edited.setdefault((word, resource_id), at)
+    edited: dict[Key, tuple[datetime.datetime, UUID | None]] = {}
+    found = edits.values_list("resource_kind", "resource_id", "created_at", "resource_uuid")
+    for word, resource_id, at, identity in found[: 5 * RECENT]:
+        edited.setdefault((word, resource_id), (at, identity))
     seen = {(one.kind, one.id): one.at for one in opened}
-    both = {key: (edited.get(key), seen.get(key)) for key in {*edited, *seen}}
-    last = sorted(both, key=lambda key: max(at for at in both[key] if at is not None), reverse=True)
+    both = {}
+    for key in {*edited, *seen}:
+        edited_at, identity = edited.get(key, (None, None))
+        both[key] = _Touched(edited_at, identity, seen.get(key))
+    last = sorted(both, key=lambda key: both[key].at, reverse=True)
     return {key: both[key] for key in last[: 2 * RECENT]}
 
 
-def _told(line: Line, edited: datetime.datetime | None, opened: datetime.datetime | None) -> Line:
-    is_edit = edited is not None and (opened is None or edited >= opened)
-    more = {"edited_at": edited} if is_edit else {"opened_at": opened}
-    return Line(**{**vars(line), **more})
+def _with_last_time(line: Line, touched: _Touched) -> Line:
+    """Return the line with what was last; with neither if both were about another resource with its id."""
+    edited_at, identity, opened_at = touched
+    if identity not in {line.identity, IN_CODE}:
+        edited_at = None
+    if opened_at is not None and line.made_at is not None and opened_at < line.made_at:
+        opened_at = None
+    is_edit = edited_at is not None and (opened_at is None or edited_at >= opened_at)
+    return replace(line, edited_at=edited_at) if is_edit else replace(line, opened_at=opened_at)
 
 
 def _lines(wanted: Iterable[Key], caller: Caller) -> dict[Key, Line]:
@@ -132,4 +157,6 @@ def _line(kind: StudioKind, resource: VersionedResource, entry: Entry, star: Sta
         author=(version.author_name or "") if version else "",
         message=message_of(version) if version else "",
         saved_at=version.created_at if version else resource.updated_at,
+        identity=resource.uuid,
+        made_at=resource.created_at,
     )

@@ -12,7 +12,7 @@ from django.utils import timezone
 from studio.models import Preferences
 from studio.preferences.stored import preferences_of
 
-KEPT: Final = 20
+MAX_REMEMBERED: Final = 20
 """How many resources are remembered."""
 
 
@@ -41,6 +41,6 @@ def note_opened(request: HttpRequest, kind: str, resource_id: str) -> None:
     if before and before[0][:2] == [kind, resource_id]:
         return
     others = [one for one in before if one[:2] != [kind, resource_id]]
-    preferences.recent = [[kind, resource_id, timezone.now().isoformat()], *others][:KEPT]
+    preferences.recent = [[kind, resource_id, timezone.now().isoformat()], *others][:MAX_REMEMBERED]
     if not Preferences.objects.filter(pk=preferences.pk).update(recent=preferences.recent):
         Preferences.objects.change(preferences.pk, recent=preferences.recent)

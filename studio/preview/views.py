@@ -35,8 +35,8 @@ class InstructionsPage(EditablePage):
     @cached_property
     def with_drafts(self) -> bool:
         """Whether to show the drafts of prompt blocks; by default as if published now."""
-        asked = self.request.POST if self.request.method == "POST" else self.request.GET
-        return asked.get("blocks") == "drafts" and self.may(Right.READ_DRAFTS)
+        requested = self.request.POST if self.request.method == "POST" else self.request.GET
+        return requested.get("blocks") == "drafts" and self.may(Right.READ_DRAFTS)
 
     def used(self, config: Config) -> list[BlockOnPage]:
         """Return the prompt blocks that a configuration refers to, with what is live and what is not."""
@@ -135,8 +135,8 @@ class PreviewPage(SavedInstructionsPage):
 
     @cached_property
     def _wanted(self) -> Status:
-        asked = self.request.POST if self.request.method == "POST" else self.request.GET
-        wanted = asked.get("version", "")
+        requested = self.request.POST if self.request.method == "POST" else self.request.GET
+        wanted = requested.get("version", "")
         return next((status for status in self.statuses if status.value == wanted), self.statuses[0])
 
     def _of_saved(self, context: Mapping[str, Any]) -> Preview:

@@ -69,11 +69,11 @@ class UsagePage(DependentsPage):
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Show a page of both."""
-        asked = request.GET.get("page")
+        requested = request.GET.get("page")
         return self.page(
             "studio/publishing/usage.html",
             title=_("Used by"),
-            published=self.shown_dependents(Status.PUBLISHED, asked),
-            drafts=self.shown_dependents(Status.DRAFT, asked),
-            is_first=asked in {None, "", "1"},
+            published=self.shown_dependents(Status.PUBLISHED, requested),
+            drafts=self.shown_dependents(Status.DRAFT, requested),
+            is_first=requested in {None, "", "1"},
         )

@@ -88,7 +88,7 @@ class ResourcePage(StudioPage):
         try:
             found: VersionedResource = self.collection.find(self.resource_id, by=self.caller)
         except NotFound:
-            if self.code_agent is None:
+            if self._in_code is None:
                 raise
             return None
         return found
@@ -101,9 +101,18 @@ class ResourcePage(StudioPage):
         left: VersionedResource | None = self.collection.versions(self.resource_id, by=self.caller).resource
         return left
 
-    @cached_property
+    @property
     def code_agent(self) -> CodeAgent | None:
-        """The agent as code defines it, if it does and the caller may read it."""
+        """The agent as code defines it, if it does and the caller may read it.
+
+        None for a resource of another workspace that has the id of such an agent: it is no override.
+        """
+        is_elsewhere = self.resource is not None and self.workspace_id != self.editor.code.workspace_id
+        return None if is_elsewhere else self._in_code
+
+    @cached_property
+    def _in_code(self) -> CodeAgent | None:
+        """The agent that code defines under the id, if the caller may read it."""
         return self.kind.catalog(self.caller).in_code.get(self.resource_id)
 
     @property

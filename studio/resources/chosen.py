@@ -11,13 +11,12 @@ from typing import Final
 
 from django.http import QueryDict
 
-from studio.kinds import KINDS
+from studio.kinds import KINDS_BY_WORD
 from versioning.domain.errors import Invalid
 from versioning.domain.kinds import ResourceKind
 from versioning.editor.bulk import MAX_CHOSEN, Choice
 
 FIELD: Final = "chosen"
-_KINDS: Final = {kind.word: kind for kind in KINDS}
 
 
 def value_of(kind: ResourceKind, resource_id: str, version_id: str) -> str:
@@ -42,9 +41,9 @@ def chosen(given: QueryDict) -> Sequence[Choice]:
     for place, value in enumerate(values):
         word, _, rest = value.partition(":")
         resource_id, _, version_id = rest.rpartition(":")
-        if word not in _KINDS or not resource_id or not version_id:
+        if word not in KINDS_BY_WORD or not resource_id or not version_id:
             raise Invalid.field(f"{FIELD}.{place}", "must be a kind, an id and a version, joined by colons")
-        kind = _KINDS[word]
+        kind = KINDS_BY_WORD[word]
         tag = given.get(tag_field(kind, resource_id))
         choices[word, resource_id] = Choice(kind=kind, id=resource_id, version_id=version_id, tag=tag)
     return list(choices.values())

@@ -31,8 +31,8 @@ class CreatePage(StudioPage):
         workspaces = self._workspaces()
         if not workspaces:
             raise Forbidden("You may not save drafts in any workspace.")
-        asked = request.GET.get("workspace", "")
-        return self._form({"workspace": asked}, {}, workspaces)
+        requested = request.GET.get("workspace", "")
+        return self._form({"workspace": requested}, {}, workspaces)
 
     def post(self, request: HttpRequest) -> HttpResponse:
         """Save the first version as a draft and open it; what cannot be saved stays in the form."""

@@ -11,7 +11,7 @@ from typing import Final
 
 from django.http import QueryDict
 
-from studio.kinds import KINDS, StudioKind
+from studio.kinds import KINDS_BY_WORD, StudioKind
 from studio.resources.filters import FilterForm
 from studio.resources.rows import Row
 from versioning.domain.access import Caller
@@ -20,7 +20,6 @@ from versioning.editor.bulk import MAX_CHOSEN, Choice
 from versioning.editor.catalog import Filter
 
 FIELD: Final = "matching"
-_KINDS: Final = {kind.word: kind for kind in KINDS}
 
 
 def value_of_matching(kind: StudioKind, query: str) -> str:
@@ -34,9 +33,9 @@ def matching(given: QueryDict, caller: Caller, narrow: Callable[[Filter], Filter
     `narrow` may narrow the list further. Raises `Invalid`, which names the field, for another value.
     """
     word, _, query = given.get(FIELD, "").partition("?")
-    if word not in _KINDS:
+    if word not in KINDS_BY_WORD:
         raise Invalid.field(FIELD, "must be a kind and the query of a list")
-    kind = _KINDS[word]
+    kind = KINDS_BY_WORD[word]
     form = FilterForm(QueryDict(query), kind=kind, caller=caller)
     if not form.is_valid():
         raise Invalid.field(FIELD, "must be a kind and the query of a list")

@@ -45,9 +45,9 @@ class FiltersPage(StudioPage):
             return self._shown(problem, one, name) if problem else self.go(request.path)
         return self._save(name, request.POST.get("query", ""))
 
-    def _save(self, name: str, asked: str) -> HttpResponse:
+    def _save(self, name: str, query: str) -> HttpResponse:
         """Save what narrows a list at the moment, without what narrows nothing, and go back to the list."""
-        form = FilterForm(QueryDict(asked), kind=self.kind, caller=self.caller)
+        form = FilterForm(QueryDict(query), kind=self.kind, caller=self.caller)
         form.is_valid()
         query = form.address()[1:]
         one = SavedFilter(user_id=self.caller.user_id, kind=self.kind.word, query=query)

@@ -13,7 +13,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from studio.kinds import KINDS, StudioKind
+from studio.kinds import KINDS, KINDS_BY_WORD, StudioKind
 from studio.search.results import Result
 from studio.views import StudioPage
 from versioning.domain.access import Caller
@@ -73,7 +73,7 @@ class SearchPage(StudioPage):
             longest = MAX_LENGTH if text else None
             return self.page("studio/search/search.html", title=_("Search"), longest=longest)
         search = search_for(text, self.caller)
-        kind = next((one for one in KINDS if one.word == request.GET.get("kind")), None)
+        kind = KINDS_BY_WORD.get(request.GET.get("kind", ""))
         results = Results(search, kind)
         page = Paginator(results, PER_PAGE).get_page(request.GET.get("page"))
         return self.page(

@@ -40,7 +40,7 @@ def _row(row: Row) -> str:
     return (
         f'<div class="diff-row diff-{row.op.value}">'
         f'<span class="diff-no" aria-hidden="true">{number}</span>'
-        f'<span class="diff-text">{_pieces(row.spans)}{mark}</span></div>'
+        f'<span class="diff-text">{marked(row.spans)}{mark}</span></div>'
     )
 
 
@@ -59,7 +59,7 @@ def _cell(cell: Cell | None, own: Op, other: Cell | None) -> str:
     tint = "same" if cell.op is Op.SAME and other is not None else own.value
     return (
         f'<td class="diff-no" aria-hidden="true">{cell.number}</td>'
-        f'<td class="diff-text diff-{tint}">{_pieces(cell.spans)}{mark}</td>'
+        f'<td class="diff-text diff-{tint}">{marked(cell.spans)}{mark}</td>'
     )
 
 
@@ -85,8 +85,9 @@ def _break(op: Op) -> str:
     return f'<{element} title="{escape(title)}">↵</{element}>'
 
 
-def _pieces(spans: Iterable[Span]) -> str:
-    return "".join(map(_piece, spans))
+def marked(spans: Iterable[Span]) -> SafeString:
+    """Return a text with what was removed and added marked, for screen readers too."""
+    return SafeString("".join(map(_piece, spans)))  # every piece of text is escaped below
 
 
 def _piece(span: Span) -> str:

@@ -9,7 +9,8 @@ from django import template
 from django.utils.safestring import SafeString
 from editor_client.shared.instructions import Origin, Piece
 
-from studio.diff.spans import Op, Span
+from studio.diff.spans import Span
+from studio.templatetags.diff import marked
 
 register = template.Library()
 
@@ -23,13 +24,7 @@ def pieces(found: Iterable[Piece]) -> SafeString:
 @register.simple_tag
 def answer(found: Iterable[Span]) -> SafeString:
     """Return one of two answers; what only this one has is marked, for screen readers too."""
-    return SafeString("".join(map(_span, found)))  # every piece of text is escaped below
-
-
-def _span(span: Span) -> str:
-    element = {Op.REMOVED: "del", Op.ADDED: "ins"}.get(span.op)
-    text = escape(span.text)
-    return f"<{element}>{text}</{element}>" if element else text
+    return marked(found)
 
 
 def _piece(piece: Piece) -> str:

@@ -227,3 +227,19 @@ def test_an_agent_in_code_has_examples_that_outlive_its_overrides(cast: Cast, se
     assert ada.delete(AGENTS.url("answers"), if_match="*").status == 200
     assert offered("ada", AGENTS, resource_id="answers") == ["Before"]
     assert send("charlie", AGENTS, "save_as", "answers", example_name="Theirs").status in {403, 404}
+
+
+def test_what_has_the_id_of_an_agent_in_code_elsewhere_shares_no_example_with_it(
+    cast: Cast, settings: Any
+) -> None:
+    AGENTS.make(cast.charlie, "answers", "one", workspaceId="elsewhere", autoPublish=True)
+    settings.EDITOR_FRAMEWORK = "tests.support.code.framework"  # the code takes the id only now
+    person("ada", default=Role.ADMIN)
+    assert send("ada", AGENTS, "save_as", "answers", example_name="Default's", context="{}").status == 200
+    assert offered("charlie", AGENTS, resource_id="answers") == []
+    kept = send("charlie", AGENTS, "save_as", "answers", example_name="Elsewhere's", context="{}")
+    assert kept.status == 200
+    assert offered("ada", AGENTS, resource_id="answers") == ["Default's"]
+    assert offered("charlie", AGENTS, resource_id="answers") == ["Elsewhere's"]
+    assert cast.charlie.delete(AGENTS.url("answers"), if_match="*").status == 200
+    assert offered("ada", AGENTS, resource_id="answers") == ["Default's"]

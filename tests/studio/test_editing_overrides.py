@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
+from tests.conftest import Cast
 from tests.support.api import AGENTS, Api
 from tests.support.forms import Person, controls
 from tests.support.people import key_of, person
@@ -134,3 +136,12 @@ def test_an_agent_with_an_override_is_suggested_once(ada: Person, api: Api) -> N
         "choices"
     ]
     assert [choice["id"] for choice in choices] == ["answers", "leads-answers"]
+
+
+def test_what_has_the_id_elsewhere_is_no_override(cast: Cast, settings: Any) -> None:
+    AGENTS.make(cast.charlie, "answers", "their own", name="Theirs", autoPublish=True)
+    settings.EDITOR_FRAMEWORK = "tests.support.code.framework"  # the code takes the id only now
+    shown = page(Person("charlie"))
+    assert "Agents / answers Theirs" in " ".join(re.sub(r"<[^>]+>", " ", shown).split())
+    assert "Make public" in shown and "their own" in shown
+    assert "override" not in shown and "Set by the code" not in shown

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from studio.models import Preferences
-from studio.preferences.recent import KEPT
+from studio.preferences.recent import MAX_REMEMBERED
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.calls import make_history
@@ -79,12 +79,12 @@ def test_what_one_opened_or_edited_stands_once_the_latest_first(cast: Cast, hist
 
 def test_what_was_opened_is_forgotten_in_time_and_not_noted_in_the_background(cast: Cast, kind: Kind) -> None:
     vera = Window.of("vera")
-    for number in range(KEPT + 2):
+    for number in range(MAX_REMEMBERED + 2):
         kind.make(cast.alice, f"r{number}", autoPublish=True)
         vera.get(page_of(kind, "change", f"r{number}"))
     vera.client.get(page_of(kind, "change", "r0"), headers={"X-Live": "1"})
     found = Preferences.objects.get(user__username="vera").recent
-    assert [one[1] for one in found] == [f"r{number}" for number in range(KEPT + 1, 1, -1)]
+    assert [one[1] for one in found] == [f"r{number}" for number in range(MAX_REMEMBERED + 1, 1, -1)]
     assert "r21" in section("vera", "recent") and "r13" not in section("vera", "recent")
 
 
@@ -122,3 +122,12 @@ def test_a_viewer_reads_what_is_live_and_of_no_draft(history: Kind) -> None:
 def test_who_was_an_editor_once_sees_nothing_of_the_drafts_any_more(cast: Cast, history: Kind) -> None:
     give_role("edgar", "acme", "viewer")
     assert "Say it better" not in Window.of("edgar").get(HOME).text
+
+
+def test_what_was_done_to_a_namesake_before_is_not_recent(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.edgar)
+    Window.of("paula").get(page_of(kind, "change"))
+    assert "edited" in section("edgar", "recent") and "opened" in section("paula", "recent")
+    assert cast.alice.delete(kind.url("writer"), if_match="*").status == 200
+    kind.make(cast.alice, "writer", name="Namesake")
+    assert "Namesake" not in section("edgar", "recent") + section("paula", "recent")

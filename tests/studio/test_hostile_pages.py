@@ -52,6 +52,8 @@ QUERY = (
         "context",
         "field",
     ),
+    *("tag", "waiting", "labelled", "starred", "whose", "find", "mode", "agent", "blocks", "of", "example"),
+    *("draftBlock", "language", "v"),
 )
 """What pages read from their addresses."""
 FORM = (
@@ -60,6 +62,8 @@ FORM = (
     *("old_password", "instructions.mode", "instructions.text", "instructions.blocks.0.kind", "metadata"),
     *("url", "event_types", "id_prefix", "description", "hours", "enabled", "language"),
     *("instructions.blocks.0.rules.conditions.0.value", "model.provider", "variants.0.value", "workspace"),
+    *("chosen", "matching", "add", "remove", "which", "starred", "density", "live", "draft", "next"),
+    *("example", "example_tag", "example_name", "do", "given.tier", "query", "rename", "blocks", "agent"),
 )
 """What pages read from forms, beside the fields that they show."""
 MULTIPART = '--x\r\nContent-Disposition: form-data; name="username"\r\n\r\nzoé\r\n--x--\r\n'

@@ -200,6 +200,14 @@ def test_the_number_takes_one_query_however_long_the_log_is(cast: Cast) -> None:
         assert len(queries) == 1
 
 
+def test_what_is_asked_for_without_its_page_stays_new(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.edgar)
+    kind.save(cast.alice, text="two")
+    edgar = Window.of("edgar")
+    assert edgar.client.head(NEWS).status_code == 200
+    assert unread(edgar) == "1"
+
+
 def test_an_application_adds_what_concerns_somebody(cast: Cast, kind: Kind, monkeypatch: Any) -> None:
     monkeypatch.setattr(concerns, "_concerns", [*concerns._concerns])
     concerns._queries._held.clear()

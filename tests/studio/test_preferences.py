@@ -35,6 +35,7 @@ def test_a_person_chooses_the_density_of_every_page_for_themselves(cast: Cast) -
         (f"http://testserver{LIST}?q=refund", f"{LIST}?q=refund"),
         ("https://elsewhere.example/studio/", "/studio/"),
         ("http://testserver/api/docs", "/studio/"),
+        ("http://[", "/studio/"),
         ("", "/studio/"),
     ],
 )

@@ -187,6 +187,7 @@ def test_the_page_with_a_key_is_no_answer_to_a_form_and_the_database_never_has_t
     assert "ek_" not in stored and "once" in stored
     background = alice.client.get(address, headers={"X-Live": "1"})
     assert b'id="once"' not in background.content
+    assert alice.client.head(address).status_code == 200  # nobody has seen the page
     assert shown_once(alice.get(address)).startswith("ek_")
     assert b'id="once"' not in alice.get(address).content
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from django.db.models.functions import Coalesce, Length
 from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import (
     BlockReport,
@@ -175,26 +174,6 @@ def used_in(resources: Resources[PromptBlock], config: Config, *, by: Who = APPL
     rows = list_readable(resources, by=by).filter(pk__in=wanted).defer(*_TEXTS) if wanted else ()
     found = {block.pk: block for block in rows}
     return [_used(found[block_id], by) for block_id in wanted if block_id in found]
-
-
-def texts(
-    resources: Resources[PromptBlock], wanted: Iterable[str], *, limit: int, by: Who = APPLICATION
-) -> dict[str, BlockText]:
-    """Return what the caller may read of prompt blocks, by id: the draft, or else the published version.
-
-    `limit` is how many characters the configurations of their versions may have together; blocks that exceed
-    it are left out, as are those that the caller may not read.
-    """
-    by, ids = caller_of(by), list(wanted)
-    sizes = (Coalesce(Length(f"{pointer}_version__config_json"), 0) for pointer in ("active", "latest"))
-    rows = resources.backend.readable(by).filter(pk__in=ids).order_by("pk")
-    fitting = []
-    for block_id, active, latest in rows.values_list("pk", *sizes):
-        if active + latest <= limit:
-            limit -= active + latest
-            fitting.append(block_id)
-    found = find_blocks(fitting, Blocks.DRAFTS, by, Evaluation({}))
-    return {block_id: block.text for block_id, block in found.items() if isinstance(block.text, BlockText)}
 
 
 def _used(block: PromptBlock, by: Caller) -> UsedBlock:

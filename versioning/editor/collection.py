@@ -94,7 +94,6 @@ class Prompts(Collection[PromptBlock]):
     explain = blocks.explain
     context_notices = blocks.context_notices
     used_in = blocks.used_in
-    texts = blocks.texts
     configs_used_in = blocks.configs_used_in
 
 

@@ -18,8 +18,8 @@ from versioning.domain.access import Caller, Right
 from versioning.domain.registry import Registry
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
-from versioning.serving.dependents import refuse_unpublished_blocks
 from versioning.serving.grants import grant, keep_targets
+from versioning.serving.reference_checks import refuse_unpublished_blocks
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,12 +12,8 @@ from versioning.domain.selectors import Status
 from versioning.editor.reading import find, version
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Agent, VersionedResource
-from versioning.serving.dependents import (
-    Dependents,
-    count_of_dependents,
-    dependents_of,
-    refuse_unpublished_blocks,
-)
+from versioning.serving.dependents import Dependents, count_of_dependents, dependents_of
+from versioning.serving.reference_checks import refuse_unpublished_blocks
 from versioning.serving.resolution import Resolved
 
 R = TypeVar("R", bound=VersionedResource)

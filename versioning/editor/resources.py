@@ -16,7 +16,7 @@ from versioning.editor.backends import Backend
 from versioning.editor.ownership import CodeOwnership
 from versioning.models import Agent, VersionedResource, caller_for
 from versioning.models.querysets import VersionedQuerySet
-from versioning.serving.dependents import warnings_for
+from versioning.serving.reference_checks import warnings_for
 
 R = TypeVar("R", bound=VersionedResource)
 

@@ -5,10 +5,10 @@ const { ngettext, interpolate } = window;
 const form = document.querySelector("form[data-suggestions]");
 const input = form.querySelector("input");
 const list = form.querySelector("[role=listbox]");
-const told = form.querySelector("[data-told]");
+const status = form.querySelector("[role=status]");
 const WAIT = 150;
 let waiting;
-let asked;
+let request;
 let chosen = -1;
 
 input.setAttribute("role", "combobox");
@@ -34,15 +34,15 @@ function show(isShown) {
 
 function close() {
   clearTimeout(waiting);
-  asked?.abort();
+  request?.abort();
   show(false);
 }
 
 async function suggest() {
   const text = input.value.trim();
   if (!text) return close();
-  asked?.abort();
-  const own = asked = new AbortController();
+  request?.abort();
+  const own = request = new AbortController();
   try {
     const answer = await fetch(`${form.dataset.suggestions}?${new URLSearchParams({ q: text })}`, { signal: own.signal });
     if (!answer.ok || answer.redirected) return close();
@@ -51,7 +51,7 @@ async function suggest() {
     if (own.signal.aborted || document.activeElement !== input) return undefined;
     list.replaceChildren(...found);
     show(found.length > 0);
-    told.textContent = interpolate(ngettext("%s suggestion", "%s suggestions", found.length), [found.length]);
+    status.textContent = interpolate(ngettext("%s suggestion", "%s suggestions", found.length), [found.length]);
   } catch (error) {
     if (error.name !== "AbortError") close();
   }

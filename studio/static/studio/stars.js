@@ -1,6 +1,5 @@
 // A star is set without loading the page anew. Without this module its button sends a form.
 
-const { gettext } = window;
 const form = document.getElementById("stars");
 
 document.addEventListener("click", async (event) => {

@@ -71,9 +71,9 @@ class Catalog:
 
         Raises `NotFound` if the agent is neither.
         """
-        code = self.in_code.get(resource_id)
         if resource is not None:
-            return entry_of(resource, code, self.caller)
+            return self._entry(resource)
+        code = self.in_code.get(resource_id)
         if code is None:
             raise NotFound
         return entry_of_code(code, self.home)
