@@ -58,7 +58,7 @@ def api(live_service: Service) -> Iterator[RemoteApi]:
         yield connection
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")  # as long as the service: a process can come back to this module
 def people(live_service: Service) -> Iterator[tuple[str, str]]:
     """Admins of `default`, each with a key, and with a second admin whom only they may demote."""
     keys: dict[str, str] = json.loads(
