@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NARROW, Enter
-from tests.browser.prompts import control
+from tests.browser.prompts import control, editor
 from tests.browser.test_pages import MISPLACED, serious_problems
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.remote import RemoteApi
@@ -41,7 +41,7 @@ def edit(enter: Enter, name: str, agent_id: str, **options: Any) -> Page:
 
 
 def text_of(page: Page) -> Locator:
-    return page.get_by_label("Instructions as one text")
+    return editor(page)
 
 
 def save(page: Page) -> None:
@@ -97,7 +97,7 @@ def test_a_condition_is_built_and_previewed(
     expect(page.locator(".block")).to_have_count(1)  # the text so far
     page.get_by_role("button", name="Add text").click()
     block = page.locator(".block").nth(1)
-    block.get_by_label("Text", exact=True).fill("Be generous.")
+    editor(block, "Text").fill("Be generous.")
     block.get_by_role("button", name="Add condition").click()
     block.get_by_label("Name in the context").fill("customer.tier")
     block.get_by_label("Value", exact=True).fill("gold")
@@ -146,7 +146,7 @@ def test_blocks_are_picked_moved_and_removed(enter: Enter, api_of: ApiOf, made: 
     picked.get_by_role("combobox", name="Prompt block").fill("picked/manners")
     expect(picked.get_by_role("link", name="Good manners")).to_be_visible()
     page.get_by_role("button", name="Add text", exact=True).click()
-    page.locator(".block").nth(2).get_by_label("Text", exact=True).fill("Not needed.")
+    editor(page.locator(".block").nth(2), "Text").fill("Not needed.")
     # With the keyboard alone: up, and away with the last.
     picked.get_by_role("button", name="Move this block up").focus()
     page.keyboard.press("Enter")

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import sign_in
+from tests.browser.prompts import editor
 from tests.support.pages import section
 from tests.support.service import ROOT, Service, running_service
 
@@ -53,7 +54,7 @@ def test_the_guide_names_what_is_pressed() -> None:
 def test_the_first_change_of_the_guide(page: Page) -> None:
     page.get_by_role("link", name="Agents", exact=True).click()
     page.get_by_role("link", name="Front desk", exact=True).click()
-    page.get_by_label("Instructions as one text").fill("Ask triage, then let a colleague answer.")
+    editor(page).fill("Ask triage, then let a colleague answer.")
     page.get_by_label("What you changed, and why").fill("Shorter")
     page.get_by_role("button", name="Save draft").click()
     expect(page.get_by_text("Version 2 is saved as a draft.")).to_be_visible()

@@ -40,7 +40,7 @@ with transaction.atomic():
 """
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")  # as long as the service
 def many(studio_service: Service, keys: dict[str, str]) -> None:
     """Four hundred prompt blocks in charlie's workspace, of which two have unpublished changes."""
     studio_service.manage("shell", "--no-imports", "-c", _MANY)

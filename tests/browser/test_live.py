@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, Request, expect
 
 from tests.browser.conftest import NARROW, WIDE, Enter
-from tests.browser.prompts import control
+from tests.browser.prompts import control, editor
 from tests.browser.test_pages import MISPLACED, serious_problems
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.remote import RemoteApi
@@ -74,7 +74,7 @@ def test_an_open_edit_page_hears_who_saved_and_keeps_what_is_typed(
     name = f"live-{width}"
     make(AGENTS, api_of("edgar"), name)
     page = opened(enter, "edgar", EDIT.format(name), width=width)
-    page.get_by_label("Instructions as one text").fill("words that nobody has saved")
+    editor(page).fill("words that nobody has saved")
     wait_for_news(page)
     expect(told(page)).to_be_empty()
     save(AGENTS, api_of("paula"), name, instructions="words of paula")
@@ -111,7 +111,7 @@ def test_how_long_ago_stays_true(enter: Enter, api_of: ApiOf) -> None:
 def test_ones_own_save_is_no_news_but_in_the_other_window(enter: Enter, api_of: ApiOf) -> None:
     make(AGENTS, api_of("edgar"), "twice")
     one, other = (opened(enter, "edgar", EDIT.format("twice")) for _ in range(2))
-    one.get_by_label("Instructions as one text").fill("words of this window")
+    editor(one).fill("words of this window")
     one.get_by_role("button", name="Save draft").click()
     expect(one.get_by_text("Version 2 is saved as a draft.")).to_be_visible()
     wait_for_news(other)

@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.clicks import Clicks
 from tests.browser.conftest import NARROW, WIDE, Enter
+from tests.browser.prompts import editor
 from tests.browser.test_editing import ECHO, edit, make
 from tests.browser.test_pages import MISPLACED, serious_problems
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
@@ -60,7 +61,7 @@ def test_the_preview_follows_what_is_typed_and_its_context_is_kept_as_an_example
     page = edit(enter, "edgar", "greeter")
     preview = page.locator("#preview-result")
     expect(preview.locator("pre .from-fallback")).to_have_text("everybody")
-    page.get_by_label("Text", exact=True).fill("Greet {{ customer.name }} of {{ city }}.")
+    editor(page, "Text").fill("Greet {{ customer.name }} of {{ city }}.")
     expect(preview.locator("pre .from-missing").last).to_have_text("{{ city }}")
     customer = page.get_by_role("group", name="customer")
     customer.get_by_label("name").fill("Ada")
