@@ -39,7 +39,7 @@ class LimitedAttemptsForm:
         """Return the error that the page shows."""
         self.seconds_to_wait = error.seconds
         return ValidationError(
-            _told(error.seconds),
+            _sentence_about(error.seconds),
             code="too_many_attempts",
         )
 
@@ -108,7 +108,7 @@ def _known_name(name: str) -> str:
     return "unknown" if account(name) is None else get_user_model().normalize_username(name)
 
 
-def _told(seconds: int) -> str:
+def _sentence_about(seconds: int) -> str:
     """Return how long to wait, in seconds or in minutes, as a sentence."""
     if seconds < _MINUTE:
         return ngettext(

@@ -84,7 +84,7 @@ class DuplicatePage(ResourcePage):
             "studio/resources/duplicate.html",
             title=_("Duplicate %(name)s") % {"name": self.summary.name},
             status=status,
-            given={"name": _("%(name)s (copy)") % {"name": self.summary.name}, **_kept(given)},
+            given={"name": _("%(name)s (copy)") % {"name": self.summary.name}, **_without_empty_name(given)},
             errors=said,
             others=[message for field, message in said.items() if field not in FIELDS],
             workspaces=workspaces,
@@ -97,5 +97,5 @@ def _like(resource_id: str) -> Iterator[str]:
     yield from (f"{resource_id}-{number}" for number in range(2, _MAX_TRIES))
 
 
-def _kept(given: Mapping[str, str]) -> dict[str, str]:
+def _without_empty_name(given: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in given.items() if value or name != "name"}

@@ -99,7 +99,7 @@ def test_who_keeps_an_example_while_the_resource_is_deleted_is_told_and_a_namesa
 ) -> None:
     for number in range(ROUNDS):
         PROMPT_BLOCKS.make(api, "going")
-        keeping = (partial(keep, visitor, "going", f"Late {number}") for visitor in visitors[1:])
+        keeping = (partial(keep, visitor, "going", f"Late {n}") for n, visitor in enumerate(visitors[1:]))
         statuses = at_once(lambda: api.delete(PROMPT_BLOCKS.url("going")).status, *keeping)
         assert set(statuses) <= {200, 404}
         PROMPT_BLOCKS.make(api, "going")
