@@ -97,7 +97,7 @@ def test_together_people_keep_no_more_than_there_may_be(api: RemoteApi, visitors
 def test_who_keeps_an_example_while_the_resource_is_deleted_is_told_and_a_namesake_has_none(
     api: RemoteApi, visitors: list[httpx.Client]
 ) -> None:
-    for number in range(ROUNDS):
+    for _number in range(ROUNDS):
         PROMPT_BLOCKS.make(api, "going")
         keeping = (partial(keep, visitor, "going", f"Late {n}") for n, visitor in enumerate(visitors[1:]))
         statuses = at_once(lambda: api.delete(PROMPT_BLOCKS.url("going")).status, *keeping)
