@@ -18,9 +18,11 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from django.apps import apps
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connections
+from django.utils.module_loading import import_string
 from editor_client.shared.evaluation import Evaluation
 
 from versioning.domain.kinds import ResourceKind
@@ -75,6 +77,19 @@ class Editor:
         self.invitation = Invitations(self.workspace)
         self.event = EventLog(self.code)
         self.cache = AnswerCache(settings.EDITOR_CACHE_BYTES, self.agent.fingerprint)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what an application adds to the interface: `AppConfig.editor_attributes` names its class.
+
+        The class is called with this editor, once. Raises `AttributeError` for any other name.
+        """
+        for config in apps.get_app_configs():
+            path = getattr(config, "editor_attributes", {}).get(name)
+            if path is not None:
+                added = import_string(path)(self)
+                setattr(self, name, added)
+                return added
+        raise AttributeError(f"The editor has no attribute {name!r}.", name=name, obj=self)
 
     def collection(self, kind: ResourceKind) -> Collection[Any]:
         """Return the verbs of this kind."""
