@@ -29,7 +29,7 @@ from versioning.domain.kinds import ResourceKind
 from versioning.domain.overrides import CodeAgent
 from versioning.domain.registry import Registry
 from versioning.domain.resolved_agent import ResolvedAgent
-from versioning.domain.selectors import Selector
+from versioning.domain.selectors import NO_BLOCKS, SelectedBlocks, Selector
 from versioning.editor.blocks import Explanation, UsedBlock
 from versioning.editor.collection import Agents, Collection, Prompts, agents_of, prompts_of
 from versioning.editor.event_log import EventLog
@@ -111,7 +111,7 @@ class Editor:
         context: Mapping[str, Any] | Evaluation,
         by: Who,
         identity: UUID | None,
-        draft_blocks: frozenset[str] = frozenset(),
+        blocks: SelectedBlocks = NO_BLOCKS,
     ) -> ResolvedAgent:
         """Return the agent that the selector names; see `Agents.serve`."""
         evaluation = Evaluation.of(context)
@@ -124,10 +124,10 @@ class Editor:
                 context=evaluation,
                 by=caller,
                 identity=identity,
-                draft_blocks=draft_blocks,
+                blocks=blocks,
             )
 
-        if draft_blocks or not self.is_cached(selector, evaluation.context):
+        if blocks or not self.is_cached(selector, evaluation.context):
             return make()
         return self.cache.resolved(agent_id, (selector, identity, caller.rights), make)
 
