@@ -52,9 +52,7 @@ def lines_of(
     told of their own deeds as such.
     """
     found = _Found(events, caller)
-    names = Names(
-        versions=found.versions, resources=found.resources, subjects=found.subjects, of_one=of_one
-    )
+    names = Names(versions=found.versions, resources=found.resources, subjects=found.subjects, of_one=of_one)
     return [
         Line(
             event=event,

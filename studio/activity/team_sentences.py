@@ -47,9 +47,7 @@ def _requested(event: Event, names: Names) -> Said:
 
 
 def _approved(event: Event, names: Names) -> Said:
-    return _told(
-        event, names, _("{who} approved {version} of {resource}"), _("{who} approved {version}")
-    )
+    return _told(event, names, _("{who} approved {version} of {resource}"), _("{who} approved {version}"))
 
 
 def _changes_requested(event: Event, names: Names) -> Said:

@@ -62,7 +62,7 @@ def obstacle_to(resource: VersionedResource, version: Snapshot | None, caller: C
 
 
 def may_bypass(resource: VersionedResource, version: Snapshot, caller: Caller) -> bool:
-    """Say whether the gate would let a refused version pass if the caller gave a reason to do without a review."""
+    """Say whether the gate would let a refused version pass if the caller gave a reason."""
     if not caller.may(Right.ADMINISTER, resource.workspace_id):
         return False
     passage = gate.Passage(resource=resource, version=version, caller=caller, bypass_review=_ANY_REASON)
