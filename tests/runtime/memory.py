@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -102,6 +102,10 @@ class MemoryStore:
         if version != stored.active and not drafts:
             raise Forbidden("You may not read drafts and history.")
         return self._assembled(agent_id, version, selector, fallback)
+
+    def consistently(self, read: Callable[[], Any]) -> Any:
+        """Return what it returns: nothing changes meanwhile."""
+        return read()
 
     def granted_sub_agents(self, parent: ResolvedAgent) -> Mapping[str, UUID]:
         home = self._workspace(parent.id)

@@ -50,6 +50,8 @@ class Plan:
     root: ResolvedAgent
     agents: Mapping[str, ResolvedAgent]
     """By id, the called one included."""
+    looked_up: frozenset[str]
+    """The ids of all agents that were asked for, whether they are available or not."""
     delegations: Mapping[str, frozenset[str]]
     """The sub-agents available to each agent."""
     warnings: tuple[Notice, ...]
@@ -83,12 +85,20 @@ def plan(
     instead of a fallback if `strict` is set.
     """
     choice = own_choice(agent_id, context, selector)
-    planner = _Planner(catalogue, context, published_only=published_sub_agents, draft_blocks=draft_blocks)
-    root = planner.called(agent_id, choice, default)
-    planner.explore(root)
-    return Plan(
-        root=root, agents=planner.agents, delegations=planner.delegations, warnings=planner.notices(root)
-    )
+
+    def planned() -> Plan:
+        planner = _Planner(catalogue, context, published_only=published_sub_agents, draft_blocks=draft_blocks)
+        root = planner.called(agent_id, choice, default)
+        planner.explore(root)
+        return Plan(
+            root=root,
+            agents=planner.agents,
+            looked_up=planner.looked_up,
+            delegations=planner.delegations,
+            warnings=planner.notices(root),
+        )
+
+    return catalogue.store.consistently(planned)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +137,11 @@ class _Planner:
         self._warnings: dict[tuple[str, str | None], Notice] = {}
         self._unavailable: dict[str, None] = {}  # an ordered set
         self._found: dict[tuple[str, Selector, bool, UUID | None], ResolvedAgent | None] = {}
+
+    @property
+    def looked_up(self) -> frozenset[str]:
+        """The ids of all agents that were asked for."""
+        return frozenset(self.agents) | {asked[0] for asked in self._found}
 
     def called(self, agent_id: str, choice: Choice | None, default: Selector | None) -> ResolvedAgent:
         """Return the called agent."""

@@ -14,10 +14,11 @@ from editor_client.shared.instructions import BlockReport, assemble
 from versioning.domain.access import Caller
 from versioning.domain.errors import NoInstructions, NotFound
 from versioning.domain.overrides import IN_CODE, CodeAgent, code_config
-from versioning.domain.resolved_agent import Notice, ResolvedAgent
+from versioning.domain.resolved_agent import Involving, Notice, ResolvedAgent
 from versioning.domain.selectors import PUBLISHED, Selector, Status
 
 T = TypeVar("T")
+Planned = TypeVar("Planned", bound=Involving)
 
 
 class AgentStore(Protocol):
@@ -44,6 +45,12 @@ class AgentStore(Protocol):
         published. Raises `NotFound` for an unknown agent, version or label, for
         one that the caller cannot read, and for an agent with another identity; `Forbidden` if the caller
         may read the agent but not this version; and `Invalid` if it is too much to evaluate.
+        """
+
+    def consistently(self, read: Callable[[], Planned]) -> Planned:
+        """Return what `read` returns; all agents that it asks for are served as they were at one moment.
+
+        `read` may be called several times.
         """
 
     def granted_sub_agents(self, parent: ResolvedAgent) -> Mapping[str, UUID]:
@@ -85,6 +92,10 @@ class CodeOnly:
         if agent_id not in self._agents or is_stored:
             raise NotFound
         return as_code(self._agents[agent_id], context, selector)
+
+    def consistently(self, read: Callable[[], Planned]) -> Planned:
+        """Return what it returns: code does not change."""
+        return read()
 
     def granted_sub_agents(self, parent: ResolvedAgent) -> Mapping[str, UUID]:
         """Return every sub-agent that code defines: they all belong to one application."""
