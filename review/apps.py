@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from django.apps import AppConfig
 
 
@@ -15,3 +17,7 @@ class ReviewConfig(AppConfig):
     """The routes that it adds to the API."""
     editor_attributes = {"review_policy": "review.policy.administration.ReviewPolicies"}
     """What it adds to the Python interface."""
+
+    def ready(self) -> None:
+        """Add to the gate that a version needs approvals."""
+        import_module("review.policy.check").register()  # not at the top: it needs the models

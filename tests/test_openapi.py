@@ -46,8 +46,10 @@ CONFLICTING = of_both_kinds(
 TAKING_A_BODY = [
     *CREATING,
     *of_both_kinds(["PATCH /stored/{kind}/{}", "PUT /stored/{kind}/{}/labels/{}"]),
+    *of_both_kinds(["POST /stored/{kind}/{}/versions/{}/activate"]),
     "PATCH /webhooks/{}",
     "POST /webhooks/{}/rotate",
+    "PUT /workspaces/{}/review-policy",
     "POST /stored/agents/{}/change-request",
     "POST /stored/agents/preview-instructions",
     *RUNS,
