@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 from django.urls import URLPattern, re_path
 
 from review.policy.api import ReviewPolicyViewSet
+from review.reviews.api import ReviewViewSet
+
+_REVIEW: Final = "reviews/(?P<id>[^/]+)"
+_REVIEWS: Final[dict[str, dict[str, Any]]] = {
+    "reviews": {"get": "list", "post": "create"},
+    f"{_REVIEW}/verdicts": {"post": "give_verdict"},
+    _REVIEW: {"get": "retrieve", "patch": "update"},
+}
+_POLICY: Final[dict[str, Any]] = {"get": "retrieve", "put": "update"}
 
 urlpatterns: list[URLPattern] = [
-    re_path(
-        r"^workspaces/(?P<id>[^/]+)/review-policy\Z",
-        ReviewPolicyViewSet.as_view({"get": "retrieve", "put": "update"}),
-    ),
+    re_path(r"^workspaces/(?P<id>[^/]+)/review-policy\Z", ReviewPolicyViewSet.as_view(_POLICY)),
+    *(re_path(rf"^{route}\Z", ReviewViewSet.as_view(verbs)) for route, verbs in _REVIEWS.items()),
 ]

@@ -15,9 +15,14 @@ class ReviewConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
     api_urls = "review.api_urls"
     """The routes that it adds to the API."""
-    editor_attributes = {"review_policy": "review.policy.administration.ReviewPolicies"}
+    editor_attributes = {
+        "review_policy": "review.policy.administration.ReviewPolicies",
+        "reviews": "review.reviews.verbs.Reviews",
+    }
     """What it adds to the Python interface."""
 
     def ready(self) -> None:
-        """Add to the gate that a version needs approvals."""
-        import_module("review.policy.check").register()  # not at the top: it needs the models
+        """Register what the gate asks, and what depends on the log."""
+        # Not at the top: they need the models.
+        import_module("review.policy.check").register()
+        import_module("review.reviews.endings").follow_deletions()

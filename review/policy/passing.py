@@ -5,9 +5,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from django.db import connection
-from django.utils import timezone
-
 from review.models import PublishedConfiguration, Review
 from review.policy.standing import Standing
 from versioning.domain.events import Target
@@ -19,7 +16,7 @@ from versioning.models.statements import columns_of, names_of, prepared_cursor, 
 def remember(passage: gate.Passage, target: Target, standing: Standing) -> None:
     """Record that a configuration is published, and that the open review of exactly it has come to its end.
 
-    It is written together with the end of the transaction, so that PostgreSQL is not waited for.
+    The first is written together with the end of the transaction, so that PostgreSQL is not waited for.
     """
     published = [] if standing.was_live else [passage.version.digest]
     pointers = passage.resource.pointers
@@ -30,9 +27,7 @@ def remember(passage: gate.Passage, target: Target, standing: Standing) -> None:
         values = values_of(columns_of(PublishedConfiguration), [{**about, "digest": digest}])
         events.at_end(_Statement(_insertion(), values))
     if standing.review_id is not None and standing.reviewed == passage.version.digest:
-        fields = [Review._meta.get_field(name) for name in ("published_at", "id")]
-        moment: Any = zip(fields, (timezone.now(), standing.review_id), strict=True)
-        events.at_end(_Statement(_update(), [field.get_db_prep_value(v, connection) for field, v in moment]))
+        Review.objects.went_live(target, passage.version.digest)
 
 
 def record_bypass(passage: gate.Passage, target: Target, standing: Standing) -> None:
@@ -64,17 +59,10 @@ class _Statement:
             cursor.execute(self.text, self.parameters)
 
 
-# Nothing but names of tables and columns is put in.
-
-
 @cache
 def _insertion() -> str:
     names = names_of(PublishedConfiguration)
     places = ", ".join(["%s"] * len(names))
     table = table_of(PublishedConfiguration)
+    # Nothing but names of the table and its columns is put in.
     return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({places}) ON CONFLICT DO NOTHING"  # noqa: S608
-
-
-@cache
-def _update() -> str:
-    return f"UPDATE {table_of(Review)} SET published_at = %s WHERE id = %s"  # noqa: S608
