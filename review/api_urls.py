@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern
+from typing import Any, Final
 
-urlpatterns: list[URLPattern] = []
+from django.urls import URLPattern, re_path
+
+from review.comments.api import CommentViewSet
+
+_COMMENTS: Final[dict[str, dict[str, Any]]] = {
+    "comments": {"get": "list", "post": "create"},
+    "comments/(?P<id>[^/]+)": {"get": "retrieve", "patch": "update", "delete": "destroy"},
+}
+
+urlpatterns: list[URLPattern] = [
+    *(re_path(rf"^{route}\Z", CommentViewSet.as_view(verbs)) for route, verbs in _COMMENTS.items()),
+]

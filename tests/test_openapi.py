@@ -47,6 +47,7 @@ TAKING_A_BODY = [
     *CREATING,
     *of_both_kinds(["PATCH /stored/{kind}/{}", "PUT /stored/{kind}/{}/labels/{}"]),
     "PATCH /webhooks/{}",
+    "PATCH /comments/{}",
     "POST /webhooks/{}/rotate",
     "POST /stored/agents/{}/change-request",
     "POST /stored/agents/preview-instructions",

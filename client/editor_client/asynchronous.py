@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from functools import wraps
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
 
-from editor_client import agents, records, stored, webhooks
+from editor_client import agents, comments, records, stored, webhooks
 from editor_client.arguments import Run, Selector
 from editor_client.async_driver import AsyncDriver
 from editor_client.calls import Call
@@ -142,6 +142,19 @@ class Webhook:
     replay = awaiting(webhooks.Webhook.replay)
 
 
+class Comment:
+    """A comment, by id."""
+
+    def __init__(self, client: AsyncClient, calls: comments.Comment) -> None:
+        self._client = client
+        self._calls = calls
+        self.id = calls.id
+
+    details = awaiting(comments.Comment.details)
+    update = awaiting(comments.Comment.update)
+    delete = awaiting(comments.Comment.delete)
+
+
 class AsyncClient(AsyncDriver):
     """The client for coroutines: any number of them may share one, in one event loop.
 
@@ -160,6 +173,9 @@ class AsyncClient(AsyncDriver):
     list_webhooks = awaiting(ClientCalls.list_webhooks)
     iter_webhooks = iterating(ClientCalls.iter_webhooks)
     create_webhook = awaiting(ClientCalls.create_webhook)
+    list_comments = awaiting(ClientCalls.list_comments)
+    iter_comments = iterating(ClientCalls.iter_comments)
+    create_comment = awaiting(ClientCalls.create_comment)
     preview_instructions = awaiting(ClientCalls.preview_instructions)
 
     def get_agent(self, agent_id: str, **selector: Unpack[Selector]) -> Agent:
@@ -177,6 +193,10 @@ class AsyncClient(AsyncDriver):
     def get_webhook(self, webhook_id: str) -> Webhook:
         """Return a webhook; no request is sent yet."""
         return Webhook(self, webhooks.Webhook(webhook_id))
+
+    def get_comment(self, comment_id: str) -> Comment:
+        """Return a comment; no request is sent yet."""
+        return Comment(self, comments.Comment(comment_id))
 
     async def prefetch(self, wanted: Iterable[str | Agent | StoredAgent | StoredPromptBlock]) -> list[Any]:
         """Read what the application will need and return it, in the same order.

@@ -13,7 +13,7 @@ from review.about import AboutResource, AboutResourceQuerySet
 from versioning.models import Workspace
 
 
-class ReviewQuerySet(AboutResourceQuerySet):
+class ReviewQuerySet(AboutResourceQuerySet["Review"]):
     """Queries for reviews."""
 
     def open(self) -> Self:

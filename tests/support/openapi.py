@@ -55,6 +55,11 @@ ROUTES = [
     "POST /webhooks/{}/ping",
     "GET /webhooks/{}/deliveries",
     "POST /webhooks/{}/deliveries/{}/replay",
+    "GET /comments",
+    "POST /comments",
+    "GET /comments/{}",
+    "PATCH /comments/{}",
+    "DELETE /comments/{}",
     *RUNS,
 ]
 """Method and path, below the prefix; what a path parameter is called does not matter."""
@@ -70,6 +75,7 @@ CREATING = [
         ]
     ),
     "POST /webhooks",
+    "POST /comments",
 ]
 """Of these the routes that make something with an address."""
 
