@@ -7,12 +7,20 @@ from typing import Any, Final
 from django.urls import URLPattern, re_path
 
 from review.comments.api import CommentViewSet
+from review.reviews.api import ReviewViewSet
 
+_REVIEW: Final = "reviews/(?P<id>[^/]+)"
+_REVIEWS: Final[dict[str, dict[str, Any]]] = {
+    "reviews": {"get": "list", "post": "create"},
+    f"{_REVIEW}/verdicts": {"post": "give_verdict"},
+    _REVIEW: {"get": "retrieve", "patch": "update"},
+}
 _COMMENTS: Final[dict[str, dict[str, Any]]] = {
     "comments": {"get": "list", "post": "create"},
     "comments/(?P<id>[^/]+)": {"get": "retrieve", "patch": "update", "delete": "destroy"},
 }
 
 urlpatterns: list[URLPattern] = [
+    *(re_path(rf"^{route}\Z", ReviewViewSet.as_view(verbs)) for route, verbs in _REVIEWS.items()),
     *(re_path(rf"^{route}\Z", CommentViewSet.as_view(verbs)) for route, verbs in _COMMENTS.items()),
 ]

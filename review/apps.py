@@ -18,10 +18,12 @@ class ReviewConfig(AppConfig):
     editor_attributes = {
         "comments": "review.comments.verbs.Comments",
         "review_policy": "review.policy.administration.ReviewPolicies",
+        "reviews": "review.reviews.verbs.Reviews",
     }
     """What it adds to the Python interface."""
 
     def ready(self) -> None:
-        """Follow what happens to resources."""
-        # Not at the top: it needs the models.
+        """Register what depends on the log."""
+        # Not at the top: they need the models.
+        import_module("review.reviews.endings").follow_deletions()
         import_module("review.comments.verbs").follow_deletions()

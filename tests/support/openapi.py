@@ -55,6 +55,11 @@ ROUTES = [
     "POST /webhooks/{}/ping",
     "GET /webhooks/{}/deliveries",
     "POST /webhooks/{}/deliveries/{}/replay",
+    "GET /reviews",
+    "POST /reviews",
+    "GET /reviews/{}",
+    "PATCH /reviews/{}",
+    "POST /reviews/{}/verdicts",
     "GET /comments",
     "POST /comments",
     "GET /comments/{}",
@@ -75,6 +80,7 @@ CREATING = [
         ]
     ),
     "POST /webhooks",
+    "POST /reviews",
     "POST /comments",
 ]
 """Of these the routes that make something with an address."""
