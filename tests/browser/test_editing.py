@@ -108,8 +108,8 @@ def test_a_condition_is_built_and_previewed(
     group.get_by_label("Comparison").select_option(label="is at least")
     sort = group.get_by_label("Type of the value")
     expect(sort).to_have_value("number")
-    sort.select_option("boolean")
-    expect(group.get_by_label("Value", exact=True)).to_have_value("true")  # never an example that looks like it
+    sort.select_option("boolean")  # not just an example that looks like a value
+    expect(group.get_by_label("Value", exact=True)).to_have_value("true")
     sort.select_option("number")
     group.get_by_label("Value", exact=True).fill("18")
     preview = page.locator("#preview-result")
