@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterable
 
 from django import template
 from django.utils import timezone
 from django.utils.formats import date_format
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -16,6 +17,9 @@ from studio.dates import moment_in_words, time_in_words
 from studio.domain_messages.translated import translated
 from studio.resources.stars import Star
 from studio.resources.summaries import StateWords
+
+
+from studio.extensions import Panel
 from studio.versions import message_of, reference_to, said_of, title_of
 from versioning.domain.snapshots import Snapshot, subject_of
 
@@ -72,6 +76,20 @@ def star_button(star: Star, name: str) -> SafeString:
         _("Star %(name)s") % {"name": name},
         _("Star: keep it at hand on the home page"),
     )
+
+
+@register.simple_tag(takes_context=True)
+def panels(context: template.Context, slot: str, field: str = "") -> SafeString:
+    """Return what other applications show in a slot of the page; below a field, what belongs to it."""
+    offered: Iterable[Panel] = context.get("panels") or ()
+    found = [panel for panel in offered if (panel.slot, panel.field) == (slot, field)]
+    return format_html_join("", "{}", ((panel.html,) for panel in found))
+
+
+@register.simple_tag
+def files_of(panels: Iterable[Panel], files: str) -> list[str]:
+    """Return the `stylesheets` or the `scripts` of panels, each once."""
+    return list(dict.fromkeys(name for panel in panels for name in getattr(panel, files)))
 
 
 @register.simple_tag

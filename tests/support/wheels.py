@@ -16,7 +16,16 @@ _CONTENTS = {
     "editor-client": (ROOT / "client", ["pyproject.toml", "README.md", "LICENSE", "editor_client"]),
     "editor-server": (
         ROOT,
-        ["pyproject.toml", "README.md", "LICENSE", "delivery", "editor_project", "studio", "versioning"],
+        [
+            "pyproject.toml",
+            "README.md",
+            "LICENSE",
+            "delivery",
+            "editor_project",
+            "review",
+            "studio",
+            "versioning",
+        ],
     ),
 }
 

@@ -26,7 +26,7 @@ from versioning.domain.access import Caller
 from versioning.domain.kinds import AGENT, PROMPT_BLOCK
 from versioning.domain.resolved_agent import Notice
 from versioning.domain.selectors import PUBLISHED, Selector
-from versioning.serving.answer_cache import dependencies_of
+from versioning.serving.answer_cache import dependencies_of, dependencies_of_parts
 
 
 class ServedAgentViewSet(EditorViewSet):
@@ -84,7 +84,7 @@ def _in_parts(
 ) -> Json:
     depends_on((AGENT.word, agent_id))
     parts = get_editor().agent.parts(agent_id, selector, by=caller)
-    depends_on(*((PROMPT_BLOCK.word, block_id) for block_id in parts.texts))
+    depends_on(*dependencies_of_parts(parts))
     return AgentPartsAnswer.dump(parts)
 
 

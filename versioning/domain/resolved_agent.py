@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from uuid import UUID
 
 from editor_client.shared.instructions import BlockReport
@@ -53,3 +53,17 @@ class ResolvedAgent:
     warnings: tuple[Notice, ...] = ()
     blocks: tuple[BlockReport, ...] = ()
     """The result for each block of the instructions, inline ones included; empty for a plain text."""
+    unresolved_blocks: tuple[str, ...] = ()
+    """The prompt blocks whose selected version does not exist, or may not be read by whoever selected it."""
+
+
+class Involving(Protocol):
+    """What is made of several agents."""
+
+    @property
+    def looked_up(self) -> Collection[str]:
+        """The ids of all agents that were asked for, whether there are such or not."""
+
+    @property
+    def agents(self) -> Mapping[str, ResolvedAgent]:
+        """Those that were found, by id."""

@@ -12,22 +12,24 @@ audit log; the REST API, the studio and the commands call these same verbs.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
+from django.apps import apps
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connections
+from django.utils.module_loading import import_string
 from editor_client.shared.evaluation import Evaluation
 
-from versioning.domain.kinds import ResourceKind
+from versioning.domain.kinds import AGENT, ResourceKind
 from versioning.domain.overrides import CodeAgent
 from versioning.domain.registry import Registry
-from versioning.domain.resolved_agent import ResolvedAgent
-from versioning.domain.selectors import Selector
+from versioning.domain.resolved_agent import Involving, ResolvedAgent
+from versioning.domain.selectors import NO_BLOCKS, SelectedBlocks, Selector
 from versioning.editor.blocks import Explanation, UsedBlock
 from versioning.editor.collection import Agents, Collection, Prompts, agents_of, prompts_of
 from versioning.editor.event_log import EventLog
@@ -35,7 +37,9 @@ from versioning.editor.invitations import Invitations
 from versioning.editor.resources import Who, caller_of
 from versioning.editor.workspaces import Workspaces
 from versioning.serving import choice, grants
-from versioning.serving.answer_cache import AnswerCache
+from versioning.serving.answer_cache import AnswerCache, dependencies_of
+from versioning.serving.consistent import consistently
+from versioning.serving.followed_log import Dependency
 from versioning.sources.overrides import OverrideSource
 
 __all__ = [
@@ -48,6 +52,8 @@ __all__ = [
     "UsedBlock",
     "Workspaces",
 ]
+
+Planned = TypeVar("Planned", bound=Involving)
 
 
 class Editor:
@@ -76,6 +82,19 @@ class Editor:
         self.event = EventLog(self.code)
         self.cache = AnswerCache(settings.EDITOR_CACHE_BYTES, self.agent.fingerprint)
 
+    def __getattr__(self, name: str) -> Any:
+        """Return what an application adds to the interface: `AppConfig.editor_attributes` names its class.
+
+        The class is called with this editor, once. Raises `AttributeError` for any other name.
+        """
+        for config in apps.get_app_configs():
+            path = getattr(config, "editor_attributes", {}).get(name)
+            if path is not None:
+                added = import_string(path)(self)
+                setattr(self, name, added)
+                return added
+        raise AttributeError(f"The editor has no attribute {name!r}.", name=name, obj=self)
+
     def collection(self, kind: ResourceKind) -> Collection[Any]:
         """Return the verbs of this kind."""
         found: Collection[Any] = getattr(self, kind.namespace)
@@ -96,29 +115,40 @@ class Editor:
         context: Mapping[str, Any] | Evaluation,
         by: Who,
         identity: UUID | None,
-        draft_blocks: frozenset[str] = frozenset(),
+        blocks: SelectedBlocks = NO_BLOCKS,
     ) -> ResolvedAgent:
         """Return the agent that the selector names; see `Agents.serve`."""
-        evaluation = Evaluation.of(context)
+        values = context.context if isinstance(context, Evaluation) else context
         caller = caller_of(by)
 
         def make() -> ResolvedAgent:
             return self.agent.serve(
                 agent_id,
                 selector,
-                context=evaluation,
+                context=context,
                 by=caller,
                 identity=identity,
-                draft_blocks=draft_blocks,
+                blocks=blocks,
             )
 
-        if draft_blocks or not self.is_cached(selector, evaluation.context):
+        if blocks or not self.is_cached(selector, values):
             return make()
         return self.cache.resolved(agent_id, (selector, identity, caller.rights), make)
 
     def is_cached(self, selector: Selector, context: Mapping[str, Any]) -> bool:
         """Say whether a resolved agent depends on nothing but what is stored and what its caller may do."""
         return bool(settings.EDITOR_CACHE_BYTES) and not context and not choice.has_choosers()
+
+    def consistently(self, read: Callable[[], Planned]) -> Planned:
+        """Return what is planned, all of it as it was stored at one moment."""
+
+        def about(planned: Planned) -> Iterator[Dependency]:
+            for agent_id in planned.looked_up:
+                yield AGENT.word, agent_id
+            for agent in planned.agents.values():
+                yield from dependencies_of(agent)
+
+        return consistently(read, about)
 
     def granted_sub_agents(self, parent: ResolvedAgent) -> Mapping[str, UUID]:
         """Return the sub-agents that run as part of a published agent; see `versioning.serving.grants`."""

@@ -13,6 +13,7 @@ from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Forbidden, IdTaken, Invalid
 from versioning.domain.selectors import PUBLISHED, Selector
 from versioning.domain.snapshots import INITIAL_MESSAGE
+from versioning.editor import gate
 from versioning.editor.inputs import (
     NOTHING,
     Fields,
@@ -148,11 +149,14 @@ def _publishes_new(
 ) -> bool:
     """Return whether a new resource is published; raises `Forbidden` without the right.
 
-    When nobody says, an override is not: its agent is served already, as its code says.
+    When nobody says, an override is not, because its agent is served already, as its code says; and nothing
+    is where the gate holds back what is new.
     """
     if asked is None and resources.ownership.defines(resource_id) is not None:
         return False
     if asked:
         by.require(Right.PUBLISH, workspace_id)
-    default = resources.kind.publishes_at_once and by.may(Right.PUBLISH, workspace_id)
-    return default if asked is None else asked
+    if asked is not None:
+        return asked
+    publishes = resources.kind.publishes_at_once and by.may(Right.PUBLISH, workspace_id)
+    return publishes and not gate.holds_back(workspace_id)

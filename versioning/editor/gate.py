@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from versioning.domain.access import Caller, Right
+from versioning.domain.errors import VersioningError
 from versioning.domain.registry import Registry
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
@@ -32,22 +33,54 @@ class Passage:
     caller: Caller
     label: str | None = None
     """The label that releases it; None if it becomes the active version."""
+    bypass_review: str | None = None
+    """Why an admin lets it pass without the approvals that it needs; None if nobody does."""
 
 
 Check = Callable[[Passage], None]
-"""Returns where the version may pass, and raises where it may not."""
+"""Returns where the version may pass, and raises where it may not. It changes nothing: pages ask it too."""
+Passed = Callable[[Passage], None]
+"""Is called in the transaction when all checks have let a version pass."""
+HoldsBack = Callable[[str], bool]
+"""Says whether new resources of a workspace are not published by default."""
 
-_checks: list[Check] = []
+
+@dataclass(frozen=True, kw_only=True)
+class _Registered:
+    check: Check
+    passed: Passed | None
+    holds_back: HoldsBack | None
 
 
-def register(check: Check) -> None:
-    """Add a check, after those already registered."""
-    _checks.append(check)
+_registered: list[_Registered] = []
+
+
+def register(check: Check, *, passed: Passed | None = None, holds_back: HoldsBack | None = None) -> None:
+    """Add a check, after those already registered; the other two go with it."""
+    _registered.append(_Registered(check=check, passed=passed, holds_back=holds_back))
 
 
 def unregister(check: Check) -> None:
     """Stop asking this check; raises `ValueError` for one that is not registered."""
-    _checks.remove(check)
+    index = [one.check for one in _registered].index(check)
+    del _registered[index]
+
+
+def holds_back(workspace_id: str) -> bool:
+    """Say whether new resources of a workspace are drafts unless somebody asks to publish them."""
+    return any(one.holds_back is not None and one.holds_back(workspace_id) for one in _registered)
+
+
+def refusal(passage: Passage) -> VersioningError | None:
+    """Return the error with which the gate would refuse the version now; None if it would let it pass.
+
+    Nothing is locked or changed, so the version may be refused or let through all the same a moment later.
+    """
+    try:
+        _check(passage)
+    except VersioningError as error:
+        return error
+    return None
 
 
 def let_through(passage: Passage, code: Registry) -> None:
@@ -58,12 +91,21 @@ def let_through(passage: Passage, code: Registry) -> None:
     `unpublished_blocks`, and whatever a check raises.
     """
     resource, version, caller = passage.resource, passage.version, passage.caller
-    caller.require(Right.PUBLISH, resource.workspace_id)
+    caller.require(Right.PUBLISH, resource.workspace_id)  # before anything is locked
     keep_targets(type(resource), version.config)
-    refuse_unpublished_blocks(version.config, caller)
-    for check in _checks:
-        check(passage)
+    _check(passage)
     grant(version, caller, code, anew=version.version_id != resource.active_id)
+    for one in _registered:
+        if one.passed is not None:
+            one.passed(passage)
+
+
+def _check(passage: Passage) -> None:
+    """Raise unless the version may go live: the rights, the blocks, then what is registered, in order."""
+    passage.caller.require(Right.PUBLISH, passage.resource.workspace_id)
+    refuse_unpublished_blocks(passage.version.config, passage.caller)
+    for one in _registered:
+        one.check(passage)
 
 
 def grant_more(resource: VersionedResource, version: Snapshot, caller: Caller, code: Registry) -> bool:

@@ -11,17 +11,20 @@ from editor_client.shared.evaluation import Evaluation
 
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.errors import NotFound
+from versioning.domain.kinds import AGENT, PROMPT_BLOCK
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.resolved_agent import ResolvedAgent
-from versioning.domain.selectors import DRAFT, PUBLISHED, Selector, Status
+from versioning.domain.selectors import DRAFT, NO_BLOCKS, PUBLISHED, SelectedBlocks, Selector, Status
 from versioning.editor.backends.rows import with_versions
-from versioning.editor.blocks import Explanation, require_drafts
+from versioning.editor.blocks import Explanation
 from versioning.editor.overriding import selected_override
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Agent
 from versioning.serving import choice
+from versioning.serving.answer_cache import dependencies_of, dependencies_of_parts
 from versioning.serving.assembly import all_assembled, assembled, require_instructions, texts_for
 from versioning.serving.candidates import Blocks, Candidate
+from versioning.serving.consistent import consistently
 from versioning.serving.parts import AgentParts, parts_of
 from versioning.serving.resolution import select
 
@@ -34,21 +37,29 @@ def serve(
     context: Mapping[str, Any] | Evaluation | None = None,
     by: Who = APPLICATION,
     identity: UUID | None = None,
-    draft_blocks: frozenset[str] = frozenset(),
+    blocks: SelectedBlocks = NO_BLOCKS,
 ) -> ResolvedAgent:
     """Return an agent, stored or defined in code, with everything resolved in the context.
 
     With an `identity`, a published agent runs it as a part of itself for every caller: the caller need not
     be able to read it, but it has to be the very agent that was granted (`versioning.serving.grants`). A
     later agent with the same id is not looked at, since even the cost of evaluating it would reveal that it
-    exists. The agent shows `draft_blocks` as if their drafts were published. Raises `NotFound` and
-    `Forbidden` as `select` does, also for the draft of a block, and `Invalid` for what is too long or takes
-    too much to evaluate; several agents share a budget by sharing an `Evaluation`.
+    exists. It shows the selected versions of `blocks`; those that cannot be resolved are in its
+    `unresolved_blocks`, and shown as without a selection. Raises `NotFound` and `Forbidden` as `select`
+    does, and `Invalid` for what is too long or takes too much to evaluate; several agents share a budget by
+    sharing an `Evaluation`. The agent and its blocks are read as they were at one moment, unless an
+    `Evaluation` is shared.
     """
-    by, evaluation = caller_of(by), Evaluation.of(context or {})
-    require_drafts(draft_blocks, by)
-    candidate = _candidate(resources, agent_id, selector, by, evaluation.context, identity=identity)
-    return assembled(replace(candidate, draft_blocks=draft_blocks), evaluation, by)
+    by = caller_of(by)
+
+    def read() -> ResolvedAgent:
+        evaluation = Evaluation.of(context or {})
+        candidate = _candidate(resources, agent_id, selector, by, evaluation.context, identity=identity)
+        return assembled(replace(candidate, selected_blocks=blocks), evaluation, by)
+
+    if isinstance(context, Evaluation):  # whoever shares it reads several agents, and sees to it
+        return read()
+    return consistently(read, dependencies_of)
 
 
 def parts(
@@ -59,7 +70,9 @@ def parts(
     Raises `NotFound` and `Forbidden` as `serve` does, and what `parts_of` raises.
     """
     by = caller_of(by)
-    return parts_of(_candidate(resources, agent_id, selector, by, {}), by)
+    return consistently(
+        lambda: parts_of(_candidate(resources, agent_id, selector, by, {}), by), dependencies_of_parts
+    )
 
 
 def preview(
@@ -77,11 +90,16 @@ def preview(
     caller are left out and reported. With `drafts_of_blocks` they are the latest versions that the caller
     may read. Raises `NotFound` and `Forbidden` as `serve` does.
     """
-    by, evaluation = caller_of(by), Evaluation(context or {})
-    candidate = _as_if_published(
-        resources, agent_id, selector, by, evaluation.context, drafts_of_blocks=drafts_of_blocks
-    )
-    return assembled(candidate, evaluation, by)
+    by = caller_of(by)
+
+    def read() -> ResolvedAgent:
+        evaluation = Evaluation(context or {})
+        candidate = _as_if_published(
+            resources, agent_id, selector, by, evaluation.context, drafts_of_blocks=drafts_of_blocks
+        )
+        return assembled(candidate, evaluation, by)
+
+    return consistently(read, dependencies_of)
 
 
 def explain(
@@ -114,7 +132,14 @@ def serve_all(
     The number of queries does not depend on the number of agents. Raises `Invalid` if this is too much to
     evaluate; a public agent of another workspace is left out instead.
     """
-    by, evaluation = caller_of(by), Evaluation(context or {})
+    by = caller_of(by)
+    return consistently(
+        lambda: _all_served(resources, Evaluation(context or {}), by),
+        lambda _: ((AGENT.word, None), (PROMPT_BLOCK.word, None)),
+    )
+
+
+def _all_served(resources: Resources[Agent], evaluation: Evaluation, by: Caller) -> tuple[ResolvedAgent, ...]:
     code = resources.code
     # One statement, since a version can be deleted before a second one; sorted by id in the end.
     stored = with_versions(resources.backend.readable(by).select_related(None)).order_by()

@@ -12,6 +12,9 @@ from versioning.models.event_entries import Entry, changes_rights
 from versioning.models.event_statements import take_positions_and_insert
 from versioning.models.log import Event, LogPosition
 
+Condition = Callable[[int], object]
+"""Is given the position of the newest change of anybody's rights, or of a policy; raises to roll back."""
+
 
 class OpenTransaction:
     """The entries of a transaction, and what else happens when it ends."""
@@ -22,6 +25,8 @@ class OpenTransaction:
         """How many blocks have joined it, with the one that began it."""
         self.steps: list[Callable[[], object]] = []
         """What is done right before the entries are written."""
+        self.conditions: list[Condition] = []
+        """What is checked at the very end, when the position is taken."""
         self.actors: list[Caller] = []
         """Whoever changed something, each once."""
         self.is_touched = False
@@ -57,3 +62,5 @@ class OpenTransaction:
             steps=self.steps,
         )
         rights.check(self.actors, rights_position, self.entries)
+        for condition in self.conditions:
+            condition(rights_position)

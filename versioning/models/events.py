@@ -32,7 +32,7 @@ from versioning.domain.events import Audience, Target, audience_of
 from versioning.domain.snapshots import Snapshot
 from versioning.models.event_entries import entry_for_readers, entry_of
 from versioning.models.event_statements import take_positions_and_insert
-from versioning.models.event_transaction import OpenTransaction
+from versioning.models.event_transaction import Condition, OpenTransaction
 from versioning.models.log import Event, LogPosition
 from versioning.models.statements import prepared_cursor
 
@@ -61,13 +61,14 @@ def transaction() -> Iterator[None]:
     """
     opened = _open.transaction
     if opened is not None:
-        known = len(opened.entries)
+        known, conditions = len(opened.entries), len(opened.conditions)
         opened.depth += 1
         try:
             with database.atomic():
                 yield
         except BaseException:
             del opened.entries[known:]
+            del opened.conditions[conditions:]
             raise
         finally:
             opened.depth -= 1
@@ -138,6 +139,18 @@ def at_end(step: Callable[[], object]) -> None:
         step()
     else:
         opened.steps.append(step)
+
+
+def at_commit(condition: Condition) -> None:
+    """Check something right before the commit, while no other transaction can be committed.
+
+    For what depends on rights or policies, which others may have changed since they were read: the condition
+    is given the position of the newest such change, and raises to roll everything back. Raises `RuntimeError`
+    outside of `transaction()`.
+    """
+    if _open.transaction is None:
+        raise RuntimeError("at_commit() needs an open events.transaction()")
+    _open.transaction.conditions.append(condition)
 
 
 def acts(by: Caller) -> None:

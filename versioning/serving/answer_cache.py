@@ -17,6 +17,7 @@ from versioning.domain.bounded_cache import BoundedCache
 from versioning.domain.kinds import AGENT, PROMPT_BLOCK
 from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.serving.followed_log import Dependency, FollowedLog, Moment, log
+from versioning.serving.parts import AgentParts
 
 ENTRY_BYTES: Final = 350
 """The bytes of the objects around what is packed of an answer, as measured."""
@@ -181,3 +182,10 @@ def dependencies_of(agent: ResolvedAgent) -> Iterable[Dependency]:
     for report in agent.blocks:
         if report.id is not None:
             yield PROMPT_BLOCK.word, report.id
+
+
+def dependencies_of_parts(parts: AgentParts) -> Iterable[Dependency]:
+    """Return what the parts of an agent depend on: itself, and every block that it refers to."""
+    yield AGENT.word, parts.candidate.id
+    for block_id in parts.texts:
+        yield PROMPT_BLOCK.word, block_id

@@ -1,0 +1,34 @@
+"""What a row is about: a resource, told apart from a later one with the same id."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from django.db import models
+
+from versioning.domain.events import Target
+
+
+class AboutResourceQuerySet(models.QuerySet[models.Model]):
+    """Queries for rows about a resource."""
+
+    def about(self, resource: Target) -> Self:
+        """Filter by resource."""
+        return self.filter(kind=resource.kind, resource_id=resource.id, identity=resource.identity)
+
+
+class AboutResource(models.Model):
+    """A row about a resource.
+
+    There is no foreign key to the resource, because an override may have no row. The three fields are those
+    of the log's `Target`, so that an override keeps what was said of it when it is deleted and made again.
+    """
+
+    kind = models.CharField(max_length=32)
+    """The word of its kind, as everywhere in the API."""
+    resource_id = models.CharField(max_length=200)
+    identity = models.UUIDField()
+    """What a later resource with the same id does not share; `IN_CODE` for an agent that code defines."""
+
+    class Meta:
+        abstract = True

@@ -1,0 +1,7 @@
+"""The routes that this application adds to the API."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern
+
+urlpatterns: list[URLPattern] = []

@@ -1,0 +1,49 @@
+"""Comments on versions."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from review.about import AboutResource, AboutResourceQuerySet
+from versioning.models import Workspace
+
+
+class Comment(AboutResource):
+    """What somebody says of a version, or of a field or a line in it."""
+
+    id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
+    version_id = models.CharField(max_length=80)
+    version_number = models.PositiveIntegerField()
+    field = models.TextField(blank=True)
+    """Where in the configuration, such as `instructions.2.content`; empty for the version as a whole."""
+    line = models.PositiveIntegerField(null=True)
+    """The number of the line in the field, from 1."""
+    quote = models.TextField(blank=True)
+    """The text that it is about, as it was."""
+    body = models.TextField()
+    parent = models.ForeignKey("self", null=True, on_delete=models.CASCADE, related_name="replies")
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    author_name = models.TextField(blank=True)
+    """The user name at the time: it outlives the account. Empty for the application."""
+    resolved_at = models.DateTimeField(null=True)
+    resolved_by_name = models.TextField(blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(default=timezone.now)
+
+    objects = AboutResourceQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["created_at", "id"]
+        indexes = [
+            models.Index(name="comment_about", fields=["identity", "resource_id", "created_at"]),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.author_name}: {self.body[:40]}"

@@ -1,0 +1,1 @@
+"""The rule that a version needs approvals before it goes live."""
