@@ -15,11 +15,9 @@ from django.utils.translation import ngettext
 
 from studio.dates import moment_in_words, time_in_words
 from studio.domain_messages.translated import translated
+from studio.extensions import Panel
 from studio.resources.stars import Star
 from studio.resources.summaries import StateWords
-
-
-from studio.extensions import Panel
 from studio.versions import message_of, reference_to, said_of, title_of
 from versioning.domain.snapshots import Snapshot, subject_of
 
