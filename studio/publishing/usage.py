@@ -53,7 +53,7 @@ class DependentsPage(ResourcePage):
         return ShownDependents(
             shown=[
                 (agent_id, shortened(name or agent_id), AGENT.address("change", agent_id))
-                for agent_id, name in found.named(agents.object_list)
+                for agent_id, name in found.named(list(agents.object_list))
             ],
             total=len(found.ids),
             hidden=found.hidden_count,

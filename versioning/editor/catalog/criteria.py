@@ -135,10 +135,11 @@ def _marked(rows: Rows, _wanted: bool, viewer: Viewer) -> Rows:  # noqa: FBT001 
 
 
 def _saved_by(rows: Rows, name: str, viewer: Viewer) -> Rows:
-    # An index has the author of each version. So all versions of the author are
-    # asked for once, and not the author of each version that is shown.
-    own = rows.model.version_model.objects.filter((name_of("author"), name)).order_by()
-    return rows.alias(shown=viewer.shown_version).filter(shown__in=own.values("pk"))
+    # An index has the author of each version. So all versions of the author are asked for once, and not the
+    # author of each version that is shown.
+    saved: Any = rows.model.version_model.objects.filter((name_of("author"), name))
+    shown: Rows = rows.alias(shown=viewer.shown_version)
+    return shown.filter(shown__in=saved.order_by().values("pk"))
 
 
 def _labelled(name: str, viewer: Viewer) -> Q:
