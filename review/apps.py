@@ -22,6 +22,7 @@ class ReviewConfig(AppConfig):
     """What it adds to the Python interface."""
 
     def ready(self) -> None:
-        """Register what depends on the log."""
+        """Register what the gate asks, and what depends on the log."""
         # Not at the top: they need the models.
+        import_module("review.policy.check").register()
         import_module("review.reviews.endings").follow_deletions()
