@@ -13,3 +13,5 @@ class ReviewConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
     api_urls = "review.api_urls"
     """The routes that it adds to the API."""
+    editor_attributes = {"review_policy": "review.policy.administration.ReviewPolicies"}
+    """What it adds to the Python interface."""

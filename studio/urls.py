@@ -97,6 +97,7 @@ def resource_urls(kind: StudioKind) -> list[URLPattern]:
         page("<str:resource>/versions/<str:version>/download/", DownloadPage, "download"),
         page("<str:resource>/versions/<str:version>/labels/", LabelsPage, "labels"),
         page("<str:resource>/versions/<str:version>/delete/", DeleteVersionPage, "version_delete"),
+        *(added for extension in extensions.registered() for added in extension.resource_urls(kind)),
     ]
 
 
@@ -132,7 +133,7 @@ def workspace_urls() -> list[URLPattern | URLResolver]:
         page("<str:workspace>/keys/<str:prefix>/revoke/", RevokePage, "revoke"),
         page("<str:workspace>/activity/", WorkspaceActivityPage, "activity"),
         path("<str:workspace>/audit/", signed_in(to_the_activity)),
-        *(path("<str:workspace>/", include(extension.urls)) for extension in extensions.registered()),
+        *(path("<str:workspace>/", include(added.urls)) for added in extensions.registered() if added.urls),
     ]
 
 

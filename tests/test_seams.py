@@ -65,6 +65,11 @@ def drafts(service: Service) -> dict[str, str]:
         return {name: str(record["latestVersionId"]) for name, record in made.items()}
 
 
+def version_page(resource_id: str, drafts: dict[str, str]) -> str:
+    kind = {"writer": "agent", "tone": "promptblock"}[resource_id]
+    return f"/studio/versioning/{kind}/{resource_id}/versions/{drafts[resource_id]}/"
+
+
 def block_of(api: Api, text: str) -> dict[str, Any]:
     return PROMPT_BLOCKS.save(api, "tone", text)
 
@@ -123,9 +128,12 @@ def test_the_studio_has_its_page_for_those_who_may_open_it(service: Service, dra
         with visiting(service.url) as visitor:
             assert sign_in(visitor, role, PASSWORD)
             page = visitor.get(PILOTS)
+            versions = {name: visitor.get(version_page(name, drafts)).text for name in drafts}
             activity = visitor.get("/studio/versioning/workspace/default/activity/").text
         assert page.status_code == status
         assert ("<li>writer</li>" in page.text) == (PILOTS in activity) == (status == 200)
+        for text in versions.values():
+            assert text.count("<p>Pilots get this version.</p>") == (status == 200)
 
 
 def test_the_worker_reads_and_writes_the_log_and_without_the_application_all_works_as_before(

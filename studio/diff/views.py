@@ -128,6 +128,7 @@ class ComparePage(DifferencesPage):
             resource=found,
             choices=self._choices(found, (before, after)),
             requested_layout=requested,
+            panels=self.panels("compare", after.version),
             swap_query=urlencode(swapped),
             history_address=self.address("history"),
         )

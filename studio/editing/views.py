@@ -215,6 +215,7 @@ class EditPage(EditablePage):
             form=EditForm.of(self.schema.names, controls, self.config, self.code_agent),
             controls=controls,
             version=self.base,
+            panels=self.panels("edit", self.base),
             base_title=snapshots.title_of(self.base) if self.base else "",
             code_agent=self.code_agent,
             empty=empty_rows(),

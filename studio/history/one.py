@@ -104,7 +104,7 @@ class VersionPage(OneVersionPage):
             previous_address=self.address("version", entry.previous.version_id) if entry.previous else "",
             live=self._live(resource, version),
             fields=[
-                (words_of(name).title, pieces_of(name, value, budget), name == self.kind.text_field)
+                (name, words_of(name).title, pieces_of(name, value, budget), name == self.kind.text_field)
                 for name in in_reading_order(version.config)
                 if (value := version.config[name]) is not None
             ],
@@ -113,6 +113,7 @@ class VersionPage(OneVersionPage):
             may_delete=self.may_delete(entry),
             blocks=blocks,
             blocks_by_id={block.id: block for block in blocks},
+            panels=self.panels("version", version),
             **context,
         )
 

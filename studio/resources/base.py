@@ -17,6 +17,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 from editor_client.shared import ids
 
+from studio import extensions
+from studio.extensions import Panel, VersionOnPage
 from studio.kinds import AGENT, StudioKind
 from studio.preferences.recent import note_opened
 from studio.resources.stars import stars_of
@@ -153,6 +155,23 @@ class ResourcePage(StudioPage):
     def back(self, page: str, message: str = "", *, level: int = messages.SUCCESS) -> HttpResponseRedirect:
         """Redirect to another page about this resource, which shows the message."""
         return self.go(self.address(page), message, level=level)
+
+    def panels(self, page: str, version: Snapshot | None) -> list[Panel]:
+        """Return what other applications show about a version; `page` is the name that they know it by.
+
+        The page passes them on as `panels`, and its template says where they stand, with the tag `panels`.
+        """
+        if version is None or self.with_history is None:
+            return []
+        shown = VersionOnPage(
+            page=page,
+            request=self.request,
+            caller=self.caller,
+            kind=self.kind,
+            resource=self.with_history,
+            version=version,
+        )
+        return extensions.panels(shown)
 
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
         """Return a page with the head and the tabs of the resource."""

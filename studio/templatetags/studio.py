@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterable
 
 from django import template
 from django.utils import timezone
 from django.utils.formats import date_format
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from studio.dates import moment_in_words, time_in_words
 from studio.domain_messages.translated import translated
+from studio.extensions import Panel
 from studio.versions import message_of, reference_to, said_of, title_of
 from versioning.domain.snapshots import Snapshot, subject_of
 
@@ -41,6 +43,20 @@ def version_link(
     address = context["kind"].address("version", context["summary"].resource_id, version.version_id)
     name = reference_to(version) if is_within else title_of(version)
     return format_html('<a class="link" href="{}">{}</a>', address, name)
+
+
+@register.simple_tag(takes_context=True)
+def panels(context: template.Context, slot: str, field: str = "") -> SafeString:
+    """Return what other applications show in a slot of the page; below a field, what belongs to it."""
+    offered: Iterable[Panel] = context.get("panels") or ()
+    found = [panel for panel in offered if (panel.slot, panel.field) == (slot, field)]
+    return format_html_join("", "{}", ((panel.html,) for panel in found))
+
+
+@register.simple_tag
+def files_of(panels: Iterable[Panel], files: str) -> list[str]:
+    """Return the `stylesheets` or the `scripts` of panels, each once."""
+    return list(dict.fromkeys(name for panel in panels for name in getattr(panel, files)))
 
 
 @register.simple_tag

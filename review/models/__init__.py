@@ -1,0 +1,16 @@
+"""The models of this application. Its folders share them, and import no models from each other."""
+
+from review.models.comments import Comment
+from review.models.policies import MAX_REQUIRED, Bypass, PublishedConfiguration, ReviewPolicy
+from review.models.reviews import Judgement, Review, Verdict
+
+__all__ = [
+    "MAX_REQUIRED",
+    "Bypass",
+    "Comment",
+    "Judgement",
+    "PublishedConfiguration",
+    "Review",
+    "ReviewPolicy",
+    "Verdict",
+]

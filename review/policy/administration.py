@@ -1,0 +1,67 @@
+"""The review policy of a workspace: members read it, admins change it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from review.models import MAX_REQUIRED, Bypass, ReviewPolicy
+from versioning.domain.access import APPLICATION, Right
+from versioning.domain.errors import Invalid, Issue
+from versioning.editor import Editor
+from versioning.editor.locking import retried
+from versioning.editor.resources import Who, caller_of
+
+CHANGED: Final = "reviewPolicy"
+"""What the log calls it among the fields of a workspace."""
+
+
+class ReviewPolicies:
+    """`editor.review_policy`: how many approvals versions need before they go live."""
+
+    def __init__(self, editor: Editor) -> None:
+        self._workspaces = editor.workspace
+
+    def get(self, workspace_id: str, *, by: Who = APPLICATION) -> ReviewPolicy:
+        """Return the policy of a workspace; raises `NotFound` for strangers."""
+        self._workspaces.find(workspace_id, right=Right.READ, by=by)
+        return policy_of(workspace_id)
+
+    @retried
+    def set(
+        self,
+        workspace_id: str,
+        *,
+        required: int = 0,
+        bypass: str = Bypass.ADMIN,
+        by: Who = APPLICATION,
+    ) -> ReviewPolicy:
+        """Replace the policy and return it; it counts for whatever goes live from the commit on.
+
+        `required` is the number of approvals, 0 to 5; `bypass` says who may do without them, `admin` or
+        `nobody`. Raises `NotFound` for strangers, `Forbidden` for members who are no admins, and `Invalid`.
+        """
+        by = caller_of(by)
+        with self._workspaces.administering(workspace_id, by) as workspace:
+            _check(required, bypass)
+            policy = policy_of(workspace_id)
+            if (policy.required, policy.bypass) != (required, bypass):
+                policy.required, policy.bypass = required, Bypass(bypass)
+                policy.save()
+                workspace.record("updated", by, fields=[CHANGED], required=required, bypass=bypass)
+        return policy
+
+
+def policy_of(workspace_id: str) -> ReviewPolicy:
+    """Return the policy of a workspace; one that is not stored if it has the defaults."""
+    stored = ReviewPolicy.objects.filter(pk=workspace_id).first()
+    return stored or ReviewPolicy(workspace_id=workspace_id)
+
+
+def _check(required: int, bypass: str) -> None:
+    issues = []
+    if type(required) is not int or not 0 <= required <= MAX_REQUIRED:  # True is no number of people
+        issues.append(Issue("required", f"must be a whole number from 0 to {MAX_REQUIRED}"))
+    if bypass not in Bypass.values:
+        issues.append(Issue("bypass", f"must be one of {', '.join(map(repr, Bypass.values))}"))
+    if issues:
+        raise Invalid(issues)

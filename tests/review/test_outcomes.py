@@ -1,0 +1,151 @@
+"""The rule, and its facts from the database: who saved, who approves, who may publish now."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from review.models import PublishedConfiguration, Review, Verdict
+from review.policy.outcomes import outcome_of, outcomes_of, question
+from review.policy.rules import Outcome, under_review
+from tests.conftest import Cast
+from tests.support.api import Kind
+from tests.support.people import give_role, person
+from tests.support.window import KINDS
+from versioning.conf import get_editor
+from versioning.editor.targets import target_of
+
+
+def resource_of(kind: Kind, resource_id: str = "writer") -> Any:
+    """Return a stored resource."""
+    return get_editor().collection(KINDS[kind]).find(resource_id)
+
+
+def asked(kind: Kind, number: int | None = None) -> Any:
+    """Return the question whether a version of `writer` may go live; the latest by default."""
+    resource = resource_of(kind)
+    version = resource.versions.get(number=number) if number else resource.latest
+    return question(resource, version, target_of(resource, get_editor().code))
+
+
+def say(kind: Kind, who: str, verdict: str = "approve", number: int | None = None) -> None:
+    """Store what somebody says of a version, in the review that is open."""
+    one = asked(kind, number)
+    about = {"kind": one.target.kind, "resource_id": one.target.id, "identity": one.target.identity}
+    of = {"version_id": one.version_id, "version_number": one.number, "digest": one.digest}
+    review = Review.objects.open().filter(**about).first() or Review.objects.create(
+        **about, **of, workspace_id=one.target.workspace_id
+    )
+    author = User.objects.get(username=who)
+    Verdict.objects.create(**about, **of, review=review, author=author, author_name=who, verdict=verdict)
+
+
+def require(number: int = 1, bypass: str = "admin") -> None:
+    """Require so many approvals in acme."""
+    get_editor().review_policy.set("acme", required=number, bypass=bypass)
+
+
+def outcome(kind: Kind, number: int | None = None) -> Outcome:
+    """Return the outcome for a version; the latest by default."""
+    return outcome_of(asked(kind, number))
+
+
+@pytest.mark.parametrize(
+    ("number", "live", "span"), [(3, None, (1, 3)), (5, 3, (4, 5)), (2, 3, (2, 2)), (1, None, (1, 1))]
+)
+def test_the_versions_under_review(number: int, live: int | None, span: tuple[int, int]) -> None:
+    assert under_review(number, live) == span
+
+
+def test_an_approval_counts_and_a_later_verdict_replaces_it(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.edgar)
+    assert outcome(kind).is_allowed
+    require(2)
+    assert (outcome(kind).missing, outcome(kind).authors) == (2, {"edgar"})
+    say(kind, "paula")
+    say(kind, "alice")
+    assert (outcome(kind).missing, outcome(kind).approved_by) == (0, ("paula", "alice"))
+    assert outcome(kind).is_allowed
+    say(kind, "paula", "requestChanges")
+    assert (outcome(kind).changes_requested_by, outcome(kind).is_allowed) == (("paula",), False)
+    say(kind, "paula", "withdraw")
+    say(kind, "alice", "requestChanges")
+    say(kind, "alice")
+    found = outcome(kind)
+    assert (found.missing, found.approved_by, found.changes_requested_by) == (1, ("alice",), ())
+    assert found.counting == {Verdict.objects.filter(author__username="alice").last().pk}
+
+
+def test_whose_verdict_does_not_count(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.edgar)
+    require()
+    for who in ("edgar", "vera", "charlie"):
+        say(kind, who)
+    assert outcome(kind).missing == 1
+    say(kind, "root")
+    assert outcome(kind).approved_by == ("root",)
+    User.objects.filter(username="root").update(is_active=False)
+    assert outcome(kind).missing == 1
+    say(kind, "paula", "requestChanges")
+    assert not outcome(kind).is_allowed
+    give_role("paula", "acme", "editor")
+    assert outcome(kind).changes_requested_by == ()
+    User.objects.filter(username="root").delete()
+    assert outcome(kind).missing == 1
+
+
+def test_who_saved_anything_since_what_is_live_has_no_say(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice)
+    kind.save(cast.paula, text="two")
+    kind.save(cast.alice, text="three")
+    person("peter", acme="publisher")
+    assert (outcome(kind).authors, outcome(kind, 1).authors) == ({"alice", "paula"}, {"alice"})
+    live = kind.versions(cast.alice)[1]["id"]
+    kind.publish(cast.alice, "writer", live)
+    assert (outcome(kind).authors, outcome(kind, 1).authors) == ({"alice"}, {"alice"})
+
+
+def test_deleting_a_draft_leaves_its_author_one(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.edgar)
+    draft = kind.save(cast.paula, text="two")["latestVersionId"]
+    kind.save(cast.edgar, text="two and a half")
+    assert cast.alice.delete(kind.url("writer", "versions", draft)).status == 200
+    assert outcome(kind).authors == {"edgar", "paula"}
+
+
+def test_a_resource_with_the_id_of_a_deleted_one_begins_anew(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.paula)
+    say(kind, "alice")
+    assert cast.alice.delete(kind.url("writer")).status == 200
+    kind.make(cast.edgar)
+    require()
+    assert (outcome(kind).authors, outcome(kind).missing) == ({"edgar"}, 1)
+
+
+def test_what_was_live_before_is_free(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.edgar)
+    require()
+    one = asked(kind)
+    about = {"kind": one.target.kind, "resource_id": one.target.id, "identity": one.target.identity}
+    PublishedConfiguration.objects.create(**about, digest=one.digest)
+    assert outcome(kind).is_allowed
+    kind.save(cast.edgar, text="two")
+    assert not outcome(kind).is_allowed
+
+
+def test_many_are_answered_in_the_statements_of_one(
+    cast: Cast, kind: Kind, django_assert_num_queries: Any
+) -> None:
+    require()
+    kind.make(cast.edgar)
+    say(kind, "paula")
+    for number in range(5):
+        kind.make(cast.edgar, f"other-{number}")
+    code = get_editor().code
+    rows = [resource_of(kind, one) for one in ("writer", *(f"other-{number}" for number in range(5)))]
+    questions = [question(row, row.latest, target_of(row, code)) for row in rows]
+    for several in (questions[:1], questions):
+        with django_assert_num_queries(6):
+            assert [one.missing for one in outcomes_of(several)] == [0, 1, 1, 1, 1, 1][: len(several)]
