@@ -30,8 +30,16 @@ def texts_for(candidate: Candidate, evaluation: Evaluation, caller: Caller) -> T
     """Return the prompt blocks that a candidate may show; raises `Invalid` if they are too much to read."""
     wanted = {target for _, target in referenced_blocks(candidate.config)}
     evaluation.field = "instructions"
-    drafts = candidate.draft_blocks
-    found = find_blocks(wanted, candidate.policy, caller, evaluation, drafts=drafts) if wanted else {}
+    if not wanted:
+        return {}
+    found = find_blocks(
+        wanted,
+        candidate.policy,
+        caller,
+        evaluation,
+        drafts=candidate.draft_blocks,
+        release=candidate.release,
+    )
     (texts,) = shown_texts([candidate], {candidate.policy: found})
     return texts
 

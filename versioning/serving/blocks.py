@@ -17,6 +17,7 @@ from versioning.models import BlockReference, PromptBlock, PromptBlockVersion
 from versioning.serving import choice
 from versioning.serving.candidates import Blocks, Candidate
 from versioning.serving.grants import granted
+from versioning.serving.releases import OpenRelease
 
 READ_AT_ONCE: Final = 100
 """How many prompt blocks one statement reads; each can be a megabyte."""
@@ -43,12 +44,14 @@ def find_blocks(
     *,
     is_paid: bool = True,
     drafts: frozenset[str] = frozenset(),
+    release: OpenRelease | None = None,
 ) -> dict[str, FoundBlock]:
     """Return, by block id, the text that counts or the reason why there is none.
 
     Ids that are not in the result are missing or not readable. Reading is charged to the evaluation
     unless `is_paid` is false; its context determines which published version the
-    request gets. Of the blocks in `drafts` the latest version counts, if the caller may read it.
+    request gets. Of the blocks in `drafts` the latest version counts, if the caller may read it. Those that a
+    `release` holds count as if it were published.
     """
     blocks = PromptBlock.objects.all() if policy is Blocks.LIVE else PromptBlock.objects.readable_by(caller)
     # In one statement with their versions: a version could be deleted before a second query.
@@ -59,13 +62,18 @@ def find_blocks(
     ids = iter(sorted(wanted))
     while some := list(islice(ids, READ_AT_ONCE)):
         found_rows = list(rows.filter(pk__in=some))
-        chosen = {} if policy is Blocks.DRAFTS else choice.chosen(found_rows, evaluation.context)
+        chosen: dict[str, Snapshot | None] = {}
+        if policy is not Blocks.DRAFTS:
+            chosen |= choice.chosen(found_rows, evaluation.context)
+        if release is not None:
+            chosen |= _held(found_rows, release)
         for block in found_rows:
             if is_paid:
                 versions = _versions(block, with_latest=with_latest)
                 evaluation.read(sum(len(version.config_json) for version in versions))
             shows_draft = policy is Blocks.DRAFTS or block.pk in drafts
-            found[block.pk] = _found(block, caller, chosen.get(block.pk), shows_draft=shows_draft)
+            live = chosen.get(block.pk, block.active_version)
+            found[block.pk] = _found(block, caller, live, shows_draft=shows_draft)
     return found
 
 
@@ -77,9 +85,17 @@ def _versions(block: PromptBlock, *, with_latest: bool) -> Iterator[PromptBlockV
         yield block.latest_version
 
 
-def _found(block: PromptBlock, caller: Caller, chosen: Snapshot | None, *, shows_draft: bool) -> FoundBlock:
+def _held(blocks: Iterable[PromptBlock], release: OpenRelease) -> dict[str, Snapshot | None]:
+    """Return the versions of the blocks that a release holds, by id; None for one that it unpublishes."""
+    held = {block.pk: one.version_id for block in blocks if (one := release.of(block)) is not None}
+    rows = PromptBlockVersion.objects.defer("search_text").filter(pk__in=[pk for pk in held.values() if pk])
+    versions = {version.version_id: version for version in rows}
+    return {block_id: versions.get(version_id or "") for block_id, version_id in held.items()}
+
+
+def _found(block: PromptBlock, caller: Caller, live: Snapshot | None, *, shows_draft: bool) -> FoundBlock:
     shows_draft = shows_draft and caller.may(Right.READ_DRAFTS, block.workspace_id)
-    version = block.latest_version if shows_draft else chosen or block.active_version
+    version = block.latest_version if shows_draft else live
     text = BlockText(version_id=version.version_id, config=version.config) if version else "unpublished"
     return FoundBlock(text=text, workspace_id=block.workspace_id, uuid=block.uuid)
 
