@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
@@ -56,7 +56,13 @@ def came_from(request: HttpRequest) -> str:
     if not is_ours:  # it may be no address at all
         return ""
     path = urlsplit(address)._replace(scheme="", netloc="", fragment="").geturl()
-    return path if path.startswith(reverse("admin:index")) else ""
+    return path if is_of_studio(path) else ""
+
+
+def is_of_studio(address: str) -> bool:
+    """Return whether an address on this host is one below `/studio/`, also when a browser has resolved it."""
+    path = unquote(urlsplit(address).path).replace("\\", "/")
+    return path.startswith(reverse("admin:index")) and ".." not in path.split("/")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.views import View
 
 from studio.auth import caller_of
-from studio.error_pages import error_page, framed
+from studio.error_pages import error_page, framed, is_of_studio
 from versioning.conf import get_editor
 from versioning.domain.errors import EditConflict, Forbidden, NotFound, Unauthorized, VersioningError
 from versioning.editor import Editor
@@ -27,7 +27,7 @@ from versioning.models import events
 def way_back(request: HttpRequest, otherwise: str) -> str:
     """Return the page of the studio that a form names as `next`; another address is not followed."""
     asked = request.POST.get("next", "")
-    is_ours = url_has_allowed_host_and_scheme(asked, None) and asked.startswith(reverse("admin:index"))
+    is_ours = url_has_allowed_host_and_scheme(asked, None) and is_of_studio(asked)
     return asked if is_ours else otherwise
 
 
@@ -36,7 +36,7 @@ class StudioPage(View):
 
     position = 0
     """The position of the log before the page read anything, if it hears of what comes later."""
-    live = ""
+    news_address = ""
     """Where the open page asks for what comes later; empty if it does not."""
 
     @classmethod
@@ -75,7 +75,7 @@ class StudioPage(View):
 
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
         """Return a page in the frame of the studio."""
-        frame = {"caller": self.caller, "live": self.live}
+        frame = {"caller": self.caller, "news_address": self.news_address}
         return framed(self.request, template, title=title, status=status, **{**frame, **context})
 
     def listen(self, scope: Mapping[str, Any]) -> None:
@@ -85,7 +85,7 @@ class StudioPage(View):
         takes them from `live_source` in its context, the address of another page, or from itself.
         """
         self.position = events.position()
-        self.live = f"{reverse('admin:live')}?{urlencode({'after': self.position, **scope})}"
+        self.news_address = f"{reverse('admin:live')}?{urlencode({'after': self.position, **scope})}"
 
     def go(self, address: str, message: str = "", *, level: int = messages.SUCCESS) -> HttpResponseRedirect:
         """Redirect to another page, which shows the message."""

@@ -62,7 +62,7 @@ class ShowPage(WebhookPage):
         state = state_of_deliveries(self.webhook)
         page: Page[Delivery] = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
         if page.number == 1:
-            self.live = f"{self.own_address('webhook_live')}?{urlencode({'after': state})}"
+            self.news_address = f"{self.own_address('webhook_live')}?{urlencode({'after': state})}"
         health = health_of([self.webhook])[self.webhook.pk]
         item = Item(webhook=self.webhook, health=health, address=self.own_address())
         return self.page(

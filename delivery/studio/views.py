@@ -65,7 +65,7 @@ class ListPage(WebhooksPage):
     def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
         """Show them."""
         webhooks = self.webhooks()
-        self.live = f"{self.address('webhooks_live')}?{urlencode({'after': state_of(webhooks)})}"
+        self.news_address = f"{self.address('webhooks_live')}?{urlencode({'after': state_of(webhooks)})}"
         page = Paginator(webhooks, PER_PAGE).get_page(request.GET.get("page"))
         shown = list(page.object_list)
         health = health_of(shown)

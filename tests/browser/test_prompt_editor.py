@@ -90,6 +90,19 @@ def test_undo_survives_a_save_and_nothing_else_changes(enter: Enter, api_of: Api
     expect(control(page)).to_have_value("Paula's.")
 
 
+def test_a_save_leaves_everybody_at_their_place(enter: Enter, block: Callable[..., str]) -> None:
+    page = enter("edgar", block("A line.\n" * 400))
+    editor(page, "Text").click()
+    page.keyboard.press("Control+End")
+    page.keyboard.type("The end.")
+    page.keyboard.press("Control+s")
+    expect(page.get_by_text("is saved as a draft")).to_be_visible()
+    expect(page.get_by_text("The end.").and_(page.locator(".cm-line"))).to_be_in_viewport()
+    expect(editor(page, "Text")).to_be_focused()
+    page.keyboard.type(" Or not.")
+    expect(control(page, "content")).to_have_value("A line.\n" * 400 + "The end. Or not.")
+
+
 def test_placeholders_are_tinted_and_what_is_none_says_why(enter: Enter, block: Callable[..., str]) -> None:
     page = enter(
         "edgar", block("Dear {{ customer.name || 'friend' }}, {{ order }}.\n{{ broken }\n{{ a | 'b' }}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -125,3 +126,14 @@ def test_whoever_is_out_hears_of_nothing(cast: Cast) -> None:
     vera = Visitor("vera")
     User.objects.filter(username="vera").update(is_active=False)
     assert vera.get("/studio/activity/live/", after="0").status_code == 302
+
+
+def test_a_page_asks_for_news_at_an_address_or_not_at_all(cast: Cast, kind: Kind) -> None:
+    """Whatever else a page calls live: what asks is the frame, and of the studio's own address."""
+    make_history(kind, cast.alice)
+    asked = {
+        name: re.findall(r'data-ask="([^"]*)', Visitor("alice").get(page_of(kind, name)).content.decode())
+        for name in ("change", "history", "compare", "publish", "preview", "usage", "activity")
+    }
+    assert {name for name, addresses in asked.items() if addresses} == {"change", "activity"}
+    assert all(one.startswith("/studio/activity/live/?") for addresses in asked.values() for one in addresses)

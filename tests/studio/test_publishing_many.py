@@ -221,7 +221,11 @@ def test_an_odd_version_is_refused_like_an_unknown_one(cast: Cast, kind: Kind, v
 
 
 @pytest.mark.parametrize(
-    "address", ["https://example.org/", "//example.org/studio/", "/api/", "javascript:alert(1)"]
+    "address",
+    [
+        *("https://example.org/", "//example.org/studio/", "/api/", "javascript:alert(1)", "/studio/../api/"),
+        *("/studio/%2e%2e/api/", "/studio/search/..\\../api/", "/studio/.%2E/", "/studio/.."),
+    ],
 )
 def test_the_way_back_leads_to_the_studio_alone(cast: Cast, address: str) -> None:
     assert Window.of("paula").post(PUBLISH, next=address).headers["Location"] == WAITING

@@ -31,6 +31,7 @@ PACKAGES = (
 SPEAKING = (
     "client/editor_client/shared",
     "delivery",
+    "review",
     *(f"versioning/{room}" for room in ("api", "editor", "runtime", "sources", "serving", "domain")),
 )
 """The folders whose errors and warnings have codes."""

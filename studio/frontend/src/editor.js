@@ -12,7 +12,7 @@ import { Compartment, EditorState } from "@codemirror/state";
 import { EditorView, highlightSpecialChars, keymap } from "@codemirror/view";
 
 import { completion } from "./completion.js";
-import { stateOf } from "./history.js";
+import { beginning, goTo } from "./history.js";
 import { markdown } from "./markdown.js";
 import { tellNames } from "./names.js";
 import { surround } from "./surroundings.js";
@@ -105,7 +105,8 @@ export function edit(textarea, about) {
     synced(textarea),
     EditorView.updateListener.of(around.update),
   ];
-  const view = new EditorView({ state: stateOf(about, textarea.name, textarea.value, extensions) });
+  const { state, place } = beginning(about, textarea.name, textarea.value, extensions);
+  const view = new EditorView({ state });
   around.put(view);
   view.dom.style.setProperty("--rows", textarea.rows);
   // Not just out of sight: a browser would go on to lay out all of the text, with every key.
@@ -123,6 +124,6 @@ export function edit(textarea, about) {
   if (hadFocus) {
     view.focus();
     view.dispatch({ selection: { anchor, head } });
-  }
+  } else if (place) goTo(view, place);
   return view;
 }

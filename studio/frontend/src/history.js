@@ -1,4 +1,4 @@
-// Undo that survives a save, which loads the page anew.
+// Undo that survives a save, which loads the page anew; so does one's place in the text.
 //
 // When the page is left, what each editor could undo is put into the storage of the tab. A later page about the
 // same thing takes it for a text that is, letter for letter, the one that was left.
@@ -21,32 +21,48 @@ function stored(about) {
   }
 }
 
-// The state to begin with: with the history of this text, if one was left. Names of rows change with a save, so
-// another field with the same text serves, too.
-export function stateOf(about, name, text, extensions) {
+// What to begin with: the state, with the history of this text, if one was left; after a save also the place that
+// somebody had in it. Names of rows change with a save, so another field with the same text serves, too.
+export function beginning(about, name, text, extensions) {
   const left = text ? stored(about).filter((one) => one.text === text) : [];
   const own = left.find((one) => one.name === name) ?? left[0];
   const config = { doc: text, extensions: [history(), ...extensions] };
-  if (!own) return EditorState.create(config);
+  if (!own) return { state: EditorState.create(config) };
   try {
     const json = { doc: text, selection: own.selection, history: own.history };
-    return EditorState.fromJSON(json, config, { history: historyField });
+    return { state: EditorState.fromJSON(json, config, { history: historyField }), place: own.place };
   } catch {
-    return EditorState.create(config);
+    return { state: EditorState.create(config) };
   }
 }
 
-function entry(view, name) {
-  const { doc, selection, history: past } = view.state.toJSON({ history: historyField });
-  return { name, text: doc, selection, history: past };
+// What stands at the upper edge, and whether somebody is typing here.
+function placeIn(view) {
+  const { top } = view.scrollDOM.getBoundingClientRect();
+  return { from: view.lineBlockAtHeight(top - view.documentTop).from, isTyping: view.hasFocus };
 }
 
-// `editors` are pairs of a view and the name of its field.
-export function leave(about, editors) {
+// Takes somebody back to their place, unless the page has something to be read first.
+export function goTo(view, place) {
+  if (document.querySelector("[data-first-look]")) return;
+  view.requestMeasure({
+    read: () => view.lineBlockAt(Math.min(place.from, view.state.doc.length)).top,
+    write: (top) => { view.scrollDOM.scrollTop = top; },
+  });
+  if (place.isTyping && document.activeElement === document.body) view.focus();
+}
+
+function entry(view, name, isSaved) {
+  const { doc, selection, history: past } = view.state.toJSON({ history: historyField });
+  return { name, text: doc, selection, history: past, ...(isSaved ? { place: placeIn(view) } : {}) };
+}
+
+// `editors` are pairs of a view and the name of its field; `isSaved` if the page is left because it is saved.
+export function leave(about, editors, isSaved) {
   const entries = [];
   let room = MOST;
   for (const [view, name] of editors) {
-    const one = entry(view, name);
+    const one = entry(view, name, isSaved);
     if (!one.history.done?.length && !one.history.undone?.length) continue;
     room -= JSON.stringify(one).length;
     if (room > 0) entries.push(one);

@@ -48,9 +48,14 @@ function note(root) {
   }
 }
 
+let isSaved = false;
+document.addEventListener("submit", (event) => {
+  isSaved = !event.defaultPrevented && event.target.matches("form[data-unsaved]");
+});
+
 function leaveAll() {
   const here = [...editors].filter(([textarea]) => textarea.isConnected);
-  leave(about, here.map(([textarea, view]) => [view, textarea.name]));
+  leave(about, here.map(([textarea, view]) => [view, textarea.name]), isSaved);
 }
 
 // Something else wants a place in the text to be seen: `find.js`.
