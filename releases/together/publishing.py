@@ -44,7 +44,7 @@ def publish(
         if problems:
             raise ReleaseBlocked(problems)
         release.record("published", caller)
-        _move(editor, release, items, caller, bypass_review)
+        _publish_items(editor, release, items, caller, bypass_review)
         release.state, release.published_at = State.PUBLISHED, timezone.now()
         release.published_by_id = caller.user_id
         if release.reverts is not None:
@@ -52,7 +52,7 @@ def publish(
     return find(release_id, by=caller)
 
 
-def _move(
+def _publish_items(
     editor: Editor, release: Release, items: list[ItemNow], by: Caller, bypass_review: str | None
 ) -> None:
     blocks, about = moves_of_blocks(one.item for one in items), {"releaseId": str(release.pk)}

@@ -12,13 +12,13 @@ from typing_extensions import TypeAliasType
 from releases.models import Release
 from releases.models.releases import MAX_DESCRIPTION, MAX_ITEMS, MAX_TITLE
 from releases.together.items import ItemNow
+from releases.together.rules import Problem
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, SerializedBy, Source, Time, utc
-from versioning.api.schemas.common import PageOf
+from versioning.api.schemas.common import PageOf, ProblemAnswer, ResourceKind
 from versioning.domain.fields import UNCHANGED, NotBlank
 
 ReleaseAction = TypeAliasType("ReleaseAction", Literal["publish", "unpublish"])
 ReleaseState = TypeAliasType("ReleaseState", Literal["draft", "published", "reverted"])
-ResourceKind = TypeAliasType("ResourceKind", Literal["agent", "promptBlock"])
 Uuid = Annotated[str, Field(json_schema_extra={"format": "uuid"})]
 
 _TITLE = Annotated[NotBlank, Field(json_schema_extra={"maxLength": MAX_TITLE})]
@@ -152,17 +152,13 @@ class RevertAnswer(ReleaseAnswer):
     conflicts: list[ReleaseConflict]
 
 
-class ProblemAnswer(ResponseSchema):
-    """What keeps a release from being published, or is worth knowing before."""
-
-    resource: ReleasedResource | None
-    code: str
-    message: str
+def _problems(found: Sequence[Problem]) -> list[dict[str, Any]]:
+    return [problem.as_json for problem in found]
 
 
 class CheckAnswer(ResponseSchema):
     """Whether a release could be published now."""
 
     ok: bool
-    problems: list[ProblemAnswer]
-    warnings: list[ProblemAnswer]
+    problems: Annotated[list[ProblemAnswer], SerializedBy(_problems)]
+    warnings: Annotated[list[ProblemAnswer], SerializedBy(_problems)]

@@ -55,6 +55,14 @@ ROUTES = [
     "POST /webhooks/{}/ping",
     "GET /webhooks/{}/deliveries",
     "POST /webhooks/{}/deliveries/{}/replay",
+    "GET /releases",
+    "POST /releases",
+    "GET /releases/{}",
+    "PATCH /releases/{}",
+    "DELETE /releases/{}",
+    "GET /releases/{}/check",
+    "POST /releases/{}/publish",
+    "POST /releases/{}/revert",
     "GET /reviews",
     "POST /reviews",
     "GET /reviews/{}",
@@ -75,6 +83,8 @@ CREATING = [
         ]
     ),
     "POST /webhooks",
+    "POST /releases",
+    "POST /releases/{}/revert",
     "POST /reviews",
 ]
 """Of these the routes that make something with an address."""

@@ -15,6 +15,7 @@ from versioning.editor.inputs import MAX_MESSAGE
 
 NotEmpty = Annotated[str, Field(json_schema_extra={"minLength": 1})]
 ChangeMessage = Annotated[str, Field(json_schema_extra={"maxLength": MAX_MESSAGE})]
+ResourceKind = TypeAliasType("ResourceKind", Literal["agent", "promptBlock"])
 RecordStatus = TypeAliasType("RecordStatus", Literal["published", "draft"])
 
 
@@ -77,6 +78,21 @@ class CurrentState(ResponseSchema):
     changed_fields: list[str]
 
 
+class NamedResource(ResponseSchema):
+    """A reference to a resource."""
+
+    kind: ResourceKind
+    id: str
+
+
+class ProblemAnswer(ResponseSchema):
+    """What keeps several resources from being published together, or is worth knowing before."""
+
+    resource: NamedResource | None
+    code: str
+    message: str
+
+
 class ErrorAnswer(ResponseSchema):
     """What went wrong: a sentence for people, a stable code for programs."""
 
@@ -86,3 +102,4 @@ class ErrorAnswer(ResponseSchema):
     current: CurrentState | None = None
     dependents: list[Named] = []
     hidden_count: int = 0
+    problems: list[ProblemAnswer] = []
