@@ -78,7 +78,9 @@ NOT_TO_BE_SAID = {
     r"status|versionId|label|release": "give only one of status, versionId, label and release",
     r"versions\.(self|agents\..*)|status|versionId|label|release": "selected more than once",
     r"items\.\d+\.(resource|versionId)": "in this workspace|already|no version|must be absent",
-    r"id|newId|resource\.id|(?:instructions|blocks)\.\d+\.id|agents\..*": "cannot be seen|normal form C|percent-encoded",
+    r"id|newId|resource\.id|(?:instructions|blocks)\.\d+\.id|agents\..*": (
+        "cannot be seen|normal form C|percent-encoded"
+    ),
     r"id": "the name has no letter or digit|reserved word",  # the id made of a name, such as Favorite
     r"instructions": "must not be blank",
     r"instructions\.\d+\.id": "the prompt block .* (does not exist|is not published)",
