@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import schemathesis
+from django.contrib.auth.models import User
 from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -28,7 +29,7 @@ from schemathesis.specs.openapi.checks import (
 
 from editor_project.wsgi import application
 from releases.models import Release
-from review.models import Review
+from review.models import Comment, Review
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.door import one_connection
@@ -74,6 +75,7 @@ NOT_TO_BE_SAID = {
     r"url": "has a host|has no host|has an impossible port|must begin with http|must not h|is no URL",
     r"enabled": "enable the webhook first",
     r"reviewers\.\d+": "is not a member",
+    r"field|line|parent": "is no (field|line|comment)|needs a field",
     r"before": "cannot be combined with after",
     r"status|versionId|label|release": "give only one of status, versionId, label and release",
     r"versions\.(self|agents\..*)|status|versionId|label|release": "selected more than once",
@@ -93,12 +95,9 @@ NOT_TO_BE_SAID = {
 STREAMS = {"POST /agents/{}/stream", "GET /events/stream"}
 ASKED = [route for route in ROUTES if route not in {*STREAMS, *NEVER_SUCCEEDING}]
 
-WEBHOOK, DELIVERY, REVIEW, RELEASE, PUBLISHED = (
-    f"6f9619ff-8b86-4011-b42d-00c04fc964{end}" for end in ("f0", "f1", "f2", "f3", "f4")
+WEBHOOK, DELIVERY, REVIEW, COMMENT, RELEASE, PUBLISHED = (
+    f"6f9619ff-8b86-4011-b42d-00c04fc964{end}" for end in ("f0", "f1", "f2", "f3", "f4", "f5")
 )
-
-NAMED = {"/webhooks": WEBHOOK, "/reviews": REVIEW, "/revert": PUBLISHED, "/releases": RELEASE}
-"""What the address of a route names, by a part of it."""
 
 Operations = dict[str, APIOperation]
 
@@ -119,8 +118,8 @@ def versions(
 ) -> dict[Kind, list[str]]:
     """The versions of the agent and of the block `writer`: a published and labelled one, two more.
 
-    There is a webhook too, with a delivery, a review of an agent that somebody else has saved, and two
-    releases.
+    There is a webhook too, with a delivery, a review of an agent that somebody else has saved, a comment, and
+    two releases.
     """
     with stored_once():
         webhook = WebhookFactory(pk=WEBHOOK, workspace_id="acme")
@@ -128,9 +127,12 @@ def versions(
         edgar = Api(shared_keys["edgar"])
         AGENTS.make(edgar, "reviewed")
         Review.objects.filter(pk=ask_for_review(edgar, AGENTS, "reviewed")["id"]).update(id=REVIEW)
-        versions = {kind: make_writer(Api(shared_keys["alice"]), kind) for kind in (AGENTS, PROMPT_BLOCKS)}
-        make_releases(versions[PROMPT_BLOCKS][1])
-        return versions
+        made = {kind: make_writer(Api(shared_keys["alice"]), kind) for kind in (AGENTS, PROMPT_BLOCKS)}
+        alice = User.objects.get(username="alice")
+        comment = get_editor().comments.add("agent", "writer", made[AGENTS][0], body="Why?", by=alice)
+        Comment.objects.filter(pk=comment.pk).update(id=COMMENT)
+        make_releases(made[PROMPT_BLOCKS][1])
+        return made
 
 
 def make_releases(version_id: str) -> None:
@@ -206,10 +208,21 @@ def says_what_no_schema_can(response: Response) -> bool:
     )
 
 
+BESIDES_RESOURCES = {
+    "/webhooks": WEBHOOK,
+    "/reviews": REVIEW,
+    "/comments": COMMENT,
+    "/workspaces": "acme",
+    "/revert": PUBLISHED,
+    "/releases": RELEASE,
+}
+"""What the id in an address names, where that is neither an agent nor a prompt block."""
+
+
 def existing(operation: APIOperation, route: str, versions: dict[Kind, list[str]]) -> dict[str, str]:
     """Return the path parameters of an operation, all of them naming something that is there."""
     kind = PROMPT_BLOCKS if "prompt-blocks" in route else AGENTS
-    resource = next((value for part, value in NAMED.items() if part in route), "writer")
+    resource = next((one for path, one in BESIDES_RESOURCES.items() if path in route), "writer")
     values = {"id": resource, "version": versions[kind][1], "name": "stable", "delivery": DELIVERY}
     return {name: value for name, value in values.items() if f"{{{name}}}" in operation.path}
 
@@ -243,8 +256,17 @@ def honest(route: str, versions: dict[Kind, list[str]]) -> dict[str, Any]:
         ("PATCH", "/releases/{}"): {"title": "Winter"},
         ("POST", "/releases/{}/publish"): {},
         ("POST", "/reviews"): {"resource": {"kind": "agent", "id": "writer"}, "reviewers": ["paula"]},
+        ("PUT", "/workspaces/{}/review-policy"): {"required": 1, "bypass": "nobody"},
         ("PATCH", "/reviews/{}"): {"reviewers": ["paula", "vera"]},
         ("POST", "/reviews/{}/verdicts"): {"versionId": _version_under_review(), "verdict": "approve"},
+        ("POST", "/comments"): {
+            "resource": {"kind": "agent", "id": "writer"},
+            "versionId": first,
+            "field": "name",
+            "line": 1,
+            "body": "Why?",
+        },
+        ("PATCH", "/comments/{}"): {"body": "Why not?", "resolved": True},
     }.get((method, path))
     query = {"from": first, "to": second} if path.endswith("/compare") else {}
     return (

@@ -28,7 +28,7 @@ from releases.together.schemas import (
 from versioning.api import errors, parameters
 from versioning.api.base import EditorViewSet, content_tag, expected_tags, tagged
 from versioning.api.paging import Page
-from versioning.api.schemas.common import Nothing, Success
+from versioning.api.schemas.common import Nothing, Success, bypass_of
 from versioning.conf import get_editor
 
 ORDERS: Final = {"createdAt": "created_at"}
@@ -113,9 +113,9 @@ class ReleaseViewSet(EditorViewSet):
 
     def publish(self, request: Request, id: str) -> Response:  # noqa: A002
         """Publish all of a release, or nothing."""
-        bypass = ReleasePublish.read(request).get("bypassReview") or {}
+        reason = bypass_of(ReleasePublish.read(request))
         published = self._releases.publish(
-            id, bypass_review=bypass.get("reason"), by=self.caller, expect=expected_tags(request)
+            id, bypass_review=reason, by=self.caller, expect=expected_tags(request)
         )
         return self._answer(request, published)
 

@@ -14,7 +14,7 @@ from releases.models.releases import MAX_DESCRIPTION, MAX_ITEMS, MAX_TITLE
 from releases.together.items import ItemNow
 from releases.together.rules import Problem
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, SerializedBy, Source, Time, utc
-from versioning.api.schemas.common import PageOf, ProblemAnswer, ResourceKind
+from versioning.api.schemas.common import BypassesReview, PageOf, ProblemAnswer, ResourceKind
 from versioning.domain.fields import UNCHANGED, NotBlank
 
 ReleaseAction = TypeAliasType("ReleaseAction", Literal["publish", "unpublish"])
@@ -70,16 +70,8 @@ class ReleaseUpdate(RequestSchema):
     items: _ITEMS = Field(default=[])
 
 
-class ReviewBypass(RequestSchema):
-    """Why an admin publishes without the approvals that are needed."""
-
-    reason: NotBlank
-
-
-class ReleasePublish(RequestSchema):
-    """How a release is published."""
-
-    bypass_review: ReviewBypass | None = None
+class ReleasePublish(BypassesReview):
+    """The body of publishing a release."""
 
 
 class ReleasedResource(ResponseSchema):

@@ -46,6 +46,8 @@ ROUTES = [
     "GET /agents/{}",
     "GET /events",
     "GET /events/stream",
+    "GET /workspaces/{}/review-policy",
+    "PUT /workspaces/{}/review-policy",
     "GET /webhooks",
     "POST /webhooks",
     "GET /webhooks/{}",
@@ -68,6 +70,11 @@ ROUTES = [
     "GET /reviews/{}",
     "PATCH /reviews/{}",
     "POST /reviews/{}/verdicts",
+    "GET /comments",
+    "POST /comments",
+    "GET /comments/{}",
+    "PATCH /comments/{}",
+    "DELETE /comments/{}",
     *RUNS,
 ]
 """Method and path, below the prefix; what a path parameter is called does not matter."""
@@ -86,6 +93,7 @@ CREATING = [
     "POST /releases",
     "POST /releases/{}/revert",
     "POST /reviews",
+    "POST /comments",
 ]
 """Of these the routes that make something with an address."""
 
