@@ -28,7 +28,17 @@ from editor_client.log import EventPage, EventsAsked, event_query
 from editor_client.naming import with_json_names
 from editor_client.pages import Pages
 from editor_client.records import AgentPage, AgentRecord, PromptBlockPage, PromptBlockRecord, Record
-from editor_client.reviews import ReviewArguments, ReviewList, ReviewPage, ReviewRecord, ReviewWalk, asking
+from editor_client.reviews import (
+    ReviewArguments,
+    ReviewList,
+    ReviewPage,
+    ReviewPolicy,
+    ReviewRecord,
+    ReviewWalk,
+    asking,
+    policy_of,
+    setting_policy,
+)
 from editor_client.served import Preview, ServedAgent
 from editor_client.webhooks import (
     NewWebhook,
@@ -130,6 +140,16 @@ class ClientCalls:
         Raises `Conflict` with the code `review_open` if the resource has an open review.
         """
         return asking(kind, resource_id, fields)
+
+    def get_review_policy(self, workspace_id: str) -> Call[ReviewPolicy]:
+        """Read how many approvals versions of a workspace need to go live."""
+        return policy_of(workspace_id)
+
+    def set_review_policy(
+        self, workspace_id: str, *, required: int = 0, bypass: Literal["admin", "nobody"] = "admin"
+    ) -> Call[ReviewPolicy]:
+        """Say how many approvals versions of a workspace need, and who may do without them."""
+        return setting_policy(workspace_id, {"required": required, "bypass": bypass})
 
     def list_comments(self, **asked: Unpack[CommentList]) -> Call[CommentPage]:
         """List the comments on what the key may read the drafts of, oldest first."""

@@ -80,9 +80,10 @@ def changing_review(reviews: HasEditor, review_id: str, right: Right, by: Caller
 
 def refuse_ended(review: Review) -> None:
     """Raise `Conflict` for a review that is closed or published."""
-    if review.closed_at is not None or review.published_at is not None:
-        ended = "closed" if review.closed_at is not None else "published"
-        raise Conflict(f"This review is {ended}; ask for a new one.", code="review_closed")
+    if review.closed_at is not None:
+        raise Conflict("This review is closed; ask for a new one.", code="review_closed")
+    if review.published_at is not None:
+        raise Conflict("What this review was about is published; ask for a new one.", code="review_closed")
 
 
 def version_under_review(subject: Subject) -> Snapshot | None:

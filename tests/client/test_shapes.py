@@ -58,6 +58,8 @@ RESULTS: dict[str, Any] = {
     "POST /webhooks/{}/ping": webhooks.Delivery,
     "GET /webhooks/{}/deliveries": webhooks.DeliveryPage,
     "POST /webhooks/{}/deliveries/{}/replay": webhooks.Delivery,
+    "GET /workspaces/{}/review-policy": reviews.ReviewPolicy,
+    "PUT /workspaces/{}/review-policy": reviews.ReviewPolicy,
     "GET /reviews": reviews.ReviewPage,
     "POST /reviews": reviews.ReviewRecord,
     "GET /reviews/{}": reviews.ReviewRecord,

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import datetime
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -44,8 +44,8 @@ _CHANGES: Final = (
 )
 
 
-Watcher = Callable[[Caller, Target, Snapshot | None], object]
-"""Is given who changes a resource, the resource before the change, and the version that it is about."""
+Watcher = Callable[[Caller, Target, Snapshot | None, Mapping[str, Any]], object]
+"""Is given who changes a resource, the resource before the change, the version, and the entry's detail."""
 _watchers: Final[dict[str, list[Watcher]]] = {}
 
 
@@ -128,13 +128,13 @@ def record(
         opened.entries.append(entry_for_readers(agent, ordinal, by, workspace_id or ""))
     if resource is not None:
         for watcher in _watchers.get(event_type, ()):
-            watcher(by, resource, version)
+            watcher(by, resource, version, detail)
 
 
 def watch(event_type: str, watcher: Watcher) -> None:
     """Call something in the transaction of every change of this type, when the change is recorded.
 
-    Deletions are recorded before the rows are deleted. What fails keeps the change from being made.
+    A deletion is recorded before its rows are deleted. If the watcher raises, the change is not made.
     """
     _watchers.setdefault(event_type, []).append(watcher)
 
