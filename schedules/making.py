@@ -1,0 +1,117 @@
+"""Make schedules: one, or the pair of a beginning and an end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.utils import timezone
+
+from schedules import times
+from schedules.models import Action, Schedule
+from schedules.subjects import Subject, locked_resource
+from schedules.times import When
+from versioning.domain.access import APPLICATION, Caller
+from versioning.domain.errors import Invalid, Issue
+from versioning.editor import Editor
+from versioning.editor.locking import retried
+from versioning.editor.resources import Who, caller_of
+
+AS_IT_IS: Final = "\0as it is"
+"""Stands for the version that is live when the schedule is made."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Times:
+    """When something is to happen, as it was named: in UTC, or as a local time in a time zone."""
+
+    run_at: str | None = None
+    local_time: str | None = None
+    time_zone: str | None = None
+
+    def begin(self) -> When:
+        """Return when it begins; raises `Invalid`."""
+        now = timezone.now()
+        if self.run_at is not None:
+            if self.local_time is not None or self.time_zone is not None:
+                raise Invalid.field("runAt", "must not be given together with localTime and timeZone")
+            return times.in_utc(self.run_at, field="runAt", now=now)
+        if self.local_time is None or self.time_zone is None:
+            named = {"localTime": self.local_time, "timeZone": self.time_zone}
+            missing = [name for name, given in named.items() if given is None]
+            raise Invalid([Issue(name, "is required, unless runAt is given") for name in missing])
+        return times.in_zone(self.local_time, self.time_zone, field="localTime", now=now)
+
+    def end(self, until: str, begin: When) -> When:
+        """Return when it ends, which is after its beginning; without an offset it is in the same time zone.
+
+        Raises `Invalid`.
+        """
+        now = timezone.now()
+        if self.time_zone is not None and times.is_local(until):
+            end = times.in_zone(until, self.time_zone, field="until", now=now)
+        else:
+            end = times.in_utc(until, field="until", now=now)
+        if end.run_at <= begin.run_at:
+            raise Invalid.field("until", "must be after the beginning")
+        return end
+
+
+@retried
+def create(
+    editor: Editor,
+    kind: str,
+    resource_id: str,
+    times: Times,
+    *,
+    version_id: str | None = None,
+    action: str = Action.PUBLISH,
+    until: str | None = None,
+    then: str | None = None,
+    expects: str | None = AS_IT_IS,
+    force: bool = False,
+    by: Who = APPLICATION,
+) -> Schedule:
+    """Schedule a version of a resource for a time; needs the right to publish.
+
+    With `until` and the version `then` there are two schedules: the second makes that version live again.
+    What is live now, or what `expects` names, has to be live by then, unless `force` is set. The gate is not
+    asked before then. Raises `Invalid`, `NotFound` and `Forbidden`.
+    """
+    by = caller_of(by)
+    begin = times.begin()
+    end = times.end(until, begin) if until is not None else None
+    if (until is None) != (then is None):
+        missing, given = ("until", "then") if until is None else ("then", "until")
+        raise Invalid.field(missing, f"is required together with {given}")
+    with locked_resource(editor, kind, resource_id, by) as subject:
+        pinned = subject.pinned(version_id, action)
+        if expects is not AS_IT_IS:
+            _refuse_unknown(subject, expects)
+            subject = subject.expecting(expects)
+        made = insert(subject, begin, by, action=action, force=force, **pinned)
+        if end is not None:
+            back = subject.pinned(then, Action.PUBLISH, field="then.versionId")
+            after = subject.expecting(version_id)
+            insert(after, end, by, action=Action.PUBLISH, force=force, follows=made, **back)
+        return made
+
+
+def insert(subject: Subject, when: When, by: Caller, **columns: Any) -> Schedule:
+    """Insert a schedule and record it."""
+    schedule = Schedule(
+        **subject.columns,
+        expects=dict(subject.live),
+        author_id=by.user_id,
+        author_name=by.username or "",
+        **columns,
+    )
+    schedule.set_time(when)
+    schedule.save(force_insert=True)
+    schedule.record("created", by)
+    return schedule
+
+
+def _refuse_unknown(subject: Subject, expects: str | None) -> None:
+    if expects is not None:
+        subject.pinned(expects, Action.PUBLISH, field="expects")
