@@ -135,7 +135,8 @@ def test_every_door_of_python_asks(cast: Cast, kind: Kind, draft: Draft, door: s
 def test_every_door_of_the_studio_asks(cast: Cast, kind: Kind, draft: Draft, door: str, asked: Any) -> None:
     before = everything()
     seen = IN_THE_STUDIO[door](cast, kind, draft)
-    assert (seen.status, everything(), len(asked)) == (403, before, 1)
+    assert (seen.status, everything()) == (403, before)
+    assert asked  # by the page, which says why, too
 
 
 def test_publishing_into_an_override_file_asks_the_gate(

@@ -15,8 +15,13 @@ function setUp() {
   const isChanged = () => typed() !== atFirst;
   let leaving = false;
 
-  const tell = () => { state.textContent = isChanged() ? gettext("Not saved yet.") : ""; };
-  for (const kind of ["input", "change"]) document.addEventListener(kind, tell);
+  const tell = () => {
+    const changed = isChanged();
+    state.textContent = changed ? gettext("Not saved yet.") : "";
+    // What stands in the way of the saved version may not stand in the way of what is typed.
+    for (const button of document.querySelectorAll("[data-until-typed]")) button.disabled = !changed;
+  };
+  for (const kind of ["input", "change", "studio:renewed"]) document.addEventListener(kind, tell);
 
   addEventListener("beforeunload", (event) => {
     if (leaving || !isChanged()) return;
