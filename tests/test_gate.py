@@ -199,7 +199,7 @@ BEHIND_THE_GATE = {
     ("editor/backends/rows.py", "Rows.point"),
     ("editor/backends/override_files.py", "OverrideFiles.point"),
     # Serves nothing.
-    ("editor/publishing.py", "unpublish"),
+    ("editor/publishing.py", "deactivate"),
 }
 ASKING = {("editor/publishing.py", "activate"), ("editor/labelling.py", "label")}
 CALLING = {  # `publishing.activate`, which asks
