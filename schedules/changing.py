@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from django.utils import timezone
-
 from schedules.finding import refuse_unreadable, uuid_of
 from schedules.making import Times
 from schedules.models import Schedule, State
+from schedules.subjects import HasEditor
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Invalid, NotFound
-from versioning.editor import Editor
 from versioning.editor.locking import retried
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
@@ -28,7 +26,7 @@ class ScheduleEnded(Conflict):
 
 
 @retried
-def change(editor: Editor, schedule_id: str, times: Times, *, by: Who = APPLICATION) -> Schedule:
+def change(schedules: HasEditor, schedule_id: str, times: Times, *, by: Who = APPLICATION) -> Schedule:
     """Give a schedule another time; raises `ScheduleEnded` if it is not waiting any more.
 
     The two of a pair stay in their order: raises `Invalid` otherwise.
@@ -50,7 +48,7 @@ def change(editor: Editor, schedule_id: str, times: Times, *, by: Who = APPLICAT
 
 
 @retried
-def cancel(editor: Editor, schedule_id: str, *, by: Who = APPLICATION) -> Schedule:
+def cancel(schedules: HasEditor, schedule_id: str, *, by: Who = APPLICATION) -> Schedule:
     """Cancel a schedule, and with a beginning its end; the records stay.
 
     Raises `ScheduleEnded` if it is not waiting any more.

@@ -5,14 +5,14 @@ from __future__ import annotations
 import uuid
 
 from schedules.models import Schedule, ScheduleQuerySet
+from schedules.subjects import HasEditor
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import NotFound
-from versioning.editor import Editor
 from versioning.editor.resources import Who, caller_of
 from versioning.models.querysets import within
 
 
-def find(editor: Editor, schedule_id: str, *, by: Who = APPLICATION) -> Schedule:
+def find(schedules: HasEditor, schedule_id: str, *, by: Who = APPLICATION) -> Schedule:
     """Return a schedule.
 
     Raises `NotFound` if there is none or the caller may not read what it is about, and `Forbidden` if the
@@ -27,7 +27,7 @@ def find(editor: Editor, schedule_id: str, *, by: Who = APPLICATION) -> Schedule
 
 
 def list_readable(
-    editor: Editor,
+    schedules: HasEditor,
     *,
     kind: str | None = None,
     resource_id: str | None = None,

@@ -7,13 +7,11 @@ from typing import Any, Final
 
 from django.utils import timezone
 
-from schedules import times
 from schedules.models import Action, Schedule
-from schedules.subjects import Subject, locked_resource
-from schedules.times import When
+from schedules.subjects import HasEditor, Subject, locked_resource
+from schedules.times import When, in_utc, in_zone, is_local
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.errors import Invalid, Issue
-from versioning.editor import Editor
 from versioning.editor.locking import retried
 from versioning.editor.resources import Who, caller_of
 
@@ -29,18 +27,23 @@ class Times:
     local_time: str | None = None
     time_zone: str | None = None
 
+    @property
+    def field(self) -> str:
+        """What the time is called in problems."""
+        return "localTime" if self.run_at is None else "runAt"
+
     def begin(self) -> When:
         """Return when it begins; raises `Invalid`."""
         now = timezone.now()
         if self.run_at is not None:
             if self.local_time is not None or self.time_zone is not None:
                 raise Invalid.field("runAt", "must not be given together with localTime and timeZone")
-            return times.in_utc(self.run_at, field="runAt", now=now)
+            return in_utc(self.run_at, field="runAt", now=now)
         if self.local_time is None or self.time_zone is None:
             named = {"localTime": self.local_time, "timeZone": self.time_zone}
             missing = [name for name, given in named.items() if given is None]
             raise Invalid([Issue(name, "is required, unless runAt is given") for name in missing])
-        return times.in_zone(self.local_time, self.time_zone, field="localTime", now=now)
+        return in_zone(self.local_time, self.time_zone, field="localTime", now=now)
 
     def end(self, until: str, begin: When) -> When:
         """Return when it ends, which is after its beginning; without an offset it is in the same time zone.
@@ -48,10 +51,10 @@ class Times:
         Raises `Invalid`.
         """
         now = timezone.now()
-        if self.time_zone is not None and times.is_local(until):
-            end = times.in_zone(until, self.time_zone, field="until", now=now)
+        if self.time_zone is not None and is_local(until):
+            end = in_zone(until, self.time_zone, field="until", now=now)
         else:
-            end = times.in_utc(until, field="until", now=now)
+            end = in_utc(until, field="until", now=now)
         if end.run_at <= begin.run_at:
             raise Invalid.field("until", "must be after the beginning")
         return end
@@ -59,7 +62,7 @@ class Times:
 
 @retried
 def create(
-    editor: Editor,
+    schedules: HasEditor,
     kind: str,
     resource_id: str,
     times: Times,
@@ -84,11 +87,9 @@ def create(
     if (until is None) != (then is None):
         missing, given = ("until", "then") if until is None else ("then", "until")
         raise Invalid.field(missing, f"is required together with {given}")
-    with locked_resource(editor, kind, resource_id, by) as subject:
-        pinned = subject.pinned(version_id, action)
-        if expects is not AS_IT_IS:
-            _refuse_unknown(subject, expects)
-            subject = subject.expecting(expects)
+    with locked_resource(schedules.editor, kind, resource_id, by) as found:
+        pinned = found.pinned(version_id, action)
+        subject = found if expects is AS_IT_IS else found.expecting(_known(found, expects))
         made = insert(subject, begin, by, action=action, force=force, **pinned)
         if end is not None:
             back = subject.pinned(then, Action.PUBLISH, field="then.versionId")
@@ -112,6 +113,8 @@ def insert(subject: Subject, when: When, by: Caller, **columns: Any) -> Schedule
     return schedule
 
 
-def _refuse_unknown(subject: Subject, expects: str | None) -> None:
-    if expects is not None:
-        subject.pinned(expects, Action.PUBLISH, field="expects")
+def _known(subject: Subject, version_id: str | None) -> str | None:
+    """Return the id of a version of the resource, or None for nothing; raises `Invalid` for any other."""
+    if version_id is not None:
+        subject.pinned(version_id, Action.PUBLISH, field="expects")
+    return version_id

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple, Self
+import datetime
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from uuid import UUID, uuid4
 
 from django.conf import settings
@@ -13,7 +14,6 @@ from schedules.times import When
 from versioning.domain.access import Caller
 from versioning.domain.events import Reach, Target
 from versioning.models import Workspace, events
-from versioning.models.due_work import DueWork, DueWorkQuerySet
 
 MAX_ZONE: Final = 64
 
@@ -35,6 +35,10 @@ class Action(models.TextChoices):
     UNPUBLISH = "unpublish"
 
 
+class NotWaiting(Exception):
+    """A schedule is over already, or for another time."""
+
+
 class PinnedVersion(NamedTuple):
     """The version that a schedule is about, which may have been deleted since."""
 
@@ -42,19 +46,27 @@ class PinnedVersion(NamedTuple):
     number: int | None
 
 
-class ScheduleQuerySet(DueWorkQuerySet["Schedule"]):
+class ScheduleQuerySet(models.QuerySet["Schedule"]):
     """Queries for schedules."""
 
     def waiting(self) -> Self:
         """Filter those that are still to run."""
         return self.filter(state=State.SCHEDULED)
 
+    def due(self) -> Self:
+        """Return those that are to run now, in the order of their times."""
+        return self.waiting().filter(due_at__lte=timezone.now()).order_by("run_at", "pk")
+
+    def with_pairs(self) -> Self:
+        """Select each with the schedule that ends what it begins."""
+        return self.select_related("followed_by")
+
     def about(self, resource: Target) -> Self:
         """Filter by resource."""
         return self.filter(kind=resource.kind, resource_id=resource.id, identity=resource.identity)
 
 
-class Schedule(DueWork):
+class Schedule(models.Model):
     """Something that is to go live, or to go off, at a time. The record stays when that is over.
 
     It is about a resource, told apart from a later one with the same id as in the log, or about a release.
@@ -75,14 +87,14 @@ class Schedule(DueWork):
     force = models.BooleanField(default=False)
     """Whether it runs whatever is live by then."""
     run_at = models.DateTimeField()
+    due_at = models.DateTimeField(null=True, db_index=True)
+    """When a worker is to look at it next: at that time, or later after a fault; null when it is over."""
     local_time = models.CharField(max_length=16, blank=True)
     """The local time that was named; empty if it was named in UTC."""
     time_zone = models.CharField(max_length=MAX_ZONE, blank=True)
     is_ambiguous = models.BooleanField(default=False)
     """Whether the local time exists twice, so that this is the first of the two."""
-    follows = models.OneToOneField(
-        "self", null=True, on_delete=models.SET_NULL, related_name="followed_by"
-    )
+    follows = models.OneToOneField("self", null=True, on_delete=models.SET_NULL, related_name="followed_by")
     """The schedule that begins what this one ends."""
     state = models.CharField(max_length=16, choices=State, default=State.SCHEDULED)
     code = models.CharField(max_length=64, blank=True)
@@ -99,6 +111,10 @@ class Schedule(DueWork):
     executed_at = models.DateTimeField(null=True)
 
     objects = ScheduleQuerySet.as_manager()
+
+    if TYPE_CHECKING:
+        follows_id: UUID | None
+        followed_by: Schedule
 
     class Meta:
         ordering = ["-run_at", "id"]
@@ -151,15 +167,43 @@ class Schedule(DueWork):
     @property
     def paired_with(self) -> UUID | None:
         """The other schedule of a pair."""
-        if self.follows_id is not None:
-            return self.follows_id
-        return type(self).objects.filter(follows=self.pk).values_list("pk", flat=True).first()
+        ends = self._end
+        return ends.pk if ends is not None else self.follows_id
+
+    @property
+    def then(self) -> PinnedVersion | None:
+        """The version that is live again after this one."""
+        ends = self._end
+        return PinnedVersion(ends.version_id, ends.version_number) if ends is not None else None
+
+    @property
+    def _end(self) -> Schedule | None:
+        """The schedule that ends what this one begins; lists select it with the row."""
+        try:
+            return self.followed_by
+        except Schedule.DoesNotExist:
+            return None
 
     def set_time(self, when: When) -> None:
         """Set when it runs."""
         self.run_at = self.due_at = when.run_at
         self.local_time, self.time_zone = when.local_time, when.time_zone
         self.is_ambiguous = when.is_ambiguous
+
+    def end(self, state: State, **changes: Any) -> None:
+        """Store that it is over; raises `NotWaiting` if it is over already, or is for another time now.
+
+        In the transaction of what it does, this makes it happen once, whoever else tries.
+        """
+        self.state, self.due_at, self.executed_at = state, None, timezone.now()
+        still = type(self).objects.waiting().filter(pk=self.pk, run_at=self.run_at)
+        stored = {"state": state, "due_at": None, "executed_at": self.executed_at, **changes}
+        if not still.update(**stored):
+            raise NotWaiting
+
+    def postpone(self, wait: datetime.timedelta) -> None:
+        """Let workers look at it again after a while."""
+        type(self).objects.waiting().filter(pk=self.pk).update(due_at=timezone.now() + wait)
 
     def record(self, what: str, by: Caller, **detail: Any) -> None:
         """Record a change of the schedule in the log."""

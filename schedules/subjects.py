@@ -5,17 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from schedules.models import Action
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Invalid, NotFound
+from versioning.domain.events import Target
 from versioning.domain.kinds import KINDS
 from versioning.editor import Collection, Editor
 from versioning.editor.locking import changing
 from versioning.editor.targets import target_of
 from versioning.models import VersionedResource
 from versioning.serving.resolution import find_version
+
+
+class HasEditor(Protocol):
+    """`editor.schedules`, whose methods are the functions of this package."""
+
+    @property
+    def editor(self) -> Editor:
+        """The editor that it belongs to."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +36,7 @@ class Subject:
     live: Mapping[str, str | None]
     """What is to be live until the schedule runs, as `Schedule.expects` has it."""
     resource: VersionedResource
+    target: Target
 
     def pinned(self, version_id: str | None, action: str, *, field: str = "versionId") -> dict[str, Any]:
         """Return the columns of the version that an action needs; raises `Invalid`."""
@@ -69,7 +79,12 @@ def locked_resource(editor: Editor, kind: str, resource_id: str, by: Caller) -> 
             "identity": target.identity,
             "workspace_id": target.workspace_id,
         }
-        yield Subject(columns=columns, live={reference_of(resource): resource.active_id}, resource=resource)
+        yield Subject(
+            columns=columns,
+            live={reference_of(resource): resource.active_id},
+            resource=resource,
+            target=target,
+        )
 
 
 def reference_of(resource: VersionedResource) -> str:

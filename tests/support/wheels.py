@@ -23,6 +23,7 @@ _CONTENTS = {
             "delivery",
             "editor_project",
             "review",
+            "schedules",
             "studio",
             "versioning",
         ],

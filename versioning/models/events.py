@@ -43,7 +43,7 @@ _CHANGES: Final = (
 )
 
 
-Watcher = Callable[[Caller, Target, Snapshot | None], object]
+Watcher = Callable[[Caller, Target, VersionName | None], object]
 """Is given who changes a resource, the resource before the change, and the version that it is about."""
 _watchers: Final[dict[str, list[Watcher]]] = {}
 
