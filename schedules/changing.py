@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from schedules.finding import refuse_unreadable, uuid_of
+from schedules.finding import refuse_unreadable
 from schedules.making import Times
 from schedules.models import Schedule, State
 from schedules.subjects import HasEditor
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Invalid, NotFound
+from versioning.domain.uuids import uuid_of
 from versioning.editor.locking import retried
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events

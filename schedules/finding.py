@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import uuid
-
 from schedules.models import Schedule, ScheduleQuerySet
 from schedules.subjects import HasEditor
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import NotFound
+from versioning.domain.uuids import uuid_of
 from versioning.editor.resources import Who, caller_of
 from versioning.models.querysets import within
 
@@ -36,17 +35,20 @@ def list_readable(
     workspace_id: str | None = None,
     by: Who = APPLICATION,
 ) -> ScheduleQuerySet:
-    """Return the schedules that the caller may read; all arguments narrow the list."""
+    """Return the schedules that the caller may read; all arguments narrow the list.
+
+    Raises `NotFound` for a `release_id` that can be none.
+    """
     found = Schedule.objects.filter(within("workspace", caller_of(by).scope(Right.READ_DRAFTS)))
     narrowed = {
         "kind": kind,
         "resource_id": resource_id,
-        "release_id": None if release_id is None else uuid_or_none(release_id),
+        "release_id": release_id,
         "state": state,
         "workspace": workspace_id,
     }
-    if release_id is not None and narrowed["release_id"] is None:
-        return found.none()
+    if release_id is not None:
+        uuid_of(release_id)
     return found.filter(**{name: value for name, value in narrowed.items() if value is not None})
 
 
@@ -55,20 +57,3 @@ def refuse_unreadable(schedule: Schedule, by: Caller) -> None:
     if not by.may(Right.READ, schedule.workspace_id):
         raise NotFound
     by.require(Right.READ_DRAFTS, schedule.workspace_id)
-
-
-def uuid_of(text: str) -> uuid.UUID:
-    """Return the UUID with this canonical spelling; raises `NotFound` for any other text."""
-    found = uuid_or_none(text)
-    if found is None:
-        raise NotFound
-    return found
-
-
-def uuid_or_none(text: str) -> uuid.UUID | None:
-    """Return the UUID with this canonical spelling; None for any other text."""
-    try:
-        found = uuid.UUID(text)
-    except ValueError:
-        return None
-    return found if str(found) == text else None

@@ -79,12 +79,11 @@ def _act(schedule: Schedule, *, by: Caller) -> None:
             raise NotFound("The resource was deleted.")
         if not schedule.force and dict(subject.live) != schedule.expects:
             raise EditConflict(current_state(resource))
-        about = {"scheduleId": str(schedule.pk)}
         if schedule.action == Action.PUBLISH:
             version = find_version(resource, schedule.version_id)
-            activate(collection, resource, version, by, **about)
+            activate(collection, resource, version, by, scheduleId=str(schedule.pk))
         else:
-            deactivate(collection, resource, by, **about)
+            deactivate(collection, resource, by, scheduleId=str(schedule.pk))
         schedule.end(State.DONE)
         schedule.record("done", by)
 
