@@ -71,6 +71,7 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     "versioning",
     "delivery",
+    "releases",
     "review",
     "schedules",
 ]

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
+from contextlib import suppress
+from uuid import UUID
 
 from schedules.models import Schedule, State
+from versioning.conf import get_editor
 from versioning.domain.access import Caller
+from versioning.domain.errors import NotFound
 from versioning.domain.events import Target, VersionName
 from versioning.domain.kinds import KINDS
-from versioning.editor import needed_versions
-from versioning.models import events
+from versioning.domain.uuids import uuid_of
+from versioning.editor import pins
+from versioning.editor.targets import target_of
+from versioning.models import VersionedResource, events
 
 GONE = "gone"
 
 
 def watch() -> None:
     """End the schedules of every resource that is deleted; keep the versions that are scheduled."""
-    needed_versions.register(_scheduled_versions)
+    pins.register(_scheduled_versions, refusal="is scheduled: cancel the schedule first")
     for kind in KINDS:
         events.watch(f"{kind.word}.deleted", _end_with_resource)
 
@@ -27,9 +33,8 @@ def _end_with_resource(by: Caller, resource: Target, version: VersionName | None
         schedule.record("failed", by, code=GONE)
 
 
-def _scheduled_versions(resource: Target) -> Mapping[str, str]:
-    waiting = Schedule.objects.waiting().about(resource).exclude(version_id="")
-    return {
-        schedule.version_id: f"is scheduled for {schedule.run_at:%Y-%m-%d %H:%M} UTC: cancel that first"
-        for schedule in waiting
-    }
+def _scheduled_versions(resource: VersionedResource) -> Iterable[UUID]:
+    waiting = Schedule.objects.waiting().about(target_of(resource, get_editor().code))
+    for version_id in waiting.values_list("version_id", flat=True):
+        with suppress(NotFound):  # versions in Git have ids of another kind, and no rows
+            yield uuid_of(version_id)

@@ -23,6 +23,7 @@ PACKAGES = (
     "client/editor_client",
     "delivery",
     "editor_project",
+    "releases",
     "review",
     "schedules",
     "studio",

@@ -8,7 +8,7 @@ from versioning.domain.errors import NotFound
 
 
 def uuid_of(text: str) -> UUID:
-    """Return the UUID that a text spells in lower case and with hyphens; raises `NotFound` for any other text.
+    """Return the UUID that a text spells in lower case, with hyphens; raises `NotFound` for any other text.
 
     A text that spells none names nothing that is stored.
     """

@@ -11,10 +11,9 @@ from versioning.domain.selectors import State, Status
 from versioning.editor.impact import dependents
 from versioning.editor.labelling import version_of_row
 from versioning.editor.locking import changing, drop_old_versions, retried
-from versioning.editor.needed_versions import needed_versions
+from versioning.editor.pins import refusal_to_delete
 from versioning.editor.recording import record
 from versioning.editor.resources import Resources, Who, caller_of
-from versioning.editor.targets import target_of
 from versioning.models import Favorite, Version, VersionedResource
 
 R = TypeVar("R", bound=VersionedResource)
@@ -72,7 +71,7 @@ def delete_version(
 def prune(resources: Resources[R], resource_id: str, keep: int, *, by: Who = APPLICATION) -> int:
     """Delete all but the newest `keep` versions and return how many were deleted.
 
-    The active, the latest and labelled versions are never deleted.
+    The active, the latest and labelled versions are never deleted, nor those that are still to go live.
     """
     by = caller_of(by)
     with changing(resources, resource_id, Right.PUBLISH, by) as resource:
@@ -91,13 +90,13 @@ def _obstacle_to_deleting(resources: Resources[R], resource: R, version: Version
         return f"carries the label {label.name!r}: move or remove the label first"
     if resources.backend.is_last_trace(resource, version):
         return "is the only version: delete the whole resource instead"
-    return needed_versions(target_of(resource, resources.code)).get(version.version_id)
+    return refusal_to_delete(resource, version.pk)
 
 
 def _refuse_in_use(resources: Resources[R], resource_id: str, by: Caller) -> None:
     users = dependents(resources, resource_id, status=Status.PUBLISHED, by=by)
     everybody = dependents(resources, resource_id, status=Status.PUBLISHED, by=APPLICATION)
-    if everybody.readable:
+    if everybody.ids:
         named = ", ".join(name for _, name in users.readable) or "agents that you cannot read"
         raise InUse(
             f"In use by {named}.",

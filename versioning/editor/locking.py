@@ -11,10 +11,9 @@ from django.conf import settings
 
 from versioning.domain.access import Caller, Right, RightsChanged
 from versioning.domain.errors import EditConflict, NotFound
-from versioning.editor.needed_versions import needed_versions
+from versioning.editor.pins import pinned_versions
 from versioning.editor.recording import record
 from versioning.editor.resources import Resources
-from versioning.editor.targets import target_of
 from versioning.models import Version, VersionedResource
 from versioning.sources.files import OverrideChanged
 
@@ -82,13 +81,13 @@ def drop_old_versions(resources: Resources[R], resource: R, keep: int, by: Calle
         needed.add(cast("Version", resource.active).pk)
     needed.update(resource.labels.values_list("version_id", flat=True))
     needed.update(resource.versions.values_list("pk", flat=True)[:keep])
-    elsewhere = needed_versions(target_of(resource, resources.code))
+    needed |= pinned_versions(resource)
     old = resource.versions.exclude(pk__in=[pk for pk in needed if pk is not None])
-    pruned = [one for one in old.only("pk", "number").order_by("number") if one.version_id not in elsewhere]
+    pruned = list(old.only("pk", "number").order_by("number"))
     for version in pruned:
         record(resources, "versionDeleted", resource, by, version=version, pruned=True)
     if pruned:
-        resource.versions.filter(pk__in=[version.pk for version in pruned]).delete()
+        old.delete()
     return len(pruned)
 
 

@@ -24,18 +24,19 @@ def publish(
     resource_id: str,
     version_id: str,
     *,
+    bypass_review: str | None = None,
     by: Who = APPLICATION,
     expect: Collection[str] | None = None,
 ) -> Resolved[R]:
     """Serve exactly this version from the next read on.
 
-    Raises what the gate raises, such as `Invalid` naming every unpublished prompt block that the version
-    refers to.
+    `bypass_review` is why an admin does without approvals that are missing. Raises what the gate raises,
+    such as `Invalid` naming every unpublished prompt block that the version refers to.
     """
     by = caller_of(by)
     with changing(resources, resource_id, Right.PUBLISH, by, expect, even_gone=True) as resource:
         version = find_version(resource, version_id)
-        activate(resources, resource, version, by)
+        activate(resources, resource, version, by, bypass_review=bypass_review)
     return Resolved(resource=resource, version=version, warnings=resources.warnings(resource, version, by))
 
 
