@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from schedules.making import Times
-from schedules.models import Schedule
+from schedules.models import Action, Schedule
 from schedules.schemas import STATES, ScheduleAnswer, ScheduleCreate, SchedulePage, ScheduleUpdate
 from schedules.verbs import Schedules
 from versioning.api import parameters
@@ -18,7 +18,7 @@ from versioning.api.paging import Page
 from versioning.api.schemas.base import Json
 from versioning.api.schemas.common import Nothing
 from versioning.conf import get_editor
-from versioning.domain.errors import Invalid
+from versioning.domain.errors import Invalid, Issue
 from versioning.domain.kinds import KINDS
 
 ORDERS: Final = {"runAt": "run_at", "createdAt": "created_at"}
@@ -89,7 +89,10 @@ class ScheduleViewSet(EditorViewSet):
             arguments["then"] = given["then"]["versionId"]
         times = _times(given)
         if "releaseId" in given:
-            made = self.schedules.create_for_release(given["releaseId"], times, **arguments, by=self.caller)
+            _refuse_for_releases(given)
+            made = self.schedules.create_for_release(
+                given["releaseId"], times, force=given.get("force", False), by=self.caller
+            )
         else:
             about = given["resource"]
             made = self.schedules.create(about["kind"], about["id"], times, **arguments, by=self.caller)
@@ -116,3 +119,12 @@ class ScheduleViewSet(EditorViewSet):
 
 def _times(given: Json) -> Times:
     return Times(**{name: given[member] for member, name in _TIMES.items() if member in given})
+
+
+def _refuse_for_releases(given: Json) -> None:
+    """Raise `Invalid` for what a schedule of a release cannot have: the release says it itself."""
+    pointless = [name for name in ("versionId", "until", "then", "expects") if given.get(name) is not None]
+    if given.get("action", Action.PUBLISH) != Action.PUBLISH:
+        pointless.append("action")
+    if pointless:
+        raise Invalid([Issue(name, "is not for a release") for name in pointless])

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import Any
 from uuid import UUID
 
+from django.db.models.signals import pre_delete
+
+from releases.models import Release
 from schedules.models import Schedule, State
 from versioning.conf import get_editor
 from versioning.domain.access import Caller
@@ -23,6 +27,7 @@ GONE = "gone"
 def watch() -> None:
     """End the schedules of every resource that is deleted; keep the versions that are scheduled."""
     pins.register(_scheduled_versions, refusal="is scheduled: cancel the schedule first")
+    pre_delete.connect(_end_with_release, sender=Release)
     for kind in KINDS:
         events.watch(f"{kind.word}.deleted", _end_with_resource)
 
@@ -31,6 +36,13 @@ def _end_with_resource(by: Caller, resource: Target, version: VersionName | None
     for schedule in Schedule.objects.waiting().about(resource):
         schedule.end(State.FAILED, code=GONE, problem="The resource was deleted.")
         schedule.record("failed", by, code=GONE)
+
+
+def _end_with_release(instance: Release, **_signal: Any) -> None:
+    with events.transaction():
+        for schedule in Schedule.objects.waiting().filter(release_id=instance.pk):
+            schedule.end(State.FAILED, code=GONE, problem="The release was deleted.")
+            schedule.record("failed", instance.deleted_by, code=GONE)
 
 
 def _scheduled_versions(resource: VersionedResource) -> Iterable[UUID]:

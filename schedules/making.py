@@ -8,7 +8,7 @@ from typing import Any, Final
 from django.utils import timezone
 
 from schedules.models import Action, Schedule
-from schedules.subjects import HasEditor, Subject, locked_resource
+from schedules.subjects import HasEditor, ResourceSubject, Subject, locked_release, locked_resource
 from schedules.times import When, in_utc, in_zone, is_local
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.errors import Invalid, Issue
@@ -90,15 +90,30 @@ def create(
     with locked_resource(schedules.editor, kind, resource_id, by) as found:
         pinned = found.pinned(version_id, action)
         subject = found if expects is AS_IT_IS else found.expecting(_known(found, expects))
-        made = insert(subject, begin, by, action=action, force=force, **pinned)
+        made = _insert(subject, begin, by, action=action, force=force, **pinned)
         if end is not None:
             back = subject.pinned(then, Action.PUBLISH, field="then.versionId")
             after = subject.expecting(version_id)
-            insert(after, end, by, action=Action.PUBLISH, force=force, follows=made, **back)
+            _insert(after, end, by, action=Action.PUBLISH, force=force, follows=made, **back)
         return made
 
 
-def insert(subject: Subject, when: When, by: Caller, **columns: Any) -> Schedule:
+@retried
+def create_for_release(
+    schedules: HasEditor, release_id: str, times: Times, *, force: bool = False, by: Who = APPLICATION
+) -> Schedule:
+    """Schedule a release for a time; needs the right to publish.
+
+    What is live now of all that is in the release has to be live by then, unless `force` is set. Raises
+    `Invalid`, `NotFound`, `Forbidden`, and `Conflict` for a release that is published already.
+    """
+    by = caller_of(by)
+    begin = times.begin()
+    with locked_release(schedules.editor, release_id, by) as subject:
+        return _insert(subject, begin, by, force=force)
+
+
+def _insert(subject: Subject, when: When, by: Caller, **columns: Any) -> Schedule:
     """Insert a schedule and record it."""
     schedule = Schedule(
         **subject.columns,
@@ -113,7 +128,7 @@ def insert(subject: Subject, when: When, by: Caller, **columns: Any) -> Schedule
     return schedule
 
 
-def _known(subject: Subject, version_id: str | None) -> str | None:
+def _known(subject: ResourceSubject, version_id: str | None) -> str | None:
     """Return the id of a version of the resource, or None for nothing; raises `Invalid` for any other."""
     if version_id is not None:
         subject.pinned(version_id, Action.PUBLISH, field="expects")

@@ -15,12 +15,13 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
+from releases.together.publishing import publish
 from schedules.models import Action, NotWaiting, Schedule, State
-from schedules.subjects import collection_of, locked_resource
+from schedules.subjects import Subject, locked_release, locked_resource
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION, Caller, Via
 from versioning.domain.errors import EditConflict, Forbidden, NotFound, VersioningError
-from versioning.editor.locking import current_state, retried
+from versioning.editor.locking import retried
 from versioning.editor.publishing import activate, deactivate
 from versioning.models import caller_for, events
 from versioning.serving.resolution import find_version
@@ -32,6 +33,15 @@ AGAIN: Final = datetime.timedelta(seconds=30)
 """How long a schedule waits that cannot be run because of a fault."""
 
 logger = logging.getLogger(__name__)
+
+
+class SomethingElseIsLive(VersioningError):
+    """Something else is live than what the schedule expects."""
+
+    code = EditConflict.code
+
+    def __init__(self) -> None:
+        super().__init__("Something else has gone live since this was scheduled.")
 
 
 def run_due() -> None:
@@ -68,24 +78,45 @@ def run(schedule: Schedule) -> None:
 
 @retried
 def _act(schedule: Schedule, *, by: Caller) -> None:
-    """Publish or unpublish the resource, and finish the schedule with it.
+    """Do it, and finish the schedule with it, in one transaction."""
+    with events.transaction():
+        if schedule.release_id is not None:
+            _publish_release(schedule, str(schedule.release_id), by)
+        else:
+            _move_resource(schedule, by)
+        schedule.end(State.DONE)
+        schedule.record("done", by)
 
-    Raises what the gate raises, and `EditConflict` if something else is live than the schedule expects.
+
+def _move_resource(schedule: Schedule, by: Caller) -> None:
+    """Publish or unpublish a resource.
+
+    Raises what the gate raises, and `SomethingElseIsLive` if that is not what the schedule expects.
     """
-    editor = get_editor()
-    with locked_resource(editor, schedule.kind, schedule.resource_id, by) as subject:
-        resource, collection = subject.resource, collection_of(editor, schedule.kind)
-        if subject.target.identity != schedule.identity:
+    with locked_resource(get_editor(), schedule.kind, schedule.resource_id, by) as subject:
+        resource, collection = subject.resource, subject.collection
+        if subject.columns["identity"] != schedule.identity:
             raise NotFound("The resource was deleted.")
-        if not schedule.force and dict(subject.live) != schedule.expects:
-            raise EditConflict(current_state(resource))
+        _refuse_unexpected(schedule, subject)
         if schedule.action == Action.PUBLISH:
             version = find_version(resource, schedule.version_id)
             activate(collection, resource, version, by, scheduleId=str(schedule.pk))
         else:
             deactivate(collection, resource, by, scheduleId=str(schedule.pk))
-        schedule.end(State.DONE)
-        schedule.record("done", by)
+
+
+def _publish_release(schedule: Schedule, release_id: str, by: Caller) -> None:
+    """Publish a release; raises as `_move_resource` does, and `ReleaseBlocked`."""
+    editor = get_editor()
+    with locked_release(editor, release_id, by) as subject:
+        _refuse_unexpected(schedule, subject)
+        publish(editor, release_id, by=by)
+
+
+def _refuse_unexpected(schedule: Schedule, subject: Subject) -> None:
+    expected = {name: schedule.expects.get(name) for name in subject.live}
+    if not schedule.force and dict(subject.live) != expected:
+        raise SomethingElseIsLive
 
 
 def _person(schedule: Schedule) -> Caller:

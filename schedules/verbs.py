@@ -21,6 +21,7 @@ class Schedules:
     editor: Editor
 
     create = making.create
+    create_for_release = making.create_for_release
     find = finding.find
     list = finding.list_readable
     change = changing.change
