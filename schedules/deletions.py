@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from django.db.models.signals import pre_delete
@@ -21,7 +21,8 @@ from versioning.editor import pins
 from versioning.editor.targets import target_of
 from versioning.models import VersionedResource, events
 
-GONE = "gone"
+GONE: Final = "gone"
+"""The code of a schedule of what was deleted."""
 
 
 def watch() -> None:

@@ -16,6 +16,7 @@ from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
 from releases.together.publishing import publish
+from schedules.deletions import GONE
 from schedules.models import Action, NotWaiting, Schedule, State
 from schedules.subjects import Subject, locked_release, locked_resource
 from versioning.conf import get_editor
@@ -27,7 +28,6 @@ from versioning.models import caller_for, events
 from versioning.serving.resolution import find_version
 
 NOT_ALLOWED: Final = "not_allowed"
-GONE: Final = "gone"
 MISSED: Final = "missed"
 AGAIN: Final = datetime.timedelta(seconds=30)
 """How long a schedule waits that cannot be run because of a fault."""
@@ -69,11 +69,10 @@ def run(schedule: Schedule) -> None:
         return
     try:
         _act(schedule, by=_person(schedule))
-    except NotFound as error:
-        _fail(schedule, State.FAILED, GONE, str(error))
     except VersioningError as error:
-        code = NOT_ALLOWED if error.code == Forbidden.code else error.code
-        _fail(schedule, State.FAILED, code, str(error))
+        # With the resource its schedules end, so what is not found is what the person may not read any more.
+        is_refused = error.code in {Forbidden.code, NotFound.code}
+        _fail(schedule, State.FAILED, NOT_ALLOWED if is_refused else error.code, str(error))
 
 
 @retried
@@ -96,7 +95,7 @@ def _move_resource(schedule: Schedule, by: Caller) -> None:
     with locked_resource(get_editor(), schedule.kind, schedule.resource_id, by) as subject:
         resource, collection = subject.resource, subject.collection
         if subject.columns["identity"] != schedule.identity:
-            raise NotFound("The resource was deleted.")
+            raise NotFound("The resource was deleted.", code=GONE)
         _refuse_unexpected(schedule, subject)
         if schedule.action == Action.PUBLISH:
             version = find_version(resource, schedule.version_id)
