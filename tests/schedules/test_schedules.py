@@ -129,11 +129,8 @@ def test_lists_are_narrowed_and_leave_out_what_may_not_be_read(cast: Cast, kind:
 def test_publishers_schedule_editors_look_and_others_see_nothing(cast: Cast, kind: Kind, draft: str) -> None:
     made = scheduled(cast.paula, kind, draft)
     address = f"/schedules/{made['id']}"
-    limited = key_of("alice", role="editor")
-    asked = [
-        ask(api, kind, draft).status for api in (cast.edgar, limited, cast.vera, cast.charlie, cast.nobody)
-    ]
-    assert asked == [403, 403, 404 if kind.path.endswith("blocks") else asked[2], 404, 401]
+    asking = (cast.edgar, key_of("alice", role="editor"), cast.charlie, cast.nobody)
+    assert [ask(api, kind, draft).status for api in asking] == [403, 403, 404, 401]
     for api, statuses in {
         cast.edgar.key: (200, 403, 403),
         cast.vera.key: (403, 403, 403),
