@@ -17,6 +17,8 @@ class Selector(TypedDict, total=False):
     status: Status | None
     version_id: str | None
     label: str | None
+    release: str | None
+    """What would be served if this release were published now."""
 
 
 class Saved(TypedDict, total=False):

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from functools import wraps
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
 
-from editor_client import agents, comments, records, reviews, stored, webhooks
+from editor_client import agents, comments, records, releases, reviews, stored, webhooks
 from editor_client.arguments import Run, Selector
 from editor_client.async_driver import AsyncDriver
 from editor_client.calls import Call
@@ -142,6 +142,22 @@ class Webhook:
     replay = awaiting(webhooks.Webhook.replay)
 
 
+class Release:
+    """A release, by id."""
+
+    def __init__(self, client: AsyncClient, calls: releases.Release) -> None:
+        self._client = client
+        self._calls = calls
+        self.id = calls.id
+
+    details = awaiting(releases.Release.details)
+    update = awaiting(releases.Release.update)
+    delete = awaiting(releases.Release.delete)
+    check = awaiting(releases.Release.check)
+    publish = awaiting(releases.Release.publish)
+    revert = awaiting(releases.Release.revert)
+
+
 class Review:
     """A review, by id."""
 
@@ -186,6 +202,9 @@ class AsyncClient(AsyncDriver):
     list_webhooks = awaiting(ClientCalls.list_webhooks)
     iter_webhooks = iterating(ClientCalls.iter_webhooks)
     create_webhook = awaiting(ClientCalls.create_webhook)
+    list_releases = awaiting(ClientCalls.list_releases)
+    iter_releases = iterating(ClientCalls.iter_releases)
+    create_release = awaiting(ClientCalls.create_release)
     list_reviews = awaiting(ClientCalls.list_reviews)
     iter_reviews = iterating(ClientCalls.iter_reviews)
     create_review = awaiting(ClientCalls.create_review)
@@ -209,6 +228,10 @@ class AsyncClient(AsyncDriver):
     def get_webhook(self, webhook_id: str) -> Webhook:
         """Return a webhook; no request is sent yet."""
         return Webhook(self, webhooks.Webhook(webhook_id))
+
+    def get_release(self, release_id: str) -> Release:
+        """Return a release; no request is sent yet."""
+        return Release(self, releases.Release(release_id))
 
     def get_review(self, review_id: str) -> Review:
         """Return a review; no request is sent yet."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeVar, Unpack
 
+from editor_client import releases
 from editor_client.arguments import (
     AgentFilters,
     NewAgent,
@@ -28,6 +29,7 @@ from editor_client.log import EventPage, EventsAsked, event_query
 from editor_client.naming import with_json_names
 from editor_client.pages import Pages
 from editor_client.records import AgentPage, AgentRecord, PromptBlockPage, PromptBlockRecord, Record
+from editor_client.releases import ReleaseArguments, ReleaseList, ReleasePage, ReleaseRecord, ReleaseWalk
 from editor_client.reviews import ReviewArguments, ReviewList, ReviewPage, ReviewRecord, ReviewWalk, asking
 from editor_client.served import Preview, ServedAgent
 from editor_client.webhooks import (
@@ -113,6 +115,20 @@ class ClientCalls:
     def create_webhook(self, workspace_id: str, **fields: Unpack[WebhookArguments]) -> Call[NewWebhook]:
         """Create a webhook for the events that follow; `url` and `event_types` are required."""
         return creation(workspace_id, fields)
+
+    def list_releases(self, **asked: Unpack[ReleaseList]) -> Call[ReleasePage]:
+        """List the releases of the workspaces whose drafts the key may read, newest first."""
+        return Call(request=_list("/releases", asked), read=reading(ReleasePage))
+
+    def iter_releases(self, **asked: Unpack[ReleaseWalk]) -> Pages[ReleaseRecord]:
+        """Iterate over all of them, page by page."""
+        return Pages(lambda number: self.list_releases(page=number, **asked))
+
+    def create_release(
+        self, workspace_id: str, title: str, **fields: Unpack[ReleaseArguments]
+    ) -> Call[ReleaseRecord]:
+        """Make a release, a draft; an item without `version_id` pins the latest version."""
+        return releases.creation(workspace_id, title, fields)
 
     def list_reviews(self, **asked: Unpack[ReviewList]) -> Call[ReviewPage]:
         """List the reviews of everything whose drafts the key may read, newest first."""

@@ -42,13 +42,12 @@ from editor_client.records import (
     PromptBlockRecord,
     PromptBlockVersion,
     PromptBlockVersionPage,
-    Record,
 )
-from editor_client.result import Success
+from editor_client.result import CachedResult, Success
 
 T = TypeVar("T")
 
-Base = Record | str | None
+Base = CachedResult | str | None
 """What a change builds on: a record as it was read, or its entity tag. None: whatever is there."""
 
 
@@ -272,7 +271,7 @@ class StoredPromptBlock(
 
 def entity_tag(base: Base) -> str | None:
     """Return the value of `If-Match` for the base; raises `ValueError` for a record without a tag."""
-    if not isinstance(base, Record):
+    if not isinstance(base, CachedResult):
         return base
     if base.etag is None:
         raise ValueError("this record comes from a list and has no entity tag: read it with details()")
