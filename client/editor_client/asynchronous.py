@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from functools import wraps
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
 
-from editor_client import agents, comments, records, releases, reviews, stored, webhooks
+from editor_client import agents, comments, records, releases, reviews, schedules, stored, webhooks
 from editor_client.arguments import Run, Selector
 from editor_client.async_driver import AsyncDriver
 from editor_client.calls import Call
@@ -171,6 +171,19 @@ class Review:
     give_verdict = awaiting(reviews.Review.give_verdict)
 
 
+class Schedule:
+    """A schedule, by id."""
+
+    def __init__(self, client: AsyncClient, calls: schedules.Schedule) -> None:
+        self._client = client
+        self._calls = calls
+        self.id = calls.id
+
+    details = awaiting(schedules.Schedule.details)
+    update = awaiting(schedules.Schedule.update)
+    cancel = awaiting(schedules.Schedule.cancel)
+
+
 class Comment:
     """A comment, by id."""
 
@@ -210,6 +223,10 @@ class AsyncClient(AsyncDriver):
     create_review = awaiting(ClientCalls.create_review)
     get_review_policy = awaiting(ClientCalls.get_review_policy)
     set_review_policy = awaiting(ClientCalls.set_review_policy)
+    list_schedules = awaiting(ClientCalls.list_schedules)
+    iter_schedules = iterating(ClientCalls.iter_schedules)
+    create_schedule = awaiting(ClientCalls.create_schedule)
+    schedule_release = awaiting(ClientCalls.schedule_release)
     list_comments = awaiting(ClientCalls.list_comments)
     iter_comments = iterating(ClientCalls.iter_comments)
     create_comment = awaiting(ClientCalls.create_comment)
@@ -238,6 +255,10 @@ class AsyncClient(AsyncDriver):
     def get_review(self, review_id: str) -> Review:
         """Return a review; no request is sent yet."""
         return Review(self, reviews.Review(review_id))
+
+    def get_schedule(self, schedule_id: str) -> Schedule:
+        """Return a schedule; no request is sent yet."""
+        return Schedule(self, schedules.Schedule(schedule_id))
 
     def get_comment(self, comment_id: str) -> Comment:
         """Return a comment; no request is sent yet."""

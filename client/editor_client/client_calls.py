@@ -41,6 +41,15 @@ from editor_client.reviews import (
     policy_of,
     setting_policy,
 )
+from editor_client.schedules import (
+    ReleaseScheduleArguments,
+    ScheduleArguments,
+    ScheduleList,
+    SchedulePage,
+    ScheduleRecord,
+    ScheduleWalk,
+    scheduling,
+)
 from editor_client.served import Preview, ServedAgent
 from editor_client.webhooks import (
     NewWebhook,
@@ -166,6 +175,26 @@ class ClientCalls:
     ) -> Call[ReviewPolicy]:
         """Say how many approvals versions of a workspace need, and who may do without them."""
         return setting_policy(workspace_id, {"required": required, "bypass": bypass})
+
+    def list_schedules(self, **asked: Unpack[ScheduleList]) -> Call[SchedulePage]:
+        """List the schedules of what the key may read the drafts of, the latest time first."""
+        return Call(request=_list("/schedules", asked), read=reading(SchedulePage))
+
+    def iter_schedules(self, **asked: Unpack[ScheduleWalk]) -> Pages[ScheduleRecord]:
+        """Iterate over all of them, page by page."""
+        return Pages(lambda number: self.list_schedules(page=number, **asked))
+
+    def create_schedule(
+        self, kind: ResourceKind, resource_id: str, **fields: Unpack[ScheduleArguments]
+    ) -> Call[ScheduleRecord]:
+        """Schedule a version of a resource: `version_id`, and `run_at` or `local_time` and `time_zone`."""
+        return scheduling({"resource": {"kind": kind, "id": resource_id}}, fields)
+
+    def schedule_release(
+        self, release_id: str, **fields: Unpack[ReleaseScheduleArguments]
+    ) -> Call[ScheduleRecord]:
+        """Schedule a release: `run_at`, or `local_time` and `time_zone`."""
+        return scheduling({"releaseId": release_id}, fields)
 
     def list_comments(self, **asked: Unpack[CommentList]) -> Call[CommentPage]:
         """List the comments on what the key may read the drafts of, oldest first."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
 
-from editor_client import agents, comments, records, releases, reviews, stored, webhooks
+from editor_client import agents, comments, records, releases, reviews, schedules, stored, webhooks
 from editor_client.arguments import Run, Selector
 from editor_client.calls import Call
 from editor_client.client_calls import ClientCalls
@@ -168,6 +168,19 @@ class Review:
     give_verdict = blocking(reviews.Review.give_verdict)
 
 
+class Schedule:
+    """A schedule, by id."""
+
+    def __init__(self, client: Client, calls: schedules.Schedule) -> None:
+        self._client = client
+        self._calls = calls
+        self.id = calls.id
+
+    details = blocking(schedules.Schedule.details)
+    update = blocking(schedules.Schedule.update)
+    cancel = blocking(schedules.Schedule.cancel)
+
+
 class Comment:
     """A comment, by id."""
 
@@ -206,6 +219,10 @@ class Client(SyncDriver):
     create_review = blocking(ClientCalls.create_review)
     get_review_policy = blocking(ClientCalls.get_review_policy)
     set_review_policy = blocking(ClientCalls.set_review_policy)
+    list_schedules = blocking(ClientCalls.list_schedules)
+    iter_schedules = iterating(ClientCalls.iter_schedules)
+    create_schedule = blocking(ClientCalls.create_schedule)
+    schedule_release = blocking(ClientCalls.schedule_release)
     list_comments = blocking(ClientCalls.list_comments)
     iter_comments = iterating(ClientCalls.iter_comments)
     create_comment = blocking(ClientCalls.create_comment)
@@ -234,6 +251,10 @@ class Client(SyncDriver):
     def get_review(self, review_id: str) -> Review:
         """Return a review; no request is sent yet."""
         return Review(self, reviews.Review(review_id))
+
+    def get_schedule(self, schedule_id: str) -> Schedule:
+        """Return a schedule; no request is sent yet."""
+        return Schedule(self, schedules.Schedule(schedule_id))
 
     def get_comment(self, comment_id: str) -> Comment:
         """Return a comment; no request is sent yet."""

@@ -10,9 +10,8 @@ from django.utils import timezone
 
 from review.models import Review
 from versioning.domain.access import Caller
-from versioning.domain.events import Target
+from versioning.domain.events import Target, VersionName
 from versioning.domain.overrides import IN_CODE
-from versioning.domain.snapshots import Snapshot
 from versioning.models import events
 from versioning.models.kinds import MODELS
 
@@ -32,7 +31,7 @@ def _remove_with_resource(instance: Any, **_signal: Any) -> None:
 
 
 def _remove_with_override(
-    by: Caller, resource: Target, version: Snapshot | None, detail: Mapping[str, Any]
+    by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
 ) -> None:
     """Remove the reviews of an override, whose row may go and come while the override stays in its file."""
     if resource.identity == IN_CODE:
@@ -40,7 +39,7 @@ def _remove_with_override(
 
 
 def _close_without_version(
-    by: Caller, resource: Target, version: Snapshot | None, detail: Mapping[str, Any]
+    by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
 ) -> None:
     """Close the open review of a version that is deleted, unless it can be moved to a newer one.
 

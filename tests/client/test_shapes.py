@@ -8,7 +8,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
-from editor_client import comments, log, records, releases, reviews, served, webhooks
+from editor_client import comments, log, records, releases, reviews, schedules, served, webhooks
 from editor_client.result import Result, Success, members
 
 from tests.support.api import Api
@@ -73,6 +73,11 @@ RESULTS: dict[str, Any] = {
     "GET /reviews/{}": reviews.ReviewRecord,
     "PATCH /reviews/{}": reviews.ReviewRecord,
     "POST /reviews/{}/verdicts": reviews.ReviewRecord,
+    "GET /schedules": schedules.SchedulePage,
+    "POST /schedules": schedules.ScheduleRecord,
+    "GET /schedules/{}": schedules.ScheduleRecord,
+    "PATCH /schedules/{}": schedules.ScheduleRecord,
+    "DELETE /schedules/{}": schedules.ScheduleRecord,
     "GET /comments": comments.CommentPage,
     "POST /comments": comments.CommentRecord,
     "GET /comments/{}": comments.CommentRecord,

@@ -28,8 +28,7 @@ from django.db import transaction as database
 from django.db.models import Min
 
 from versioning.domain.access import Caller
-from versioning.domain.events import Audience, Target, audience_of
-from versioning.domain.snapshots import Snapshot
+from versioning.domain.events import Audience, Target, VersionName, audience_of
 from versioning.models.event_entries import entry_for_readers, entry_of
 from versioning.models.event_statements import take_positions_and_insert
 from versioning.models.event_transaction import Condition, OpenTransaction
@@ -44,7 +43,7 @@ _CHANGES: Final = (
 )
 
 
-Watcher = Callable[[Caller, Target, Snapshot | None, Mapping[str, Any]], object]
+Watcher = Callable[[Caller, Target, VersionName | None, Mapping[str, Any]], object]
 """Is given who changes a resource, the resource before the change, the version, and the entry's detail."""
 _watchers: Final[dict[str, list[Watcher]]] = {}
 
@@ -93,7 +92,7 @@ def record(
     by: Caller,
     workspace_id: str | None,
     resource: Target | None = None,
-    version: Snapshot | None = None,
+    version: VersionName | None = None,
     previous_version_id: object = None,
     label: str | None = None,
     audience: Audience | None = None,
