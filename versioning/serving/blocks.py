@@ -36,6 +36,8 @@ class FoundBlock:
     text: BlockText | str
     workspace_id: str
     uuid: UUID
+    is_live: bool
+    """Whether the version counts for everybody; False for a draft, and for one that the request selects."""
     is_unresolved: bool = False
     """Whether the request selects a version that does not exist, or that may not be read."""
 
@@ -76,9 +78,7 @@ def find_blocks(
                 evaluation.read(sum(len(version.config_json) for version in versions))
             usual = _usual(block, policy, caller, chosen.get(block.pk))
             one = selected.get(block.pk)
-            found[block.pk] = (
-                _found(block, usual) if one is None else _selected(block, one, usual, evaluation)
-            )
+            found[block.pk] = usual if one is None else _selected(block, one, usual, evaluation)
     return found
 
 
@@ -90,27 +90,28 @@ def _versions(block: PromptBlock, *, with_latest: bool) -> Iterator[PromptBlockV
         yield block.latest_version
 
 
-def _usual(block: PromptBlock, policy: Blocks, caller: Caller, chosen: Snapshot | None) -> Snapshot | None:
-    """Return the version that counts if the request selects none."""
+def _usual(block: PromptBlock, policy: Blocks, caller: Caller, chosen: Snapshot | None) -> FoundBlock:
+    """Return the block in the version that counts if the request selects none."""
     if policy is Blocks.DRAFTS and caller.may(Right.READ_DRAFTS, block.workspace_id):
-        return block.latest
-    return chosen or block.active
+        return _found(block, block.latest, is_live=block.latest_id == block.active_id)
+    return _found(block, chosen or block.active, is_live=True)
 
 
 def _selected(
-    block: PromptBlock, one: SelectedBlock, usual: Snapshot | None, evaluation: Evaluation
+    block: PromptBlock, one: SelectedBlock, usual: FoundBlock, evaluation: Evaluation
 ) -> FoundBlock:
     """Return the block in the selected version, or as usual if that cannot be resolved."""
     if one.selector == PUBLISHED:
-        return _found(block, choice.chosen([block], evaluation.context).get(block.pk, block.active))
+        chosen = choice.chosen([block], evaluation.context).get(block.pk)
+        return _found(block, chosen or block.active, is_live=True)
     if one.selector.version_id is not None and one.selector.version_id == block.active_id:
-        return _found(block, block.active)
+        return _found(block, block.active, is_live=True)
     evaluation.spend(STEPS_OF_A_SELECTION)
     version = _named(block, one)
     if version is None:
-        return replace(_found(block, usual), is_unresolved=True)
+        return replace(usual, is_unresolved=True)
     evaluation.read(len(cast("PromptBlockVersion", version).config_json))
-    return _found(block, version)
+    return _found(block, version, is_live=False)
 
 
 def _named(block: PromptBlock, one: SelectedBlock) -> Snapshot | None:
@@ -122,9 +123,9 @@ def _named(block: PromptBlock, one: SelectedBlock) -> Snapshot | None:
     return None
 
 
-def _found(block: PromptBlock, version: Snapshot | None) -> FoundBlock:
+def _found(block: PromptBlock, version: Snapshot | None, *, is_live: bool) -> FoundBlock:
     text = BlockText(version_id=version.version_id, config=version.config) if version else "unpublished"
-    return FoundBlock(text=text, workspace_id=block.workspace_id, uuid=block.uuid)
+    return FoundBlock(text=text, workspace_id=block.workspace_id, uuid=block.uuid, is_live=is_live)
 
 
 def shown_texts(candidates: Sequence[Candidate], found: Mapping[Blocks, Found]) -> Iterator[Texts]:

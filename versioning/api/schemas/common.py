@@ -86,3 +86,6 @@ class ErrorAnswer(ResponseSchema):
     current: CurrentState | None = None
     dependents: list[Named] = []
     hidden_count: int = 0
+    names: Annotated[
+        list[str], Field(description="The ids of what a lock names and cannot be resolved.")
+    ] = []
