@@ -7,8 +7,8 @@ draw the frame.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from django.http import HttpRequest
@@ -18,8 +18,9 @@ from django.utils.safestring import SafeString
 
 from studio.kinds import StudioKind
 from versioning.domain.access import Caller, Right
+from versioning.domain.errors import VersioningError
 from versioning.domain.snapshots import Snapshot
-from versioning.models import VersionedResource
+from versioning.models import Event, VersionedResource
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +96,50 @@ ResourceUrls = Callable[[StudioKind], Iterable[URLPattern]]
 
 
 @dataclass(frozen=True, kw_only=True)
+class NextStep:
+    """What somebody may want to do with a version that was just saved."""
+
+    title: str
+    address: str
+    """Where it is done."""
+
+
+NextSteps = Callable[[Caller, StudioKind, VersionedResource, Snapshot], Iterable[NextStep]]
+"""Returns what is offered after a version was saved, to the caller who saved it."""
+AfterSaving = Callable[[StudioKind, VersionedResource, Snapshot], str]
+"""Returns the address that the edit page leads to when a version was saved for the sake of it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HomeSection:
+    """A part of the home page, above what waits to be published."""
+
+    html: SafeString
+    stylesheets: Sequence[str] = ()
+    scripts: Sequence[str] = ()
+
+
+HomeSections = Callable[[Caller], Iterable[HomeSection]]
+Notes = Callable[
+    [Caller, StudioKind, VersionedResource, Sequence[Snapshot]], Mapping[str, Sequence[SafeString]]
+]
+"""Returns what the history says of versions besides, by their ids; to callers who may read drafts.
+
+The number of queries does not depend on how many versions there are.
+"""
+Hindrances = Callable[[Caller, Sequence[VersionedResource]], Mapping[tuple[str, str], str]]
+"""Returns why newest versions would be refused: a sentence, by the word of the kind and the id.
+
+For lists: the number of queries does not depend on how many resources there are. What it says is what the
+application's check at the gate would say.
+"""
+EventAddress = Callable[[StudioKind, Event], str]
+"""Returns where something is shown that an event is about, such as a review; empty if it has no page."""
+ErrorWords = Callable[[VersioningError], str]
+"""Returns an error of the application in the language of the page; empty for all other errors."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Extension:
     """What an application adds."""
 
@@ -104,6 +149,14 @@ class Extension:
     tabs: Sequence[WorkspaceTab] = ()
     notices: Notices = lambda _caller, _workspace_id: ()
     panels: Panels = lambda _shown: ()
+    next_steps: NextSteps = lambda _caller, _kind, _resource, _version: ()
+    after_saving: Mapping[str, AfterSaving] = field(default_factory=dict)
+    """By the value of a button of the form of the edit page, whose name is `then`."""
+    home: HomeSections = lambda _caller: ()
+    notes: Notes = lambda _caller, _kind, _resource, _versions: {}
+    hindrances: Hindrances = lambda _caller, _resources: {}
+    event_address: EventAddress = lambda _kind, _event: ""
+    error_words: ErrorWords = lambda _error: ""
 
 
 _registered: list[Extension] = []
@@ -132,3 +185,49 @@ def notices(caller: Caller, workspace_id: str | None = None) -> list[Notice]:
 def panels(shown: VersionOnPage) -> list[Panel]:
     """Return what the applications show on a page about a version, in the order of the applications."""
     return [panel for extension in _registered for panel in extension.panels(shown)]
+
+
+def next_steps(
+    caller: Caller, kind: StudioKind, resource: VersionedResource, version: Snapshot
+) -> list[NextStep]:
+    """Return what is offered after a version was saved."""
+    return [step for one in _registered for step in one.next_steps(caller, kind, resource, version)]
+
+
+def after_saving(then: str) -> AfterSaving | None:
+    """Return where the edit page leads after its button with this value was pressed; None for its own."""
+    return next((one.after_saving[then] for one in _registered if then in one.after_saving), None)
+
+
+def home_sections(caller: Caller) -> list[HomeSection]:
+    """Return the parts of somebody's home page."""
+    return [section for one in _registered for section in one.home(caller)]
+
+
+def notes(
+    caller: Caller, kind: StudioKind, resource: VersionedResource, versions: Sequence[Snapshot]
+) -> dict[str, list[SafeString]]:
+    """Return what the history says of versions besides, by their ids."""
+    found: dict[str, list[SafeString]] = {}
+    for one in _registered:
+        for version_id, said in one.notes(caller, kind, resource, versions).items():
+            found.setdefault(version_id, []).extend(said)
+    return found
+
+
+def hindrances(caller: Caller, resources: Sequence[VersionedResource]) -> dict[tuple[str, str], str]:
+    """Return why the newest versions of resources would be refused, where one would."""
+    found: dict[tuple[str, str], str] = {}
+    for one in reversed(_registered):
+        found |= one.hindrances(caller, resources)
+    return found
+
+
+def address_of(kind: StudioKind, event: Event) -> str:
+    """Return where something is shown that an event is about besides its resource; empty for nothing."""
+    return next(filter(None, (one.event_address(kind, event) for one in _registered)), "")
+
+
+def words_of(error: VersioningError) -> str:
+    """Return an error of an application in the language of the page; empty if it is of none."""
+    return next(filter(None, (one.error_words(error) for one in _registered)), "")

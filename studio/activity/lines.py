@@ -11,6 +11,7 @@ from uuid import UUID
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
+from studio import extensions
 from studio.activity.names import Names, resource_name, version_name
 from studio.activity.parts import Part
 from studio.activity.sentences import sentence_of
@@ -51,7 +52,7 @@ def lines_of(
     told of their own deeds as such.
     """
     found = _Found(events, caller)
-    names = Names(versions=found.versions, resources=found.resources, of_one=of_one)
+    names = Names(versions=found.versions, resources=found.resources, subjects=found.subjects, of_one=of_one)
     return [
         Line(
             event=event,
@@ -97,6 +98,8 @@ class _Found:
             for version_id in _named(event)
         }
 
+        self.subjects = {event.position: self._subject(event) for event in events}
+
     def _look_up(self, kind: StudioKind, events: Sequence[Event]) -> None:
         resource_ids = {event.resource_id for event in events}
         readable = kind.collection.list(by=self.caller).filter(pk__in=resource_ids)
@@ -140,6 +143,11 @@ class _Found:
             return Part(text, number=number)
         address = self._kind(event).address("version", event.resource_id, version_id)
         return Part(text, address, number=number)
+
+    def _subject(self, event: Event) -> str:
+        """Return where an application shows what an event is about, if the caller may open that."""
+        is_open = event.resource_id and self._is_there(event) and self._may_read_drafts(event)
+        return extensions.address_of(self._kind(event), event) if is_open else ""
 
     def _is_there(self, event: Event) -> bool:
         """Say whether the caller may read the resource, and it is still the one of the event."""

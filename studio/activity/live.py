@@ -18,6 +18,7 @@ from editor_client.shared import ids
 from studio.activity.lines import lines_of
 from studio.activity.notifications import unread
 from studio.activity.views import END
+from studio.publishing.obstacles import obstacle_to
 from studio.resources.base import ResourcePage
 from studio.views import StudioPage
 from versioning.domain.access import Right
@@ -88,6 +89,7 @@ class SincePage(ResourcePage):
             "lines": lines_of(found.events, self.caller, of_one=True, as_you=True),
             "has_more": found.has_more,
             "kind": self.kind,
+            "has_changed": any(event.resource_kind == event.type.partition(".")[0] for event in found.events),
             **self._links(given.get("base", "")),
         }
         return TemplateResponse(request, "studio/activity/since.html", context)
@@ -98,8 +100,14 @@ class SincePage(ResourcePage):
             there = self.resource
         except NotFound:
             return {"is_gone": True}
+        may_save = self.may(Right.SAVE)
+        latest = there.latest if there and may_save else None
         return {
-            "may_save": self.may(Right.SAVE),
+            "may_save": may_save,
+            "may_publish": self.may(Right.PUBLISH),
+            "obstacle": obstacle_to(there, latest, self.caller) if there else None,
+            "publish_address": self.address("publish"),
+            "panels": self.panels("edit", latest),
             "edit_address": self.address("change"),
             "activity_address": self.address("activity"),
             "comparison": self._comparison(there, base) if there else "",

@@ -23,6 +23,8 @@ class Names:
     """By id."""
     resources: Mapping[tuple[str, str, Any], Part] = field(default_factory=dict)
     """By kind, id and identity."""
+    subjects: Mapping[int, str] = field(default_factory=dict)
+    """Where that is which an event is about besides its resource, such as a review; by position."""
     of_one: bool = False
     """Whether the page is about one resource, which its sentences need not name."""
 
@@ -36,6 +38,10 @@ class Names:
         if version.number is None:
             return version
         return Part(_("draft {number}").format(number=version.number), version.address)
+
+    def subject(self, event: Event) -> str:
+        """Return the address of what an event is about besides its resource; empty if it has no page."""
+        return self.subjects.get(event.position, "")
 
     def resource(self, event: Event) -> Part:
         """Return the name of the resource that an event is about: `agent writer`."""

@@ -3,7 +3,7 @@
 A sentence is written as a whole, with a placeholder for everything that stands for itself, so that a
 translation can put it in any order. It becomes a list of parts, of which some lead somewhere. Types of events
 that have no sentence of their own here, such as those of other applications, are told as they are called:
-`ada: review requested, agent writer`.
+`ada: pilot ended, agent writer`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from studio.activity.names import Names
 from studio.activity.other_sentences import OTHERS
 from studio.activity.parts import Part, Said, as_parts
+from studio.activity.team_sentences import OF_TEAMS
 from studio.activity.words import name_of, noun_of
 from studio.forms.words import titles
 from studio.resources.summaries import VISIBILITIES
@@ -37,7 +38,7 @@ def sentence_of(event: Event, names: Names, who: str = "") -> list[Part]:
 
 
 def _said(event: Event, names: Names) -> Said:
-    if event.ordinal:
+    if event.hidden_from:
         # Of the prompt block itself, and of who changed it, readers of the agent learn nothing.
         if names.of_one:
             return Said(_("The text of a prompt block changed in this agent"))
@@ -46,6 +47,8 @@ def _said(event: Event, names: Names) -> Said:
     subject, _dot, what = event.type.rpartition(".")
     if subject == event.resource_kind and what in _OF_RESOURCES:
         return _OF_RESOURCES[what](event, names)
+    if event.type in OF_TEAMS and event.resource_id:
+        return OF_TEAMS[event.type](event, names)
     other = OTHERS.get(event.type)
     return other(event) if other else _as_called(event, names)
 

@@ -15,10 +15,11 @@ from django.utils.translation import gettext as _
 from studio.domain_messages.translated import translated
 from studio.kinds import KINDS_BY_WORD, StudioKind
 from studio.publishing.drafts import Draft, drafts_by_id
+from studio.publishing.obstacles import reasons
 from studio.resources import matching
 from studio.resources.chosen import chosen
 from studio.views import StudioPage, way_back
-from versioning.domain.errors import EditConflict, Invalid, NotFound, VersioningError
+from versioning.domain.errors import EditConflict, Invalid, NotFound
 from versioning.editor.bulk import Choice, Outcome, Result
 from versioning.editor.catalog import Filter
 
@@ -52,14 +53,6 @@ class Reported:
     def has_changed(self) -> bool:
         """Whether it was refused because somebody changed it in the meantime."""
         return isinstance(self.outcome.error, EditConflict)
-
-
-def reasons(error: VersioningError | None) -> list[str]:
-    """Return an error of the domain as sentences; none for None."""
-    if isinstance(error, Invalid):
-        sentences = [translated(issue.message) for issue in error.issues]
-        return [f"{message[:1].upper()}{message[1:]}." for message in sentences]
-    return [] if error is None else [translated(error.message)]
 
 
 class BulkPage(StudioPage, ABC):

@@ -38,7 +38,7 @@ class PublishChosenPage(BulkPage):
             return _("It was saved again since you looked. Look at the newer draft first.")
         if not draft.may_publish:
             return _("You may not publish in its workspace.")
-        return ""
+        return draft.hindrance
 
     def narrow(self, wanted: Filter) -> Filter:
         """Choose only what waits."""

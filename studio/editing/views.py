@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from studio import extensions
 from studio.diff.fields import differences
 from studio.domain_messages.translated import translated
 from studio.editing.choices import known_names
@@ -22,6 +23,7 @@ from studio.examples.stored import Examples
 from studio.forms.inputs import Input, controls_of
 from studio.forms.words import OPERANDS, OPERATORS, PROVIDERS, titles
 from studio.limits import MAX_MESSAGES, PageBudget, first_of
+from studio.publishing.obstacles import obstacle_to
 from studio.resources import unsaved
 from studio.resources.base import ResourcePage
 from studio.versions import title_of
@@ -120,7 +122,7 @@ class EditPage(EditablePage):
             # The form still belongs to the version that it began with, whatever was saved since.
             began = {name: controls[name].typed for name in ("tag", "base")}
             return self._form(controls, status=400, errors=unplaced, is_typed=True, **began)
-        return unsaved.saved(request, self._after(saved, goes_on=controls["then"].typed == "publish"))
+        return unsaved.saved(request, self._after(saved, then=controls["then"].typed))
 
     def _to_read(self) -> HttpResponse:
         """Return what is live as a page to read, for who may not change it."""
@@ -151,7 +153,7 @@ class EditPage(EditablePage):
             # Somebody made the override in the meantime: a conflict like any other.
             raise EditConflict({}) from None
 
-    def _after(self, saved: Resolved[Any] | None, *, goes_on: bool) -> HttpResponse:
+    def _after(self, saved: Resolved[Any] | None, *, then: str) -> HttpResponse:
         if saved is None:
             return self.back("change", str(UNCHANGED), level=messages.INFO)
         for warning in first_of([translated(warning.message) for warning in saved.warnings], MAX_MESSAGES):
@@ -160,10 +162,13 @@ class EditPage(EditablePage):
         message = (
             _("%(version)s is saved as a draft.") % {"version": title_of(saved.version)} if is_new else ""
         )
-        if goes_on:
+        if then == "publish":
             return self.go(f"{self.address('publish')}?version={saved.version.version_id}", message)
+        further = extensions.after_saving(then)
+        if further is not None:
+            return self.go(further(self.kind, saved.resource, saved.version), message)
         if is_new:
-            return self.back("change", message)
+            return self.back("change", self.with_next_steps(message, saved.resource, saved.version))
         if self.resource is not None and saved.resource.tag != self.resource.tag:
             return self.back("change", _("Saved. The text is as it was, so there is no new version."))
         return self.back("change", str(UNCHANGED), level=messages.INFO)
@@ -216,6 +221,8 @@ class EditPage(EditablePage):
             controls=controls,
             version=self.base,
             panels=self.panels("edit", self.base),
+            obstacle=obstacle_to(self.resource, self.resource.latest, self.caller) if self.resource else None,
+            publish_address=self.address("publish"),
             base_title=snapshots.title_of(self.base) if self.base else "",
             code_agent=self.code_agent,
             empty=empty_rows(),

@@ -13,12 +13,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from editor_client.shared import ids
 
+from studio import extensions
 from studio.domain_messages.translated import translated
 from studio.forms.words import in_reading_order, titles, words_of
 from studio.history.base import VersionLinksPage
 from studio.history.live import LiveWords, live_in_words
 from studio.history.reading import pieces_of
 from studio.limits import PageBudget
+from studio.publishing.obstacles import obstacle_to
 from studio.resources.blocks import blocks_on_page
 from studio.versions import reference_to, title_of
 from versioning.domain.access import Right
@@ -114,6 +116,10 @@ class VersionPage(OneVersionPage):
             blocks=blocks,
             blocks_by_id={block.id: block for block in blocks},
             panels=self.panels("version", version),
+            obstacle=obstacle_to(resource, version, self.caller),
+            notes=extensions.notes(self.caller, self.kind, resource, [version]).get(version.version_id, ())
+            if self.may(Right.READ_DRAFTS)
+            else (),
             **context,
         )
 
@@ -131,15 +137,12 @@ class RestorePage(OneVersionPage):
     def post(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
         """Restore it, and show the timeline with the new draft on top."""
         try:
-            restored = self.collection.restore(
-                self.resource_id, version, by=self.caller, expect=self.expected
-            ).version
+            saved = self.collection.restore(self.resource_id, version, by=self.caller, expect=self.expected)
         except EditConflict:
             return self.seen_too_late()
         said = _("{copy} is a copy of {source}, and a draft: what is live stays until you publish it.")
-        return self.back(
-            "history", format_html(said, copy=self.link(restored), source=self.link(self.version()))
-        )
+        told = format_html(said, copy=self.link(saved.version), source=self.link(self.version()))
+        return self.back("history", self.with_next_steps(told, saved.resource, saved.version))
 
 
 class LabelsPage(VersionPage):

@@ -13,12 +13,15 @@ from urllib.parse import urlencode
 from django.core.paginator import Page, Paginator
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from studio import extensions
 from studio.dates import day_in_words, day_of, moment_in_words
 from studio.diff.views import PREVIOUS
 from studio.history.base import VersionLinksPage
 from studio.history.live import LiveWords, live_in_words
+from studio.publishing.obstacles import obstacle_to
 from studio.versions import title_of
 from versioning.domain.access import Right
 from versioning.domain.errors import NotFound
@@ -45,6 +48,8 @@ class Item:
     is_from: bool
     """Whether it is chosen, to begin with, as one of the two to compare."""
     is_to: bool
+    notes: Sequence[SafeString] = ()
+    """What other applications say of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +66,7 @@ class HistoryPage(VersionLinksPage):
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Show a page of the timeline."""
         self.require(Right.READ_DRAFTS)
+        self.listen({"resource_kind": self.kind.word, "resource_id": self.resource_id})
         history = self.collection.versions(self.resource_id, by=self.caller)
         found = history.resource
         if found is None:
@@ -93,6 +99,8 @@ class HistoryPage(VersionLinksPage):
             compare_address=self.address("compare"),
             history_address=self.address("history"),
             publish_address=self.address("publish"),
+            obstacle=obstacle_to(found, found.latest, self.caller),
+            panels=self.panels("history", found.latest),
         )
 
     @property
@@ -125,6 +133,7 @@ class HistoryPage(VersionLinksPage):
         newest = [entry.version.version_id for entry in entries[:2]]
         to, *older = [resource.latest_id, resource.active_id] if both_shown else newest or [""]
         oldest_id = oldest_of(resource)
+        notes = extensions.notes(self.caller, self.kind, resource, [entry.version for entry in entries])
         return [
             Item(
                 entry=entry,
@@ -137,6 +146,7 @@ class HistoryPage(VersionLinksPage):
                 may_delete=self.may_delete(entry),
                 is_from=entry.version.version_id in older,
                 is_to=entry.version.version_id == to,
+                notes=notes.get(entry.version.version_id, ()),
             )
             for entry in entries
         ]

@@ -41,6 +41,7 @@ class HomePage(StudioPage):
             sections=shown,
             lines=latest(self.editor, caller, SHOWN),
             notices=extensions.notices(caller),
+            panels=extensions.home_sections(caller),
             works=works,
             may_publish=caller.scope(Right.PUBLISH) != frozenset(),
             kinds=[(kind, kind.address("add")) for kind in KINDS],

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from studio import extensions
 from studio.forms.words import in_reading_order, titles
 from studio.kinds import KINDS, StudioKind
 from studio.resources.chosen import tag_field, value_of
@@ -27,6 +28,8 @@ class Draft:
     fields: Sequence[str]
     """The titles of the fields that differ from what is live; empty while nothing is."""
     may_publish: bool
+    hindrance: str = ""
+    """Why it would be refused for now, as far as an application says so; empty if none does."""
 
     @property
     def newest(self) -> Snapshot:
@@ -75,9 +78,10 @@ class Draft:
 def drafts_of(
     kind: StudioKind, found: Sequence[tuple[VersionedResource, Entry]], caller: Caller
 ) -> list[Draft]:
-    """Return resources whose drafts the caller may read as lines of a list, in one query."""
+    """Return resources whose drafts the caller may read as lines of a list, in a few queries."""
     catalog = kind.catalog(caller)
-    changed = changed_since_live(catalog, [resource for resource, _ in found])
+    resources = [resource for resource, _ in found]
+    changed, hindrances = changed_since_live(catalog, resources), extensions.hindrances(caller, resources)
     return [
         Draft(
             kind=kind,
@@ -85,6 +89,7 @@ def drafts_of(
             row=Row.of(kind, entry),
             fields=titles(in_reading_order(changed[resource.pk])),
             may_publish=caller.may(Right.PUBLISH, resource.workspace_id),
+            hindrance=hindrances.get((kind.word, resource.pk), ""),
         )
         for resource, entry in found
     ]

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from studio.kinds import AGENT
 from studio.limits import shortened
 from studio.resources.base import ResourcePage
+from versioning.domain.access import Right
 from versioning.domain.selectors import Status
 from versioning.serving.dependents import Dependents
 
@@ -49,15 +50,15 @@ class DependentsPage(ResourcePage):
         found: Dependents = self.collection.dependents(self.resource_id, status=status, by=self.caller)
         if status is Status.PUBLISHED:
             self.used_by = found.count  # the head of the page need not ask again
-        agents = Paginator(found.readable, MAX_SHOWN).get_page(page)
+        agents = Paginator(found.ids, MAX_SHOWN).get_page(page)
         return ShownDependents(
             shown=[
                 (agent_id, shortened(name or agent_id), AGENT.address("change", agent_id))
-                for agent_id, name in agents.object_list
+                for agent_id, name in found.named(list(agents.object_list))
             ],
-            total=len(found.readable),
+            total=len(found.ids),
             hidden=found.hidden_count,
-            more=len(found.readable) - agents.end_index(),
+            more=len(found.ids) - agents.end_index(),
             more_address=f"{self.address('usage')}?page={agents.number + 1}",
         )
 
@@ -68,12 +69,14 @@ class UsagePage(DependentsPage):
     tab = "usage"
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show a page of both."""
+        """Show a page of each that the caller may read."""
         requested = request.GET.get("page")
+        # To everybody else, what is live is all that there is.
+        reads_some_drafts = self.caller.scope(Right.READ_DRAFTS) != frozenset()
         return self.page(
             "studio/publishing/usage.html",
             title=_("Used by"),
             published=self.shown_dependents(Status.PUBLISHED, requested),
-            drafts=self.shown_dependents(Status.DRAFT, requested),
+            drafts=self.shown_dependents(Status.DRAFT, requested) if reads_some_drafts else None,
             is_first=requested in {None, "", "1"},
         )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -13,15 +14,18 @@ from studio.diff.fields import unchanged_titles
 from studio.diff.views import DifferencesPage
 from studio.domain_messages.translated import translated
 from studio.limits import MAX_MESSAGES, MAX_NOTES, first_of
+from studio.publishing.obstacles import Obstacle, may_bypass
 from studio.publishing.usage import DependentsPage
 from studio.resources.blocks import blocks_on_page, unpublished
 from studio.versions import title_of
 from versioning.domain.access import Right
-from versioning.domain.errors import EditConflict, Invalid, NotFound
+from versioning.domain.errors import EditConflict, Forbidden, Invalid, NotFound
 from versioning.domain.selectors import Status
 from versioning.models import VersionedResource
 
-CHANGED = gettext_lazy(
+MAX_REASON: Final = 500
+"""How many characters the field for a reason takes."""
+CHANGED: Final = gettext_lazy(
     "Somebody changed this since you looked, so nothing was published. This is how it stands now."
 )
 
@@ -32,16 +36,29 @@ class PublishPage(DifferencesPage, DependentsPage):
     tab = "history"
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show what publishing the version would do; the latest one unless the address names another."""
+        """Show what publishing the version would do; the latest one unless the address names another.
+
+        The open page hears of what others do, so that it can be published as soon as nothing is missing.
+        """
         self.require(Right.PUBLISH)
+        self.listen({"resource_kind": self.kind.word, "resource_id": self.resource_id})
         return self.show(request.GET.get("version") or self.found.latest_id)
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Publish the version that was shown."""
+        """Publish the version that was shown; with a reason, without the approvals that it needs."""
         version_id = request.POST.get("version", "")
+        bypass: dict[str, str] = {}
+        if "bypass" in request.POST:
+            bypass = {"bypass_review": request.POST["bypass"].strip()}
+            if not bypass["bypass_review"]:
+                return self.show(version_id, status=400, bypass_error=_("Say why."))
         try:
             done = self.collection.publish(
-                self.resource_id, version_id, by=self.caller, expect={request.POST.get("tag", "")}
+                self.resource_id,
+                version_id,
+                by=self.caller,
+                expect={request.POST.get("tag", "")},
+                **bypass,
             )
         except EditConflict:
             for known in ("resource", "with_history", "summary"):
@@ -49,6 +66,10 @@ class PublishPage(DifferencesPage, DependentsPage):
             return self.show(version_id, status=409, conflict=CHANGED)
         except Invalid:
             return self.show(version_id, status=400)
+        except Forbidden:
+            # What the gate has against it stands on the page; who lost the right sees that it is gone.
+            self.require(Right.PUBLISH)
+            return self.show(version_id, status=403)
         for warning in first_of([translated(warning.message) for warning in done.warnings], MAX_MESSAGES):
             messages.warning(request, warning)
         return self.back("history", _("%(version)s is live.") % {"version": title_of(done.version)})
@@ -63,10 +84,11 @@ class PublishPage(DifferencesPage, DependentsPage):
     def show(self, version_id: str, *, status: int = 200, **context: Any) -> HttpResponse:
         """Return the page about publishing a version."""
         resource = self.found
-        checked, issues = self.collection.check_publish(self.resource_id, version_id, by=self.caller)
+        checked, refusal = self.collection.check_publish(self.resource_id, version_id, by=self.caller)
         version, live = checked.version, resource.active
         self.parameters = {"version": version.version_id}
         fields = self.effects(live, version)
+        pinned = urlencode({"version": version.version_id})
         return self.page(
             "studio/publishing/publish.html",
             title=_("Publish %(version)s?") % {"version": title_of(version)},
@@ -83,8 +105,10 @@ class PublishPage(DifferencesPage, DependentsPage):
             after_title=title_of(version),
             fields=fields,
             unchanged=unchanged_titles(fields, self.effective(version)),
-            issues=issues[:MAX_NOTES],
-            more_issues=len(issues[MAX_NOTES:]),
+            obstacle=None if refusal is None else Obstacle.of(refusal),
+            may_bypass=refusal is not None and may_bypass(resource, version, self.caller),
+            max_reason=MAX_REASON,
+            live_source=f"{self.address('publish')}?{pinned}",
             warnings=checked.warnings[:MAX_NOTES],
             more_warnings=len(checked.warnings[MAX_NOTES:]),
             unpublished_blocks=unpublished(blocks_on_page(self.effective(version), self.caller)),

@@ -13,6 +13,7 @@ from django.contrib import messages
 from django.contrib.admin.utils import unquote
 from django.http import HttpRequest, HttpResponseRedirect
 from django.template.response import TemplateResponse
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 from editor_client.shared import ids
@@ -172,6 +173,12 @@ class ResourcePage(StudioPage):
             version=version,
         )
         return extensions.panels(shown)
+
+    def with_next_steps(self, said: str, resource: VersionedResource, version: Snapshot) -> str:
+        """Return what is said after a save, with what other applications offer to do next."""
+        for step in extensions.next_steps(self.caller, self.kind, resource, version):
+            said = format_html('{} <a class="link" href="{}">{}</a>', said, step.address, step.title)
+        return said
 
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
         """Return a page with the head and the tabs of the resource."""

@@ -134,9 +134,39 @@ def test_what_other_applications_record_is_told_as_it_is_called(cast: Cast, alic
     AGENTS.make(cast.alice)
     agent = target_of(Agent.objects.get(pk="writer"), get_editor().code)
     with events.transaction():
-        events.record("review.requested", by=Caller(username="ada"), workspace_id="acme", resource=agent)
-    assert lines(alice)[0] == "ada: review requested, agent writer"
-    assert lines(alice, type="review.*") == ["ada: review requested, agent writer"]
+        events.record("rollout.started", by=Caller(username="ada"), workspace_id="acme", resource=agent)
+    assert lines(alice)[0] == "ada: rollout started, agent writer"
+    assert lines(alice, type="rollout.*") == ["ada: rollout started, agent writer"]
+
+
+def test_what_is_said_of_versions_is_told_as_it_is_said(cast: Cast, alice: Visitor) -> None:
+    made = AGENTS.make(cast.alice)
+    agent = Agent.objects.get(pk="writer")
+    told = {
+        "review.requested": "ada asked paula, bob to review version 1 of agent writer",
+        "review.approved": "ada approved version 1 of agent writer",
+        "review.changesRequested": "ada asked for changes to version 1 of agent writer",
+        "review.withdrawn": "ada withdrew what they had said of version 1 of agent writer",
+        "review.bypassed": "ada bypassed the review of version 1 of agent writer: “It burns”",
+        "review.closed": "ada closed the review of version 1 of agent writer",
+        "comment.added": "ada commented on version 1 of agent writer",
+        "comment.resolved": "ada resolved a comment on version 1 of agent writer",
+    }
+    details: dict[str, Any] = {"reviewers": ["paula", "bob"], "reason": "It burns"}
+    for event_type in told:
+        with events.transaction():
+            events.record(
+                event_type,
+                by=Caller(username="ada"),
+                workspace_id="acme",
+                resource=target_of(agent, get_editor().code),
+                version=agent.latest,
+                **details,
+            )
+    assert lines(alice)[: len(told)] == list(reversed(told.values()))
+    alone = [one.replace(" of agent writer", "") for one in reversed(told.values())]
+    assert lines(alice, page_of(AGENTS, "activity"))[: len(told)] == alone
+    assert made["latestVersionId"]
 
 
 def test_a_change_of_a_block_is_told_of_the_agents_that_show_it(cast: Cast) -> None:

@@ -19,10 +19,19 @@ from tests.support.pages import PAGES, RUN, Block, blocks, section
 from tests.support.service import ROOT
 from versioning.domain.kinds import KINDS
 
-PACKAGES = ("client/editor_client", "delivery", "editor_project", "review", "studio", "versioning")
+PACKAGES = (
+    "client/editor_client",
+    "delivery",
+    "editor_project",
+    "releases",
+    "review",
+    "studio",
+    "versioning",
+)
 SPEAKING = (
     "client/editor_client/shared",
     "delivery",
+    "review",
     *(f"versioning/{room}" for room in ("api", "editor", "runtime", "sources", "serving", "domain")),
 )
 """The folders whose errors and warnings have codes."""

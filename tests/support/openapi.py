@@ -46,6 +46,8 @@ ROUTES = [
     "GET /agents/{}",
     "GET /events",
     "GET /events/stream",
+    "GET /workspaces/{}/review-policy",
+    "PUT /workspaces/{}/review-policy",
     "GET /webhooks",
     "POST /webhooks",
     "GET /webhooks/{}",
@@ -55,6 +57,24 @@ ROUTES = [
     "POST /webhooks/{}/ping",
     "GET /webhooks/{}/deliveries",
     "POST /webhooks/{}/deliveries/{}/replay",
+    "GET /releases",
+    "POST /releases",
+    "GET /releases/{}",
+    "PATCH /releases/{}",
+    "DELETE /releases/{}",
+    "GET /releases/{}/check",
+    "POST /releases/{}/publish",
+    "POST /releases/{}/revert",
+    "GET /reviews",
+    "POST /reviews",
+    "GET /reviews/{}",
+    "PATCH /reviews/{}",
+    "POST /reviews/{}/verdicts",
+    "GET /comments",
+    "POST /comments",
+    "GET /comments/{}",
+    "PATCH /comments/{}",
+    "DELETE /comments/{}",
     *RUNS,
 ]
 """Method and path, below the prefix; what a path parameter is called does not matter."""
@@ -70,6 +90,10 @@ CREATING = [
         ]
     ),
     "POST /webhooks",
+    "POST /releases",
+    "POST /releases/{}/revert",
+    "POST /reviews",
+    "POST /comments",
 ]
 """Of these the routes that make something with an address."""
 

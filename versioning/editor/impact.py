@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import TypeVar
 
 from versioning.domain.access import APPLICATION, Caller
-from versioning.domain.errors import Invalid, Issue
+from versioning.domain.errors import VersioningError
 from versioning.domain.selectors import Status
+from versioning.editor import gate
 from versioning.editor.reading import find, version
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Agent, VersionedResource
 from versioning.serving.dependents import Dependents, count_of_dependents, dependents_of
-from versioning.serving.reference_checks import refuse_unpublished_blocks
 from versioning.serving.resolution import Resolved
 
 R = TypeVar("R", bound=VersionedResource)
@@ -21,16 +21,17 @@ R = TypeVar("R", bound=VersionedResource)
 
 def check_publish(
     resources: Resources[R], resource_id: str, version_id: str, *, by: Who = APPLICATION
-) -> tuple[Resolved[R], Sequence[Issue]]:
-    """Return the version with the warnings that publishing it would give, and the issues that prevent it."""
+) -> tuple[Resolved[R], VersioningError | None]:
+    """Return the version with the warnings that publishing it would give, and what the gate has against it.
+
+    Nothing stands in the way of the version that is live.
+    """
     by = caller_of(by)
     found = version(resources, resource_id, version_id, by=by)
-    issues: Sequence[Issue] = ()
-    try:
-        refuse_unpublished_blocks(found.version.config, by)
-    except Invalid as refusal:
-        issues = refusal.issues
-    return replace(found, warnings=resources.warnings(found.resource, found.version, by)), issues
+    refusal = None
+    if found.version.version_id != found.resource.active_id:
+        refusal = gate.refusal(gate.Passage(resource=found.resource, version=found.version, caller=by))
+    return replace(found, warnings=resources.warnings(found.resource, found.version, by)), refusal
 
 
 def dependents(

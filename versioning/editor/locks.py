@@ -93,7 +93,7 @@ class _Maker:
     def __init__(self, agents: Resources[Agent], selector: Selector, by: Caller) -> None:
         self._resources = agents
         self._selector = selector
-        self._reached = DRAFT if selector.asks_for_draft else PUBLISHED
+        self._reached = _selector_of_what_is_reached(selector)
         self._by = by
         self._evaluation = Evaluation({})
         self._evaluation.field = "resources"
@@ -110,7 +110,7 @@ class _Maker:
         block = prompts.backend.find(block_id, self._by, label=self._selector.label, authors=False)
         found = select(block, self._selector, self._by)
         pin = Pin(version_id=found.version.version_id, digest=found.version.digest)
-        self._blocks[block_id] = _Block(pin=pin, is_live=found.is_live)
+        self._blocks[block_id] = _Block(pin=pin, is_live=found.is_live and not found.is_of_release_only)
 
     def add_agents(self, named: Collection[str]) -> None:
         """Add the named agents, and then all that can be reached, level by level."""
@@ -178,8 +178,8 @@ class _Maker:
         one = self._agents.get(agent_id)
         if one is None:
             return None
-        if parent.is_live and one.is_fallback:
-            return None  # a published agent never runs the latest version in place of a missing published one
+        if one.is_fallback and (parent.is_live or self._reached.release is not None):
+            return None  # what is published never runs the latest version in place of a missing published one
         if parent.granted.get(agent_id) == one.uuid:
             return _Way.PART
         return _Way.OWN if one.is_own else None
@@ -197,7 +197,9 @@ class _Maker:
             self._read_later(candidate, is_own=own is not None)
 
     def _found(self, agent_id: str, identity: UUID | None) -> Candidate | None:
-        selectors = (self._reached, PUBLISHED) if identity is None else (PUBLISHED,)
+        selectors = [self._reached, PUBLISHED] if identity is None else [PUBLISHED]
+        if self._reached.release is not None:
+            selectors = [self._reached]
         for selector in dict.fromkeys(selectors):
             try:
                 found = candidate_for(self._resources, agent_id, selector, self._by, {}, identity=identity)
@@ -229,6 +231,7 @@ class _Maker:
                 policy,
                 self._by,
                 self._evaluation,
+                release=next((one.release for one in candidates if one.release is not None), None),
             )
             for policy in policies
         }
@@ -255,7 +258,7 @@ class _Maker:
         return _Agent(
             pin=Pin(version_id=candidate.version_id, digest=canonical.digest(candidate.config)),
             uuid=candidate.uuid,
-            is_live=candidate.is_live,
+            is_live=candidate.is_live and not candidate.is_of_release_only,
             is_fallback=candidate.fallback is not None,
             is_own=is_own,
             named=named,
@@ -265,7 +268,7 @@ class _Maker:
         )
 
     def _granted(self, candidate: Candidate, named: Collection[str]) -> Mapping[str, UUID]:
-        if not candidate.is_live or not named:
+        if not candidate.is_live or candidate.is_of_release_only or not named:
             return {}
         if candidate.source == "code":
             return granted_to_code(named, self._resources.code)
@@ -280,3 +283,10 @@ class _Maker:
         if count > MAX_ENTRIES:
             message = f"leads to more than {MAX_ENTRIES} agents and prompt blocks: lock fewer at once"
             raise Invalid.field("resources", message)
+
+
+def _selector_of_what_is_reached(selector: Selector) -> Selector:
+    """Return the selector for what the named resources lead to: a label or an id is of those alone."""
+    if selector.release is not None:
+        return selector
+    return DRAFT if selector.asks_for_draft else PUBLISHED

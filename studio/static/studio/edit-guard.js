@@ -15,8 +15,13 @@ function setUp() {
   const isChanged = () => typed() !== atFirst;
   let leaving = false;
 
-  const tell = () => { state.textContent = isChanged() ? gettext("Not saved yet.") : ""; };
-  for (const kind of ["input", "change"]) document.addEventListener(kind, tell);
+  const tell = () => {
+    const changed = isChanged();
+    state.textContent = changed ? gettext("Not saved yet.") : "";
+    // What stands in the way of the saved version may not stand in the way of what is typed.
+    for (const button of document.querySelectorAll("[data-until-typed]")) button.disabled = !changed;
+  };
+  for (const kind of ["input", "change", "studio:renewed"]) document.addEventListener(kind, tell);
 
   addEventListener("beforeunload", (event) => {
     if (leaving || !isChanged()) return;
@@ -62,11 +67,19 @@ function takeScrolled() {
   }
 }
 
+function leadingTo(problem) {
+  const button = Object.assign(document.createElement("button"), { type: "button", className: "button button-small", textContent: gettext("Go to the first problem") });
+  button.addEventListener("click", () => problem.focus());
+  return button;
+}
+
 function lookAtWhatMatters() {
   const scrolled = takeScrolled();
   const first = document.querySelector("[data-first-look]");
   if (first) {
     for (const error of form.querySelectorAll(".error, [aria-invalid=true]")) error.closest("details")?.setAttribute("open", "");
+    const problem = form.querySelector("[aria-invalid=true]");
+    if (problem) first.append(leadingTo(problem));
     first.focus();
   } else if (scrolled !== null) scrollTo(0, Number(scrolled));
 }

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("versioning", "0015_newest_versions"),
+        ("versioning", "0016_bypassed_by"),
     ]
 
     operations = [
