@@ -45,6 +45,7 @@ ROUTES = [
     "GET /agents",
     "GET /agents/{}",
     "GET /events",
+    "POST /locks",
     "GET /events/stream",
     "GET /workspaces/{}/review-policy",
     "PUT /workspaces/{}/review-policy",

@@ -53,6 +53,11 @@ class Resolved(Generic[R]):
         return self.version.version_id == self.resource.active_id
 
     @property
+    def is_of_release_only(self) -> bool:
+        """Whether it would be served if the release were published, and is not yet."""
+        return self.release is not None and not self.is_active
+
+    @property
     def is_held(self) -> bool:
         """Whether it is the version that the release publishes."""
         held = self.release.of(self.resource) if self.release is not None else None
