@@ -19,7 +19,7 @@ from versioning.models import Agent, AgentLabel, VersionedResource, Visibility
 from versioning.models.agents import is_visible
 from versioning.models.querysets import within
 
-_ASKED_BY_ID: Final = 1_000
+MAX_BY_ID: Final = 1_000
 """The names of so many agents are asked for by their ids; of more, all are."""
 
 
@@ -51,7 +51,7 @@ class Dependents:
         """Return the (id, name) of some of them, in one query; of thousands, a page shows a few."""
         if not ids:
             return []
-        names = self._names(ids if len(ids) <= _ASKED_BY_ID else None)
+        names = self._names(ids if len(ids) <= MAX_BY_ID else None)
         return [(agent_id, names[agent_id]) for agent_id in ids if agent_id in names]
 
 
