@@ -60,6 +60,7 @@ class TryPage(SavedInstructionsPage):
             title=_("Try"),
             columns=columns,
             context_form=form if several else form.take(request.GET),
+            may_save=self.may(Right.SAVE),
             with_drafts=self.with_drafts,
             offers_drafts=self._offers_drafts(columns),
             agents=self.agents.offered if self.agents else (),

@@ -46,6 +46,8 @@ ROUTES = [
     "GET /agents/{}",
     "GET /events",
     "GET /events/stream",
+    "GET /workspaces/{}/review-policy",
+    "PUT /workspaces/{}/review-policy",
     "GET /webhooks",
     "POST /webhooks",
     "GET /webhooks/{}",
@@ -55,6 +57,16 @@ ROUTES = [
     "POST /webhooks/{}/ping",
     "GET /webhooks/{}/deliveries",
     "POST /webhooks/{}/deliveries/{}/replay",
+    "GET /reviews",
+    "POST /reviews",
+    "GET /reviews/{}",
+    "PATCH /reviews/{}",
+    "POST /reviews/{}/verdicts",
+    "GET /comments",
+    "POST /comments",
+    "GET /comments/{}",
+    "PATCH /comments/{}",
+    "DELETE /comments/{}",
     *RUNS,
 ]
 """Method and path, below the prefix; what a path parameter is called does not matter."""
@@ -70,6 +82,8 @@ CREATING = [
         ]
     ),
     "POST /webhooks",
+    "POST /reviews",
+    "POST /comments",
 ]
 """Of these the routes that make something with an address."""
 

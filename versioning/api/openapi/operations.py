@@ -23,7 +23,7 @@ _ERRORS = {
     405: "This method is not known here.",
     406: "Only JSON is served.",
     408: "The body took too long to arrive.",
-    409: "The id is taken, or the resource is in use.",
+    409: "What is stored stands in the way: `code` says what.",
     410: "Events after this position were pruned; `oldest` is where to go on.",
     412: "`If-Match` does not hold.",
     413: "The body is too large.",
