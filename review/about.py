@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Self, TypeVar
 
 from django.db import models
 
 from versioning.domain.events import Target
 
+R = TypeVar("R", bound=models.Model)
 
-class AboutResourceQuerySet(models.QuerySet[models.Model]):
+
+class AboutResourceQuerySet(models.QuerySet[R]):
     """Queries for rows about a resource."""
 
     def about(self, resource: Target) -> Self:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from django.apps import AppConfig
 
 
@@ -13,5 +15,13 @@ class ReviewConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
     api_urls = "review.api_urls"
     """The routes that it adds to the API."""
-    editor_attributes = {"review_policy": "review.policy.administration.ReviewPolicies"}
+    editor_attributes = {
+        "review_policy": "review.policy.administration.ReviewPolicies",
+        "reviews": "review.reviews.verbs.Reviews",
+    }
     """What it adds to the Python interface."""
+
+    def ready(self) -> None:
+        """Register what depends on the log."""
+        # Not at the top: they need the models.
+        import_module("review.reviews.endings").follow_deletions()

@@ -40,14 +40,19 @@ HEEDING_IF_MATCH = of_both_kinds(
         "DELETE /stored/{kind}/{}/versions/{}",
     ]
 )
-CONFLICTING = of_both_kinds(
-    ["POST /stored/{kind}", "POST /stored/{kind}/{}/clone", "DELETE /stored/{kind}/{}"]
-)
+CONFLICTING = [
+    *of_both_kinds(["POST /stored/{kind}", "POST /stored/{kind}/{}/clone", "DELETE /stored/{kind}/{}"]),
+    "POST /reviews",
+    "PATCH /reviews/{}",
+    "POST /reviews/{}/verdicts",
+]
 TAKING_A_BODY = [
     *CREATING,
     *of_both_kinds(["PATCH /stored/{kind}/{}", "PUT /stored/{kind}/{}/labels/{}"]),
     "PATCH /webhooks/{}",
     "POST /webhooks/{}/rotate",
+    "PATCH /reviews/{}",
+    "POST /reviews/{}/verdicts",
     "POST /stored/agents/{}/change-request",
     "POST /stored/agents/preview-instructions",
     *RUNS,

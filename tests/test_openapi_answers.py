@@ -27,10 +27,12 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from editor_project.wsgi import application
+from review.models import Review
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.door import one_connection
 from tests.support.openapi import CREATING, NEVER_SUCCEEDING, ROUTES, route_of
+from tests.support.reviews import ask as ask_for_review
 from tests.support.webhooks import DeliveryFactory, WebhookFactory
 
 EXAMPLES = 4
@@ -68,6 +70,7 @@ NOT_TO_BE_SAID = {
     r"type|eventTypes\.\d+": "is no type of event",
     r"url": "has a host|has no host|has an impossible port|must begin with http|must not h|is no URL",
     r"enabled": "enable the webhook first",
+    r"reviewers\.\d+": "is not a member",
     r"before": "cannot be combined with after",
     r"status|versionId|label": "give only one of status, versionId and label",
     r"versions\.(self|agents\..*)|status|versionId|label": "selected more than once",
@@ -84,7 +87,7 @@ NOT_TO_BE_SAID = {
 STREAMS = {"POST /agents/{}/stream", "GET /events/stream"}
 ASKED = [route for route in ROUTES if route not in {*STREAMS, *NEVER_SUCCEEDING}]
 
-WEBHOOK, DELIVERY = (f"6f9619ff-8b86-4011-b42d-00c04fc964{end}" for end in ("f0", "f1"))
+WEBHOOK, DELIVERY, REVIEW = (f"6f9619ff-8b86-4011-b42d-00c04fc964{end}" for end in ("f0", "f1", "f2"))
 
 Operations = dict[str, APIOperation]
 
@@ -105,11 +108,14 @@ def versions(
 ) -> dict[Kind, list[str]]:
     """The versions of the agent and of the block `writer`: a published and labelled one, two more.
 
-    There is a webhook too, with a delivery.
+    There is a webhook too, with a delivery, and a review of an agent that somebody else has saved.
     """
     with stored_once():
         webhook = WebhookFactory(pk=WEBHOOK, workspace_id="acme")
         DeliveryFactory(pk=DELIVERY, webhook=webhook)
+        edgar = Api(shared_keys["edgar"])
+        AGENTS.make(edgar, "reviewed")
+        Review.objects.filter(pk=ask_for_review(edgar, AGENTS, "reviewed")["id"]).update(id=REVIEW)
         return {kind: make_writer(Api(shared_keys["alice"]), kind) for kind in (AGENTS, PROMPT_BLOCKS)}
 
 
@@ -171,7 +177,7 @@ def says_what_no_schema_can(response: Response) -> bool:
 def existing(operation: APIOperation, route: str, versions: dict[Kind, list[str]]) -> dict[str, str]:
     """Return the path parameters of an operation, all of them naming something that is there."""
     kind = PROMPT_BLOCKS if "prompt-blocks" in route else AGENTS
-    resource = WEBHOOK if "/webhooks" in route else "writer"
+    resource = WEBHOOK if "/webhooks" in route else REVIEW if "/reviews" in route else "writer"
     values = {"id": resource, "version": versions[kind][1], "name": "stable", "delivery": DELIVERY}
     return {name: value for name, value in values.items() if f"{{{name}}}" in operation.path}
 
@@ -201,11 +207,18 @@ def honest(route: str, versions: dict[Kind, list[str]]) -> dict[str, Any]:
         },
         ("PATCH", "/webhooks/{}"): {"eventTypes": ["agent.published"], "idPrefix": None},
         ("POST", "/webhooks/{}/rotate"): {"keepPreviousHours": 24},
+        ("POST", "/reviews"): {"resource": {"kind": "agent", "id": "writer"}, "reviewers": ["paula"]},
+        ("PATCH", "/reviews/{}"): {"reviewers": ["paula", "vera"]},
+        ("POST", "/reviews/{}/verdicts"): {"versionId": _version_under_review(), "verdict": "approve"},
     }.get((method, path))
     query = {"from": first, "to": second} if path.endswith("/compare") else {}
     return (
         {"query": query} if body is None else {"query": query, "body": body, "media_type": "application/json"}
     )
+
+
+def _version_under_review() -> str:
+    return Review.objects.values_list("version_id", flat=True).get(pk=REVIEW)
 
 
 def honest_case(operation: APIOperation, route: str, versions: dict[Kind, list[str]], **more: Any) -> Case:

@@ -54,6 +54,7 @@ class Migration(migrations.Migration):
                 ("version_number", models.PositiveIntegerField()),
                 ("digest", models.CharField(max_length=64)),
                 ("base_version_id", models.CharField(blank=True, max_length=80)),
+                ("base_version_number", models.PositiveIntegerField(null=True)),
                 ("message", models.TextField(blank=True)),
                 ("author_name", models.TextField(blank=True)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
@@ -224,6 +225,10 @@ class Migration(migrations.Migration):
                 fields=("identity", "resource_id", "kind"),
                 name="review_open_once",
             ),
+        ),
+        migrations.AddIndex(
+            model_name="review",
+            index=models.Index(fields=["resource_id", "kind", "created_at"], name="review_about"),
         ),
         migrations.AddIndex(
             model_name="verdict",

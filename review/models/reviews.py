@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Self
+import datetime
+from typing import Final, Self
 from uuid import uuid4
 
 from django.conf import settings
@@ -10,15 +11,26 @@ from django.db import models
 from django.utils import timezone
 
 from review.about import AboutResource, AboutResourceQuerySet
+from versioning.domain.events import Target
 from versioning.models import Workspace
 
+NOT_IN_A_ROW: Final = ("git-", "file-")
+"""How the ids of versions begin that no row has."""
 
-class ReviewQuerySet(AboutResourceQuerySet):
+
+class ReviewQuerySet(AboutResourceQuerySet["Review"]):
     """Queries for reviews."""
 
     def open(self) -> Self:
         """Filter those that are neither published nor closed."""
         return self.filter(published_at=None, closed_at=None)
+
+    def went_live(self, resource: Target, digest: str) -> None:
+        """End the open review of this configuration, which has become the active one of its resource.
+
+        Called in the transaction that publishes, which has locked the resource.
+        """
+        self.open().about(resource).filter(digest=digest).update(published_at=timezone.now())
 
 
 class Review(AboutResource):
@@ -33,6 +45,7 @@ class Review(AboutResource):
     """That of the version's configuration."""
     base_version_id = models.CharField(max_length=80, blank=True)
     """The version that was live when the review was asked for; empty if none was."""
+    base_version_number = models.PositiveIntegerField(null=True)
     message = models.TextField(blank=True)
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
@@ -57,9 +70,22 @@ class Review(AboutResource):
                 condition=models.Q(published_at=None, closed_at=None),
             ),
         ]
+        indexes = [
+            models.Index(name="review_about", fields=["resource_id", "kind", "created_at"]),
+        ]
 
     def __str__(self) -> str:
         return f"review of {self.kind} {self.resource_id}, version {self.version_number}"
+
+    @property
+    def ended_at(self) -> datetime.datetime | None:
+        """When it was published or closed; None while it is open."""
+        return self.closed_at or self.published_at
+
+    @property
+    def is_in_git(self) -> bool:
+        """Whether an override file holds or held the version under review, which no row has then."""
+        return self.version_id.startswith(NOT_IN_A_ROW)
 
 
 class Judgement(models.TextChoices):
@@ -68,6 +94,19 @@ class Judgement(models.TextChoices):
     APPROVE = "approve"
     REQUEST_CHANGES = "requestChanges"
     WITHDRAW = "withdraw"
+
+
+class VerdictQuerySet(AboutResourceQuerySet["Verdict"]):
+    """Queries for verdicts."""
+
+    def on_configuration_of(self, review: Review) -> Self:
+        """Filter by the configuration that a review is about now, whichever review they were given in."""
+        return self.filter(
+            kind=review.kind,
+            resource_id=review.resource_id,
+            identity=review.identity,
+            digest=review.digest,
+        )
 
 
 class Verdict(AboutResource):
@@ -86,7 +125,7 @@ class Verdict(AboutResource):
     body = models.TextField(blank=True)
     created_at = models.DateTimeField(default=timezone.now)
 
-    objects = AboutResourceQuerySet.as_manager()
+    objects = VerdictQuerySet.as_manager()
 
     class Meta:
         ordering = ["pk"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from studio.forms.inputs import Input, Reading, Shown
 from studio.forms.rules import read_rules, show_rules
 from studio.forms.values import json_text, read_json
@@ -39,6 +41,11 @@ def read_instructions(field: Input, path: str, reading: Reading) -> Any:
     return None
 
 
+def is_unchosen(row: Input) -> bool:
+    """Return whether a row is to be a prompt block, and nobody has said which one yet."""
+    return row["type"].typed == "prompt_block_ref" and not row["id"].as_line.strip()
+
+
 def _show_block(block: dict[str, Any]) -> Shown:
     match block["type"]:
         case "prompt_block_ref":
@@ -54,6 +61,8 @@ def _read_block(row: Input, path: str, reading: Reading) -> dict[str, Any]:
     reading.note(path, row)
     if block_type == "prompt_block_ref":
         reading.note(f"{path}.id", row["id"])
+        if is_unchosen(row):
+            reading.add_error(f"{path}.id", _("needs a prompt block: choose one, or remove this row"))
         return {"type": block_type, "id": row["id"].as_line.strip()}
     reading.note(f"{path}.content", row["content"])
     block: dict[str, Any] = {"type": block_type, "content": row["content"].as_text}

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
 from versioning.runtime.known_providers import KNOWN_PROVIDERS
 
@@ -69,6 +69,17 @@ def words_of(name: str) -> Words:
         return Words(title=re.sub(r"([A-Z])", r" \1", name).capitalize())
     title, help_text = _WORDS[name]
     return Words(title=str(title), help=str(help_text))
+
+
+def place_of(path: str) -> str:
+    """Return where on the page a value is, by its path in the configuration: `Instructions, block 5`."""
+    name, _dot, rest = path.partition(".")
+    title, parts = words_of(name).title, rest.split(".")
+    if not rest:
+        return title
+    if name == "instructions" and parts[0].isdecimal():
+        return gettext("%(field)s, block %(number)d") % {"field": title, "number": int(parts[0]) + 1}
+    return f"{title}, {parts[-1]}"
 
 
 def titles(names: Iterable[str]) -> list[str]:

@@ -25,9 +25,10 @@ from studio.preview.columns import AgentsOfBlock, BlockInAgent, Column
 from studio.preview.views import SavedInstructionsPage
 from versioning.api import parameters
 from versioning.api.runs import RunViewSet
+from versioning.conf import get_editor
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid
-from versioning.domain.selectors import DRAFT, PUBLISHED, Selector, Status
+from versioning.domain.selectors import DRAFT, PUBLISHED, Selector, Status, VersionsMap
 from versioning.domain.snapshots import title_of
 
 SEVERAL: Final = "several"
@@ -59,6 +60,7 @@ class TryPage(SavedInstructionsPage):
             title=_("Try"),
             columns=columns,
             context_form=form if several else form.take(request.GET),
+            may_save=self.may(Right.SAVE),
             with_drafts=self.with_drafts,
             offers_drafts=self._offers_drafts(columns),
             agents=self.agents.offered if self.agents else (),
@@ -172,5 +174,7 @@ class TryRun(RunViewSet):
         return super().stream(request, unquote(resource))
 
     def _call(self, request: Request) -> dict[str, Any]:
-        shown = frozenset(request.query_params.getlist(DRAFT_BLOCK.name))
-        return super()._call(request) | {"published_sub_agents": True, "draft_blocks": shown}
+        shown = request.query_params.getlist(DRAFT_BLOCK.name)
+        get_editor().prompt.require_drafts(shown, by=self.caller)
+        drafts = VersionsMap(prompt_blocks=dict.fromkeys(shown, DRAFT))
+        return super()._call(request) | {"published_sub_agents": True, "versions": drafts}

@@ -19,6 +19,7 @@ from studio.editing.views import EditablePage
 from studio.examples.changes import change_examples
 from studio.examples.form import ContextForm
 from studio.forms.inputs import controls_of
+from studio.forms.instructions import is_unchosen
 from studio.preview.explained import Preview
 from studio.resources.blocks import BlockOnPage, blocks_on_page
 from versioning.domain.access import Right
@@ -76,7 +77,12 @@ class PreviewPage(SavedInstructionsPage):
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Show what is typed into the form at this moment; parts of a page, for the edit page."""
         self.require(Right.SAVE)
-        submission = self.submission(controls_of(request.POST))
+        controls = controls_of(request.POST)
+        # A row that was just added says nothing yet, and is no reason against a preview of the others.
+        blocks = controls.part("instructions").part("blocks").parts
+        for name in [name for name, row in blocks.items() if is_unchosen(row)]:
+            del blocks[name]
+        submission = self.submission(controls)
         try:
             submission.check(self.schema)
             config = self._typed(submission)

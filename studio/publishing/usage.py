@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from studio.kinds import AGENT
 from studio.limits import shortened
 from studio.resources.base import ResourcePage
+from versioning.domain.access import Right
 from versioning.domain.selectors import Status
 from versioning.serving.dependents import Dependents
 
@@ -68,12 +69,14 @@ class UsagePage(DependentsPage):
     tab = "usage"
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show a page of both."""
+        """Show a page of each that the caller may read."""
         requested = request.GET.get("page")
+        # To everybody else, what is live is all that there is.
+        reads_some_drafts = self.caller.scope(Right.READ_DRAFTS) != frozenset()
         return self.page(
             "studio/publishing/usage.html",
             title=_("Used by"),
             published=self.shown_dependents(Status.PUBLISHED, requested),
-            drafts=self.shown_dependents(Status.DRAFT, requested),
+            drafts=self.shown_dependents(Status.DRAFT, requested) if reads_some_drafts else None,
             is_first=requested in {None, "", "1"},
         )

@@ -24,6 +24,7 @@ class Result:
     kind: StudioKind
     summary: Summary
     name: Sequence[Piece]
+    id: Sequence[Piece]
     excerpt: Sequence[Piece]
     address: str
     is_in_live_only: bool
@@ -42,10 +43,16 @@ class Result:
             kind=kind,
             summary=Summary.of(hit.entry),
             name=hit.name,
+            id=hit.id,
             excerpt=hit.excerpt,
             address=f"{page}?{urlencode({'find': found})}" if found else page,
             is_in_live_only=older is not None,
         )
+
+    @property
+    def shows_id(self) -> bool:
+        """Whether the id alone says why it was found."""
+        return not any(piece.is_hit for piece in (*self.name, *self.excerpt))
 
 
 def _older_version(hit: Hit) -> Snapshot | None:

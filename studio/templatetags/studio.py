@@ -16,6 +16,7 @@ from django.utils.translation import ngettext
 from studio.dates import moment_in_words, time_in_words
 from studio.domain_messages.translated import translated
 from studio.extensions import Panel
+from studio.forms.words import place_of
 from studio.versions import message_of, reference_to, said_of, title_of
 from versioning.domain.snapshots import Snapshot, subject_of
 
@@ -26,6 +27,7 @@ register.filter(message_of)
 register.filter(said_of)
 register.filter(subject_of)
 register.filter(translated)
+register.filter(place_of)
 
 MINUTE, HOUR, DAY = 60, 60 * 60, 24 * 60 * 60
 

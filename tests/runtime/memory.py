@@ -12,7 +12,7 @@ from versioning.domain.access import Caller, Right, Role
 from versioning.domain.errors import Forbidden, NotFound
 from versioning.domain.overrides import IN_CODE, CodeAgent, laid_over
 from versioning.domain.resolved_agent import Notice, ResolvedAgent
-from versioning.domain.selectors import Selector, Status
+from versioning.domain.selectors import NO_BLOCKS, SelectedBlocks, Selector, Status
 from versioning.runtime.store import as_code
 
 ECHO = {"provider": "echo", "name": "echo"}
@@ -85,9 +85,9 @@ class MemoryStore:
         context: Mapping[str, Any],
         by: Caller,
         identity: UUID | None,
-        draft_blocks: frozenset[str] = frozenset(),
+        blocks: SelectedBlocks = NO_BLOCKS,
     ) -> ResolvedAgent:
-        assert not draft_blocks, "there are no prompt blocks here"
+        assert not blocks, "there are no prompt blocks here"
         self.served.append((agent_id, selector))
         self.threads.append(threading.get_ident())
         code, stored = self.code.get(agent_id), self.stored.get(agent_id)

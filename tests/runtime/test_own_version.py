@@ -131,8 +131,6 @@ def test_without_an_editor_an_exact_version_is_not_found_and_a_status_is_the_cod
     assert framework.generate("writer", "hello", selector=DRAFT).text == "code\n\nhello"
     with pytest.raises(NotFound):
         framework.generate("writer", "hello", selector=Selector(version_id="writer-1"))
-    with pytest.raises(NotFound):
-        framework.generate("writer", "hello", draft_blocks=frozenset({"tone"}))
 
 
 def test_editors_may_read_what_they_select(framework: Framework) -> None:

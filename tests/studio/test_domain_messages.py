@@ -27,7 +27,7 @@ ONLY_FOR_PROGRAMS = {
     "cannot be combined with after",
     "give only one of status, versionId and label",
     "must be a whole number from 0 to {}",
-    "must be an object of selectors by agent id",
+    "must be an object of selectors by id",
     "must begin with a letter or _, then letters, digits, _",
     "must not ask for more than {} keys",
     "the file does not hold an override; the log says why",

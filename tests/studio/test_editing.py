@@ -247,6 +247,26 @@ def test_a_condition_is_built_and_decides_in_the_preview(cast: Cast, edgar: Pers
     }
 
 
+def test_a_row_that_names_no_prompt_block_yet_is_no_error_before_it_is_saved(
+    cast: Cast, edgar: Person
+) -> None:
+    AGENTS.make(cast.alice, "writer", [{"type": "text", "content": "Be brief."}])  # type: ignore[arg-type]
+    added = {
+        "instructions.blocks.n1.type": "prompt_block_ref",
+        "instructions.blocks.n1.id": " ",
+        "model.provider": "echo",
+        "model.name": "",
+    }
+    form = edgar.form(AGENTS)
+    previewed = words_of(edgar.post(AGENTS, form | dict(list(added.items())[:2]), "preview"))
+    assert "There is no preview yet" not in previewed and "Be brief." in previewed
+    refused = edgar.post(AGENTS, form | added)
+    assert refused.status_code == 400 and "Needs a prompt block: choose one" in words_of(refused)
+    # Where there is no field to stand beside, problems say in words where they are.
+    previewed = words_of(edgar.post(AGENTS, form | added | {"requestContextSchema": "{"}, "preview"))
+    assert "Context schema: " in previewed and "Model, name: " in previewed
+
+
 def test_a_form_for_the_context_is_made_from_its_schema(cast: Cast, kind: Kind, edgar: Person) -> None:
     schema = {
         "properties": {"user": {"properties": {"name": {"type": "string"}, "age": {"type": "integer"}}}}

@@ -37,6 +37,14 @@ def test_both_kinds_are_found_and_counted(cast: Cast) -> None:
     assert "Nothing that you may read" in search("vera", "parrot").text
 
 
+def test_an_id_alone_may_be_why(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.edgar, "birds/parrots", "about others", name="Others")
+    marked = "birds/<mark>parrot</mark>s"
+    assert marked in search("edgar", "parrot").markup
+    assert marked in Window.of("edgar").get(SUGGESTIONS, q="parrot").markup
+    assert marked not in Window.of("edgar").get(SUGGESTIONS, q="others").markup
+
+
 def test_a_hit_leads_to_the_page_that_has_it(cast: Cast, kind: Kind) -> None:
     live = kind.make(cast.alice, text="about parrots", autoPublish=True)["latestVersionId"]
     kind.save(cast.alice, text="about pelicans, and so on")

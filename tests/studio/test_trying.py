@@ -104,6 +104,7 @@ def test_who_may_not_read_drafts_tries_what_is_live(transactional_db: None, cast
     draft = streams_on(open_try("edgar"))["Draft"]
     seen = open_try("vera")
     assert agents_on(seen) == ["writer"] and streams_on(seen).keys() == {"Live"}
+    assert "Save a draft" not in seen.text
     assert run("vera", streams_on(seen)["Live"]) == "Write.\n\nlive tone for all\n\nHello?"
     assert (status_of("vera", draft), status_of("charlie", draft)) == (403, 404)
     assert Client().post(draft, "{}", content_type="application/json").status_code == 401

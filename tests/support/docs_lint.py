@@ -23,6 +23,7 @@ PACKAGES = ("client/editor_client", "delivery", "editor_project", "review", "stu
 SPEAKING = (
     "client/editor_client/shared",
     "delivery",
+    "review",
     *(f"versioning/{room}" for room in ("api", "editor", "runtime", "sources", "serving", "domain")),
 )
 """The folders whose errors and warnings have codes."""

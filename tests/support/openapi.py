@@ -55,6 +55,11 @@ ROUTES = [
     "POST /webhooks/{}/ping",
     "GET /webhooks/{}/deliveries",
     "POST /webhooks/{}/deliveries/{}/replay",
+    "GET /reviews",
+    "POST /reviews",
+    "GET /reviews/{}",
+    "PATCH /reviews/{}",
+    "POST /reviews/{}/verdicts",
     *RUNS,
 ]
 """Method and path, below the prefix; what a path parameter is called does not matter."""
@@ -70,6 +75,7 @@ CREATING = [
         ]
     ),
     "POST /webhooks",
+    "POST /reviews",
 ]
 """Of these the routes that make something with an address."""
 

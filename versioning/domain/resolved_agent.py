@@ -53,6 +53,8 @@ class ResolvedAgent:
     warnings: tuple[Notice, ...] = ()
     blocks: tuple[BlockReport, ...] = ()
     """The result for each block of the instructions, inline ones included; empty for a plain text."""
+    unresolved_blocks: tuple[str, ...] = ()
+    """The prompt blocks whose selected version does not exist, or may not be read by whoever selected it."""
 
 
 class Involving(Protocol):

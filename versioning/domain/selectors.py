@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+from versioning.domain.access import Caller
 from versioning.domain.errors import Invalid, Issue
 
 _Value = TypeVar("_Value")
@@ -74,11 +75,26 @@ PUBLISHED = Selector(status=Status.PUBLISHED)
 DRAFT = Selector(status=Status.DRAFT)
 
 
+class SelectedBlock(NamedTuple):
+    """The version of a prompt block that a request asks for, and the caller whose rights apply."""
+
+    selector: Selector
+    by: Caller
+
+
+SelectedBlocks = Mapping[str, SelectedBlock]
+"""By the id of the prompt block."""
+
+NO_BLOCKS: SelectedBlocks = MappingProxyType({})
+
+
 @dataclass(frozen=True, kw_only=True)
 class VersionsMap:
-    """The versions that a request asks for, of the called agent and of its sub-agents."""
+    """The versions that a request asks for: of the called agent, its sub-agents, and their prompt blocks."""
 
     agents: Mapping[str, Selector] = field(default_factory=lambda: MappingProxyType({}))
+    prompt_blocks: Mapping[str, Selector] = field(default_factory=lambda: MappingProxyType({}))
+    """The versions of prompt blocks, in every agent of the request that shows them."""
     self_: Selector | None = None
     """The version of the called agent; never passed down."""
     default_status: Status | None = None
@@ -86,15 +102,15 @@ class VersionsMap:
     strict: bool | None = None
     """Whether a version that cannot be resolved is an error rather than a warning."""
 
-    MEMBERS = ("agents", "self", "defaultStatus", "strict")
+    MEMBERS = ("agents", "promptBlocks", "self", "defaultStatus", "strict")
 
     @classmethod
     def parse(cls, value: Any, field: str = "versions") -> VersionsMap:
         """Return the map for a JSON object; None gives an empty map.
 
-        `{"agents": {<id>: selector}, "self"?: selector, "defaultStatus"?, "strict"?}`, where a selector is
-        an object with exactly one of status, versionId and label. Raises `Invalid` with every problem at
-        once; each is named below `field`, such as `versions.agents.<id>`.
+        `{"agents": {<id>: selector}, "promptBlocks": {<id>: selector}, "self"?: selector, "defaultStatus"?,
+        "strict"?}`, where a selector is an object with exactly one of status, versionId and label. Raises
+        `Invalid` with every problem at once; each is named below `field`, such as `versions.agents.<id>`.
         """
         if value is None:
             return NO_VERSIONS
@@ -103,7 +119,8 @@ class VersionsMap:
         unknown = [name for name in value if name not in cls.MEMBERS]
         issues = [Issue(f"{field}.{name}", "is not a known member") for name in unknown]
         parsed = cls(
-            agents=_read_agents(value.get("agents", {}), f"{field}.agents", issues),
+            agents=_read_selectors(value, "agents", field, issues),
+            prompt_blocks=_read_selectors(value, "promptBlocks", field, issues),
             self_=_read_selector(value["self"], f"{field}.self", issues) if "self" in value else None,
             default_status=_read_status(value, field, issues),
             strict=_read_strict(value, field, issues),
@@ -114,11 +131,10 @@ class VersionsMap:
 
     @classmethod
     def merged(cls, *weakest_first: VersionsMap) -> VersionsMap:
-        """Return one map made from several; the last one with an entry wins, agent by agent."""
+        """Return one map made from several; the last one with an entry wins, id by id."""
         return cls(
-            agents=MappingProxyType(
-                {agent_id: one for versions in weakest_first for agent_id, one in versions.agents.items()}
-            ),
+            agents=_united(versions.agents for versions in weakest_first),
+            prompt_blocks=_united(versions.prompt_blocks for versions in weakest_first),
             self_=_last(versions.self_ for versions in weakest_first),
             default_status=_last(versions.default_status for versions in weakest_first),
             strict=_last(versions.strict for versions in weakest_first),
@@ -132,16 +148,26 @@ def _last(values: Iterable[_Value | None]) -> _Value | None:
     return next((value for value in reversed(list(values)) if value is not None), None)
 
 
+def _united(weakest_first: Iterable[Mapping[str, Selector]]) -> Mapping[str, Selector]:
+    return MappingProxyType({one_id: one for named in weakest_first for one_id, one in named.items()})
+
+
 def _is_status(value: Any) -> bool:
     return isinstance(value, str) and value in set(Status)
 
 
-def _read_agents(value: Any, place: str, issues: list[Issue]) -> Mapping[str, Selector]:
-    if not isinstance(value, Mapping):
-        issues.append(Issue(place, "must be an object of selectors by agent id"))
+def _read_selectors(
+    value: Mapping[str, Any], member: str, place: str, issues: list[Issue]
+) -> Mapping[str, Selector]:
+    named = value.get(member, {})
+    if not isinstance(named, Mapping):
+        issues.append(Issue(f"{place}.{member}", "must be an object of selectors by id"))
         return {}
     return MappingProxyType(
-        {agent_id: _read_selector(given, f"{place}.{agent_id}", issues) for agent_id, given in value.items()}
+        {
+            one_id: _read_selector(given, f"{place}.{member}.{one_id}", issues)
+            for one_id, given in named.items()
+        }
     )
 
 

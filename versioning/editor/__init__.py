@@ -29,7 +29,7 @@ from versioning.domain.kinds import AGENT, ResourceKind
 from versioning.domain.overrides import CodeAgent
 from versioning.domain.registry import Registry
 from versioning.domain.resolved_agent import Involving, ResolvedAgent
-from versioning.domain.selectors import Selector
+from versioning.domain.selectors import NO_BLOCKS, SelectedBlocks, Selector
 from versioning.editor.blocks import Explanation, UsedBlock
 from versioning.editor.collection import Agents, Collection, Prompts, agents_of, prompts_of
 from versioning.editor.event_log import EventLog
@@ -115,7 +115,7 @@ class Editor:
         context: Mapping[str, Any] | Evaluation,
         by: Who,
         identity: UUID | None,
-        draft_blocks: frozenset[str] = frozenset(),
+        blocks: SelectedBlocks = NO_BLOCKS,
     ) -> ResolvedAgent:
         """Return the agent that the selector names; see `Agents.serve`."""
         values = context.context if isinstance(context, Evaluation) else context
@@ -128,10 +128,10 @@ class Editor:
                 context=context,
                 by=caller,
                 identity=identity,
-                draft_blocks=draft_blocks,
+                blocks=blocks,
             )
 
-        if draft_blocks or not self.is_cached(selector, values):
+        if blocks or not self.is_cached(selector, values):
             return make()
         return self.cache.resolved(agent_id, (selector, identity, caller.rights), make)
 

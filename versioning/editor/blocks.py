@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -119,13 +119,12 @@ def _texts_of(
     return {block_id: block.text for block_id, block in found.items()}
 
 
-def require_drafts(block_ids: frozenset[str], by: Caller) -> None:
+def require_drafts(resources: Resources[PromptBlock], block_ids: Iterable[str], *, by: Who) -> None:
     """Raise `NotFound` for a prompt block that the caller cannot read, `Forbidden` for the draft of one."""
-    if not block_ids:
-        return
-    readable = PromptBlock.objects.readable_by(by).filter(pk__in=block_ids)
-    workspaces = dict(readable.values_list("pk", "workspace_id"))
-    if workspaces.keys() != block_ids:
+    by, wanted = caller_of(by), set(block_ids)
+    readable = list_readable(resources, by=by).filter(pk__in=wanted)
+    workspaces = dict(readable.values_list("pk", "workspace_id") if wanted else ())
+    if workspaces.keys() != wanted:
         raise NotFound
     for workspace_id in workspaces.values():
         by.require(Right.READ_DRAFTS, workspace_id)

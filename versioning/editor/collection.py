@@ -92,6 +92,7 @@ class Prompts(Collection[PromptBlock]):
 
     preview = blocks.preview
     explain = blocks.explain
+    require_drafts = blocks.require_drafts
     context_notices = blocks.context_notices
     used_in = blocks.used_in
     configs_used_in = blocks.configs_used_in

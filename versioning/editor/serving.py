@@ -14,9 +14,9 @@ from versioning.domain.errors import NotFound
 from versioning.domain.kinds import AGENT, PROMPT_BLOCK
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.resolved_agent import ResolvedAgent
-from versioning.domain.selectors import DRAFT, PUBLISHED, Selector, Status
+from versioning.domain.selectors import DRAFT, NO_BLOCKS, PUBLISHED, SelectedBlocks, Selector, Status
 from versioning.editor.backends.rows import with_versions
-from versioning.editor.blocks import Explanation, require_drafts
+from versioning.editor.blocks import Explanation
 from versioning.editor.overriding import selected_override
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Agent
@@ -37,25 +37,25 @@ def serve(
     context: Mapping[str, Any] | Evaluation | None = None,
     by: Who = APPLICATION,
     identity: UUID | None = None,
-    draft_blocks: frozenset[str] = frozenset(),
+    blocks: SelectedBlocks = NO_BLOCKS,
 ) -> ResolvedAgent:
     """Return an agent, stored or defined in code, with everything resolved in the context.
 
     With an `identity`, a published agent runs it as a part of itself for every caller: the caller need not
     be able to read it, but it has to be the very agent that was granted (`versioning.serving.grants`). A
     later agent with the same id is not looked at, since even the cost of evaluating it would reveal that it
-    exists. The agent shows `draft_blocks` as if their drafts were published. Raises `NotFound` and
-    `Forbidden` as `select` does, also for the draft of a block, and `Invalid` for what is too long or takes
-    too much to evaluate; several agents share a budget by sharing an `Evaluation`. The agent and its blocks
-    are read as they were at one moment, unless an `Evaluation` is shared.
+    exists. It shows the selected versions of `blocks`; those that cannot be resolved are in its
+    `unresolved_blocks`, and shown as without a selection. Raises `NotFound` and `Forbidden` as `select`
+    does, and `Invalid` for what is too long or takes too much to evaluate; several agents share a budget by
+    sharing an `Evaluation`. The agent and its blocks are read as they were at one moment, unless an
+    `Evaluation` is shared.
     """
     by = caller_of(by)
 
     def read() -> ResolvedAgent:
         evaluation = Evaluation.of(context or {})
-        require_drafts(draft_blocks, by)
         candidate = _candidate(resources, agent_id, selector, by, evaluation.context, identity=identity)
-        return assembled(replace(candidate, draft_blocks=draft_blocks), evaluation, by)
+        return assembled(replace(candidate, selected_blocks=blocks), evaluation, by)
 
     if isinstance(context, Evaluation):  # whoever shares it reads several agents, and sees to it
         return read()

@@ -44,6 +44,11 @@ _CHANGES: Final = (
 )
 
 
+Watcher = Callable[[Caller, Target, Snapshot | None], object]
+"""Is given who changes a resource, the resource before the change, and the version that it is about."""
+_watchers: Final[dict[str, list[Watcher]]] = {}
+
+
 class _Open(threading.local):
     transaction: OpenTransaction | None = None
     """The open transaction of this thread."""
@@ -121,6 +126,17 @@ def record(
     opened.entries.append(entry)
     for ordinal, agent in enumerate(seen_in, start=1):
         opened.entries.append(entry_for_readers(agent, ordinal, by, workspace_id or ""))
+    if resource is not None:
+        for watcher in _watchers.get(event_type, ()):
+            watcher(by, resource, version)
+
+
+def watch(event_type: str, watcher: Watcher) -> None:
+    """Call something in the transaction of every change of this type, when the change is recorded.
+
+    Deletions are recorded before the rows are deleted. What fails keeps the change from being made.
+    """
+    _watchers.setdefault(event_type, []).append(watcher)
 
 
 def is_open() -> bool:

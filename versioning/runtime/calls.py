@@ -28,8 +28,6 @@ class Options(TypedDict, total=False):
     instructions: str | None
     published_sub_agents: bool
     """Whether sub-agents run as if the called version were published: see `planning.plan`."""
-    draft_blocks: frozenset[str]
-    """The prompt blocks that all agents of the run show as if their drafts were published."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +42,6 @@ class Call:
     selector: Selector | None
     default: Selector | None
     published_sub_agents: bool = False
-    draft_blocks: frozenset[str] = frozenset()
 
     @classmethod
     def parse(
@@ -60,7 +57,6 @@ class Call:
         model_settings: Mapping[str, Any] | None = None,
         instructions: str | None = None,
         published_sub_agents: bool = False,
-        draft_blocks: frozenset[str] = frozenset(),
     ) -> Call:
         """Return the call; raises `Invalid` with the caller's names for what is wrong."""
         return cls(
@@ -73,7 +69,6 @@ class Call:
             selector=selector,
             default=default,
             published_sub_agents=published_sub_agents,
-            draft_blocks=draft_blocks,
         )
 
 

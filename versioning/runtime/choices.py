@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.errors import Invalid, Issue
-from versioning.domain.selectors import Selector, VersionsMap
+from versioning.domain.selectors import SelectedBlock, SelectedBlocks, Selector, VersionsMap
 from versioning.runtime.context import RequestContext
 
 
@@ -57,3 +57,12 @@ def sub_agent_choice(agent_id: str, context: RequestContext, framework: Versions
             selector = Selector(status=versions.default_status)
             return Choice(selector=selector, by=by, place="versions.defaultStatus")
     return None
+
+
+def block_choices(context: RequestContext, framework: VersionsMap) -> SelectedBlocks:
+    """Return the selected versions of prompt blocks; the request takes precedence over the framework."""
+    return {
+        block_id: SelectedBlock(selector, by)
+        for versions, by in ((framework, APPLICATION), (context.versions, context.by))
+        for block_id, selector in versions.prompt_blocks.items()
+    }

@@ -18,7 +18,7 @@ from versioning.domain.errors import Forbidden, Invalid, Issue, NotFound
 from versioning.domain.overrides import CodeAgent
 from versioning.domain.resolved_agent import Notice, ResolvedAgent
 from versioning.domain.selectors import PUBLISHED, Selector, VersionsMap
-from versioning.runtime.choices import Choice, own_choice, sub_agent_choice
+from versioning.runtime.choices import Choice, block_choices, own_choice, sub_agent_choice
 from versioning.runtime.context import RequestContext
 from versioning.runtime.errors import VersionUnresolved
 from versioning.runtime.store import AgentStore, CodeOnly, as_code
@@ -70,7 +70,6 @@ def plan(
     selector: Selector | None = None,
     default: Selector | None = None,
     published_sub_agents: bool = False,
-    draft_blocks: frozenset[str] = frozenset(),
 ) -> Plan:
     """Return the plan of a request to the agent.
 
@@ -79,15 +78,14 @@ def plan(
 
     With `published_sub_agents` a draft delegates as it would once published: a sub-agent without a selector
     and without a published version is not available, whereas a normal run of a draft uses its latest
-    version if the caller may read drafts. All agents show `draft_blocks` as if their drafts were published,
-    which takes the right to read them. Raises `Invalid` if the agent is selected twice, `NotFound` if it
+    version if the caller may read drafts. Raises `Invalid` if the agent is selected twice, `NotFound` if it
     cannot be resolved, `Forbidden` for a version that the caller may not read, and `VersionUnresolved`
     instead of a fallback if `strict` is set.
     """
     choice = own_choice(agent_id, context, selector)
 
     def planned() -> Plan:
-        planner = _Planner(catalogue, context, published_only=published_sub_agents, draft_blocks=draft_blocks)
+        planner = _Planner(catalogue, context, published_only=published_sub_agents)
         root = planner.called(agent_id, choice, default)
         planner.explore(root)
         return Plan(
@@ -119,15 +117,10 @@ class _Planner:
     """
 
     def __init__(
-        self,
-        catalogue: Catalogue,
-        context: RequestContext,
-        *,
-        published_only: bool = False,
-        draft_blocks: frozenset[str] = frozenset(),
+        self, catalogue: Catalogue, context: RequestContext, *, published_only: bool = False
     ) -> None:
         self._published_only = published_only
-        self._draft_blocks = draft_blocks
+        self._blocks = block_choices(context, catalogue.versions)
         self.agents: dict[str, ResolvedAgent] = {}
         self.delegations: dict[str, frozenset[str]] = {}
         self._catalogue = catalogue
@@ -179,15 +172,16 @@ class _Planner:
             self._fall_back(
                 "agent_unavailable", f"The sub-agent {agent_id!r} is not available.", f"agents.{agent_id}"
             )
+        for block_id in sorted({one for served in self.agents.values() for one in served.unresolved_blocks}):
+            self._without_selected(block_id)
+        shown = {report.id for served in self.agents.values() for report in served.blocks}
         for agent_id in self._context.versions.agents:
-            place = f"versions.agents.{agent_id}"
-            if agent_id not in self.agents and ("version_unresolved", place) not in self._warnings:
-                self._warn(
-                    Notice(
-                        "version_not_applied",
-                        f"{place} is not applied: the agent takes no part in this request.",
-                        place,
-                    )
+            if agent_id not in self.agents:
+                self._not_applied(f"versions.agents.{agent_id}", "the agent takes no part in this request")
+        for block_id in self._context.versions.prompt_blocks:
+            if block_id not in shown:
+                self._not_applied(
+                    f"versions.promptBlocks.{block_id}", "no agent of this request refers to it"
                 )
         own = [notice for served in self.agents.values() for notice in _notices_of(served, root)]
         return (*own, *self._warnings.values())
@@ -248,6 +242,22 @@ class _Planner:
         agent = self._catalogue.code[agent_id]
         return None if agent.instructions is None else as_code(agent, self._evaluation)
 
+    def _without_selected(self, block_id: str) -> None:
+        """Warn of a prompt block that is shown as without the selection that cannot be resolved.
+
+        The caller gets the same notice whether the version does not exist or may not be read, and for
+        prompt blocks that do not exist.
+        """
+        place = f"versions.promptBlocks.{block_id}"
+        reason = "cannot be resolved" if self._catalogue.has_editor else "needs an editor, and there is none"
+        message = f"The version of the prompt block {block_id!r} that {place} selects {reason}"
+        self._fall_back("version_unresolved", f"{message}; it is shown as without that, if at all.", place)
+
+    def _not_applied(self, place: str, reason: str) -> None:
+        """Warn of an entry that plays no part, unless it has been said that it cannot be resolved."""
+        if ("version_unresolved", place) not in self._warnings:
+            self._warn(Notice("version_not_applied", f"{place} is not applied: {reason}.", place))
+
     def _look_up(
         self, agent_id: str, choice: Choice, *, identity: UUID | None = None
     ) -> ResolvedAgent | None:
@@ -270,7 +280,7 @@ class _Planner:
                 context=self._evaluation,
                 by=choice.by,
                 identity=identity,
-                draft_blocks=self._draft_blocks,
+                blocks=self._blocks,
             )
         except Invalid as error:
             issues = [Issue(f"agents.{agent_id}.{one.field}", one.message) for one in error.issues]

@@ -75,7 +75,6 @@ class Runner:
             selector=call.selector,
             default=call.default,
             published_sub_agents=call.published_sub_agents,
-            draft_blocks=call.draft_blocks,
         )
         _refuse_context(found)
         return self.preparer.prepare(call, found, providers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
@@ -15,7 +16,7 @@ from versioning.domain.access import Caller
 from versioning.domain.errors import NoInstructions, NotFound
 from versioning.domain.overrides import IN_CODE, CodeAgent, code_config
 from versioning.domain.resolved_agent import Involving, Notice, ResolvedAgent
-from versioning.domain.selectors import PUBLISHED, Selector, Status
+from versioning.domain.selectors import NO_BLOCKS, PUBLISHED, SelectedBlocks, Selector, Status
 
 T = TypeVar("T")
 Planned = TypeVar("Planned", bound=Involving)
@@ -35,14 +36,14 @@ class AgentStore(Protocol):
         context: Mapping[str, Any] | Evaluation,
         by: Caller,
         identity: UUID | None,
-        draft_blocks: frozenset[str] = frozenset(),
+        blocks: SelectedBlocks = NO_BLOCKS,
     ) -> ResolvedAgent:
         """Return the agent that the selector names, with its override applied.
 
         The agents of one run share the budget of one `Evaluation`. With an `identity` the agent runs as
         part of a published agent to which it was granted (see `granted_sub_agents`), so its published
-        version is served for every caller. The agent shows `draft_blocks` as if their drafts were
-        published. Raises `NotFound` for an unknown agent, version or label, for
+        version is served for every caller. It shows the selected versions of `blocks`; those that cannot be
+        resolved are in its `unresolved_blocks`. Raises `NotFound` for an unknown agent, version or label, for
         one that the caller cannot read, and for an agent with another identity; `Forbidden` if the caller
         may read the agent but not this version; and `Invalid` if it is too much to evaluate.
         """
@@ -85,13 +86,15 @@ class CodeOnly:
         context: Mapping[str, Any] | Evaluation,
         by: Caller,
         identity: UUID | None,
-        draft_blocks: frozenset[str] = frozenset(),
+        blocks: SelectedBlocks = NO_BLOCKS,
     ) -> ResolvedAgent:
         """Return the agent as defined in code; raises `NotFound` for versions and drafts: there are none."""
-        is_stored = selector.version_id is not None or selector.label is not None or draft_blocks
+        is_stored = selector.version_id is not None or selector.label is not None
         if agent_id not in self._agents or is_stored:
             raise NotFound
-        return as_code(self._agents[agent_id], context, selector)
+        served = as_code(self._agents[agent_id], context, selector)
+        unresolved = {report.id for report in served.blocks if report.id is not None} & blocks.keys()
+        return replace(served, unresolved_blocks=tuple(sorted(unresolved)))
 
     def consistently(self, read: Callable[[], Planned]) -> Planned:
         """Return what it returns: code does not change."""

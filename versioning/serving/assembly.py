@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from editor_client.shared.agents import evaluated, left_out
@@ -15,7 +16,7 @@ from versioning.domain.access import Caller, Right
 from versioning.domain.context_schema import SCHEMA_FIELD, UnusableSchema, refusals
 from versioning.domain.errors import Invalid, NoInstructions
 from versioning.domain.resolved_agent import CONTEXT_INVALID, Notice, ResolvedAgent
-from versioning.serving.blocks import Texts, find_blocks, shown_texts
+from versioning.serving.blocks import Found, Texts, find_blocks, shown_texts
 from versioning.serving.candidates import Candidate
 
 logger = logging.getLogger(__name__)
@@ -23,15 +24,28 @@ logger = logging.getLogger(__name__)
 
 def assembled(candidate: Candidate, evaluation: Evaluation, caller: Caller) -> ResolvedAgent:
     """Return the served agent for a candidate; raises `Invalid` if that is too much to evaluate."""
-    return _build(candidate, evaluation, texts_for(candidate, evaluation, caller))
+    found = _blocks_for(candidate, evaluation, caller)
+    texts = _shown(candidate, found)
+    resolved = {one for one, block in found.items() if one in texts and not block.is_unresolved}
+    wanted = {target for _, target in referenced_blocks(candidate.config)}
+    unresolved = sorted((wanted & candidate.selected_blocks.keys()) - resolved)
+    return replace(_build(candidate, evaluation, texts), unresolved_blocks=tuple(unresolved))
 
 
 def texts_for(candidate: Candidate, evaluation: Evaluation, caller: Caller) -> Texts:
     """Return the prompt blocks that a candidate may show; raises `Invalid` if they are too much to read."""
+    return _shown(candidate, _blocks_for(candidate, evaluation, caller))
+
+
+def _blocks_for(candidate: Candidate, evaluation: Evaluation, caller: Caller) -> Found:
     wanted = {target for _, target in referenced_blocks(candidate.config)}
     evaluation.field = "instructions"
-    drafts = candidate.draft_blocks
-    found = find_blocks(wanted, candidate.policy, caller, evaluation, drafts=drafts) if wanted else {}
+    if not wanted:
+        return {}
+    return find_blocks(wanted, candidate.policy, caller, evaluation, selected=candidate.selected_blocks)
+
+
+def _shown(candidate: Candidate, found: Found) -> Texts:
     (texts,) = shown_texts([candidate], {candidate.policy: found})
     return texts
 

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Final
+from typing import Final, cast
 from uuid import UUID
 
 from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import BlockText
 
 from versioning.domain.access import Caller, Right
+from versioning.domain.errors import Forbidden, NotFound
+from versioning.domain.selectors import NO_BLOCKS, PUBLISHED, SelectedBlock, SelectedBlocks
 from versioning.domain.snapshots import Snapshot
 from versioning.models import BlockReference, PromptBlock, PromptBlockVersion
 from versioning.serving import choice
 from versioning.serving.candidates import Blocks, Candidate
 from versioning.serving.grants import granted
+from versioning.serving.resolution import select
 
 READ_AT_ONCE: Final = 100
 """How many prompt blocks one statement reads; each can be a megabyte."""
+
+STEPS_OF_A_SELECTION: Final = 64 * 1024
+"""The evaluation steps charged for the selected version of a prompt block: a query or two."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +36,8 @@ class FoundBlock:
     text: BlockText | str
     workspace_id: str
     uuid: UUID
+    is_unresolved: bool = False
+    """Whether the request selects a version that does not exist, or that may not be read."""
 
 
 Found = Mapping[str, FoundBlock]
@@ -42,17 +51,18 @@ def find_blocks(
     evaluation: Evaluation,
     *,
     is_paid: bool = True,
-    drafts: frozenset[str] = frozenset(),
+    selected: SelectedBlocks = NO_BLOCKS,
 ) -> dict[str, FoundBlock]:
     """Return, by block id, the text that counts or the reason why there is none.
 
     Ids that are not in the result are missing or not readable. Reading is charged to the evaluation
-    unless `is_paid` is false; its context determines which published version the
-    request gets. Of the blocks in `drafts` the latest version counts, if the caller may read it.
+    unless `is_paid` is false; its context determines which published version the request gets. Of a block
+    in `selected` that version counts instead, if whoever selected it may read it. A selection never makes a
+    block readable.
     """
     blocks = PromptBlock.objects.all() if policy is Blocks.LIVE else PromptBlock.objects.readable_by(caller)
     # In one statement with their versions: a version could be deleted before a second query.
-    with_latest = policy is Blocks.DRAFTS or bool(drafts)
+    with_latest = policy is Blocks.DRAFTS or bool(selected)
     pointers = ("active_version", "latest_version") if with_latest else ("active_version",)
     rows = blocks.select_related(*pointers).defer(*(f"{pointer}__search_text" for pointer in pointers))
     found: dict[str, FoundBlock] = {}
@@ -64,8 +74,11 @@ def find_blocks(
             if is_paid:
                 versions = _versions(block, with_latest=with_latest)
                 evaluation.read(sum(len(version.config_json) for version in versions))
-            shows_draft = policy is Blocks.DRAFTS or block.pk in drafts
-            found[block.pk] = _found(block, caller, chosen.get(block.pk), shows_draft=shows_draft)
+            usual = _usual(block, policy, caller, chosen.get(block.pk))
+            one = selected.get(block.pk)
+            found[block.pk] = (
+                _found(block, usual) if one is None else _selected(block, one, usual, evaluation)
+            )
     return found
 
 
@@ -77,9 +90,39 @@ def _versions(block: PromptBlock, *, with_latest: bool) -> Iterator[PromptBlockV
         yield block.latest_version
 
 
-def _found(block: PromptBlock, caller: Caller, chosen: Snapshot | None, *, shows_draft: bool) -> FoundBlock:
-    shows_draft = shows_draft and caller.may(Right.READ_DRAFTS, block.workspace_id)
-    version = block.latest_version if shows_draft else chosen or block.active_version
+def _usual(block: PromptBlock, policy: Blocks, caller: Caller, chosen: Snapshot | None) -> Snapshot | None:
+    """Return the version that counts if the request selects none."""
+    if policy is Blocks.DRAFTS and caller.may(Right.READ_DRAFTS, block.workspace_id):
+        return block.latest
+    return chosen or block.active
+
+
+def _selected(
+    block: PromptBlock, one: SelectedBlock, usual: Snapshot | None, evaluation: Evaluation
+) -> FoundBlock:
+    """Return the block in the selected version, or as usual if that cannot be resolved."""
+    if one.selector == PUBLISHED:
+        return _found(block, choice.chosen([block], evaluation.context).get(block.pk, block.active))
+    if one.selector.version_id is not None and one.selector.version_id == block.active_id:
+        return _found(block, block.active)
+    evaluation.spend(STEPS_OF_A_SELECTION)
+    version = _named(block, one)
+    if version is None:
+        return replace(_found(block, usual), is_unresolved=True)
+    evaluation.read(len(cast("PromptBlockVersion", version).config_json))
+    return _found(block, version)
+
+
+def _named(block: PromptBlock, one: SelectedBlock) -> Snapshot | None:
+    """Return the version that a selector names; None if there is none that its caller may read."""
+    if not one.by.may(Right.READ, block.workspace_id):
+        return None
+    with suppress(NotFound, Forbidden):
+        return select(block, one.selector, one.by).version
+    return None
+
+
+def _found(block: PromptBlock, version: Snapshot | None) -> FoundBlock:
     text = BlockText(version_id=version.version_id, config=version.config) if version else "unpublished"
     return FoundBlock(text=text, workspace_id=block.workspace_id, uuid=block.uuid)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 from uuid import UUID
@@ -11,7 +11,7 @@ from uuid import UUID
 from versioning.domain.config import Config
 from versioning.domain.overrides import IN_CODE, CodeAgent, laid_over
 from versioning.domain.resolved_agent import Notice
-from versioning.domain.selectors import Selector, Status
+from versioning.domain.selectors import NO_BLOCKS, SelectedBlocks, Selector, Status
 from versioning.models import Agent
 from versioning.serving.resolution import Resolved
 
@@ -44,8 +44,8 @@ class Candidate:
     is_live: bool
     workspace_id: str
     fallback: Notice | None = None
-    draft_blocks: frozenset[str] = frozenset()
-    """Prompt blocks whose drafts count as if they were published; who asks may read them."""
+    selected_blocks: SelectedBlocks = field(default_factory=lambda: NO_BLOCKS)
+    """The prompt blocks of which the request selects a version."""
 
     @classmethod
     def stored(cls, resolved: Resolved[Agent]) -> Candidate:

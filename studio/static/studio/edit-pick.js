@@ -44,14 +44,6 @@ async function suggest(input) {
   tell(pick, found, text);
 }
 
-// Whoever wants another one types its name, and need not remove the id of the one that is there.
-document.addEventListener("click", (event) => {
-  const choose = event.target.closest(".choose > summary")?.parentElement;
-  if (!choose || choose.open) return; // it is about to be opened, or closed
-  const input = choose.querySelector("input");
-  setTimeout(() => { input.focus(); input.select(); });
-});
-
 for (const kind of ["input", "focusin"]) {
   document.addEventListener(kind, (event) => {
     if (!event.target.matches("[data-pick] input")) return;

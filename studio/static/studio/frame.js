@@ -48,6 +48,14 @@ if (dock) {
   addEventListener("resize", measure);
 }
 
+// Whoever opens what asks for a name types it, and need not remove the one that is there.
+document.addEventListener("click", (event) => {
+  const asks = event.target.closest("[data-asks] > summary")?.parentElement;
+  if (!asks || asks.open) return; // it is about to be opened, or closed
+  const input = asks.querySelector("input.input");
+  setTimeout(() => { input.focus(); input.select(); });
+});
+
 function closeMenus(except) {
   for (const menu of document.querySelectorAll("details.menu[open]")) {
     if (menu !== except) menu.open = false;

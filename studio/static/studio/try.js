@@ -121,6 +121,8 @@ function setUp() {
     }
     message.focus();
   });
+  // On a phone the keyboard would cover what the page is about.
+  if (matchMedia("(min-width: 48rem)").matches) message.focus({ preventScroll: true });
   onExamples(contextForm, renewed);
   if (recallExample(contextForm)) renewed("load");
 }

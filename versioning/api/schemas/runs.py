@@ -52,9 +52,10 @@ VersionSelector = TypeAliasType("VersionSelector", StatusSelector | VersionIdSel
 
 
 class Versions(RequestSchema):
-    """The versions to run: of agents by id, of the called agent itself, and of all others."""
+    """The versions to run: of agents and blocks by id, of the called agent itself, of all other agents."""
 
     agents: dict[str, VersionSelector] = UNCHANGED
+    prompt_blocks: dict[str, VersionSelector] = UNCHANGED
     self_: Annotated[VersionSelector, Field(alias="self")] = UNCHANGED
     default_status: Literal["published", "draft"] = UNCHANGED
     strict: Annotated[

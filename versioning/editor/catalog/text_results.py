@@ -43,6 +43,7 @@ class Hit:
     version: Snapshot | None
     """The version in which it was found; None for what only code defines."""
     name: Sequence[Piece]
+    id: Sequence[Piece]
     excerpt: Sequence[Piece]
     """The part of the text or the description with the hit; the beginning where there is none."""
 
@@ -153,6 +154,7 @@ class Results(ABC):
             entry=entry,
             version=version,
             name=excerpts.marked(entry.name[: excerpts.LENGTH], self.query, inside=self.is_inside),
+            id=excerpts.marked(entry.id, self.query, inside=self.is_inside),
             excerpt=shown,
         )
 

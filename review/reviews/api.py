@@ -1,0 +1,115 @@
+"""Reviews over HTTP."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django.conf import settings
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from review.reviews.records import ReviewRecord, ReviewState
+from review.reviews.schemas import STATES, ReviewAnswer, ReviewCreate, ReviewPage, ReviewUpdate, VerdictCreate
+from review.reviews.verbs import Reviews
+from versioning.api import parameters
+from versioning.api.base import EditorViewSet, tagged
+from versioning.api.paging import Page
+from versioning.conf import get_editor
+from versioning.domain.kinds import KINDS
+
+ORDERS: Final = {"createdAt": "created_at"}
+UUID: Final = {"type": "string", "format": "uuid"}
+
+
+class ReviewViewSet(EditorViewSet):
+    """Reviews of the resources whose drafts the caller may read."""
+
+    subject = "review"
+    created = frozenset({"create"})
+    errors = {"create": (404, 409), "update": (409,), "give_verdict": (409,)}
+    query = {
+        "list": (
+            *parameters.paging(100, ORDERS),
+            parameters.query("state", "Only in this state.", enum=STATES),
+            parameters.query("kind", "Only about resources of this kind.", enum=[one.word for one in KINDS]),
+            parameters.query("id", "Only about the resource of this id."),
+            parameters.query("reviewer", "`me`: only those that you were asked for.", enum=["me"]),
+            parameters.query("author", "`me`: only those that you asked for.", enum=["me"]),
+            parameters.query("workspaceId", "Only of this workspace."),
+        ),
+    }
+    requests = {"create": ReviewCreate, "update": ReviewUpdate, "give_verdict": VerdictCreate}
+    paths = {"id": (UUID, "The id of the review.")}
+    responses = {
+        "list": ReviewPage,
+        "create": ReviewAnswer,
+        "retrieve": ReviewAnswer,
+        "update": ReviewAnswer,
+        "give_verdict": ReviewAnswer,
+    }
+
+    @property
+    def reviews(self) -> Reviews:
+        """The verbs."""
+        found: Reviews = get_editor().reviews
+        return found
+
+    def list(self, request: Request) -> Response:
+        """List the reviews that the caller may read, newest first."""
+        given = request.query_params
+        found = self.reviews.list(
+            state=ReviewState(given["state"]) if "state" in given else None,
+            kind=given.get("kind"),
+            resource_id=given.get("id"),
+            workspace_id=given.get("workspaceId"),
+            reviewer=self.caller if "reviewer" in given else None,
+            author=self.caller if "author" in given else None,
+            by=self.caller,
+        )
+        page = Page.read(given, size=100, fields=ORDERS, then="pk")
+        return Response(self.dump(page.of(found.order_by(*page.order), self.reviews.records_of)))
+
+    def create(self, request: Request) -> Response:
+        """Ask for a review of a version, by default of the latest."""
+        given = ReviewCreate.read(request)
+        review = self.reviews.ask(
+            given["resource"]["kind"],
+            given["resource"]["id"],
+            version_id=given.get("versionId"),
+            message=given.get("message") or "",
+            reviewers=given.get("reviewers", ()),
+            by=self.caller,
+        )
+        address = f"/{settings.EDITOR_API_PREFIX}/reviews/{review.id}"
+        return self._answer(request, review, status=201, headers={"Location": address})
+
+    def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Read a review, as it stands at this moment."""
+        return self._answer(request, self.reviews.find(id, by=self.caller))
+
+    def update(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Move a review to a newer version, name its reviewers, or close it."""
+        given = ReviewUpdate.read(request)
+        review = self.reviews.change(
+            id,
+            version_id=given.get("versionId"),
+            reviewers=given.get("reviewers"),
+            is_closed="state" in given,
+            by=self.caller,
+        )
+        return self._answer(request, review)
+
+    def give_verdict(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Approve of the version under review, request changes to it, or withdraw what you said of it."""
+        given = VerdictCreate.read(request)
+        review = self.reviews.give_verdict(
+            id,
+            version_id=given["versionId"],
+            verdict=given["verdict"],
+            body=given.get("body") or "",
+            by=self.caller,
+        )
+        return self._answer(request, review)
+
+    def _answer(self, request: Request, review: ReviewRecord, **response: Any) -> Response:
+        return tagged(request, self.dump(review), **response)

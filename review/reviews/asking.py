@@ -1,0 +1,93 @@
+"""Ask for a review of a version."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from review.models import Review
+from review.reviews.records import ReviewRecord, record_of
+from review.reviews.subjects import HasEditor, collection_of
+from review.reviews.values import checked_text, members_named
+from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.errors import Conflict, NotFound
+from versioning.domain.events import Target
+from versioning.domain.snapshots import Snapshot
+from versioning.editor.locking import changing, retried
+from versioning.editor.resources import Who, caller_of
+from versioning.editor.targets import target_of
+from versioning.models import events
+from versioning.serving.resolution import find_version
+
+
+@retried
+def ask(
+    reviews: HasEditor,
+    kind: str,
+    resource_id: str,
+    *,
+    version_id: str | None = None,
+    message: str = "",
+    reviewers: Sequence[str] = (),
+    by: Who = APPLICATION,
+) -> ReviewRecord:
+    """Ask for a review of a version, by default of the latest; `reviewers` are names of members.
+
+    Needs the right to save. Raises `NotFound` for a version that the resource does not have, `Invalid` for
+    reviewers who are no members, and `Conflict` with the code `review_open` if the resource has an open
+    review.
+    """
+    by = caller_of(by)
+    collection = collection_of(reviews, kind)
+    if collection.versions(resource_id, by=by).resource is None:
+        raise NotFound("This agent is as its code says: there is no version to look at.", code="no_override")
+    message = checked_text("message", message)
+    with changing(collection, resource_id, Right.SAVE, by) as resource:
+        target = target_of(resource, reviews.editor.code)
+        version = resource.latest if version_id is None else find_version(resource, version_id)
+        if Review.objects.open().about(target).exists():
+            raise Conflict(
+                "There is an open review of it already; move or close that one.", code="review_open"
+            )
+        accounts = members_named(resource.workspace_id, reviewers)
+        base = resource.active
+        review = Review.objects.create(
+            kind=target.kind,
+            resource_id=target.id,
+            identity=target.identity,
+            workspace_id=resource.workspace_id,
+            **columns_of(version),
+            base_version_id=base.version_id if base is not None else "",
+            base_version_number=base.number if base is not None and not base.read_only else None,
+            message=message,
+            author_id=by.user_id,
+            author_name=by.username or "",
+        )
+        review.reviewers.set(accounts)
+        record_request(review, target, version, by, reviewers=names_of(accounts))
+        return record_of(reviews, review)
+
+
+def columns_of(version: Snapshot) -> dict[str, Any]:
+    """Return what a row keeps of the version that it is about, which may be deleted."""
+    return {"version_id": version.version_id, "version_number": version.number, "digest": version.digest}
+
+
+def names_of(accounts: Sequence[Any]) -> list[str]:
+    """Return the user names of accounts, in order."""
+    return sorted(account.get_username() for account in accounts)
+
+
+def record_request(
+    review: Review, target: Target, version: Snapshot | None, by: Caller, **detail: Any
+) -> None:
+    """Log that somebody asks for a review, or asks for something else in it; a version may be deleted."""
+    events.record(
+        "review.requested",
+        by=by,
+        workspace_id=review.workspace_id,
+        resource=target,
+        version=version,
+        reviewId=str(review.pk),
+        **detail,
+    )

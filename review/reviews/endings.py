@@ -1,0 +1,57 @@
+"""How reviews end with what they are about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models.signals import post_delete
+from django.utils import timezone
+
+from review.models import Review
+from versioning.domain.access import Caller
+from versioning.domain.events import Target
+from versioning.domain.overrides import IN_CODE
+from versioning.domain.snapshots import Snapshot
+from versioning.models import events
+from versioning.models.kinds import MODELS
+
+_MODELS = {model.kind.word: model for model in MODELS}
+
+
+def follow_deletions() -> None:
+    """Remove the reviews of every resource that is deleted from now on; close those of discarded drafts."""
+    for kind, model in _MODELS.items():
+        post_delete.connect(_remove_with_resource, sender=model)
+        events.watch(f"{kind}.deleted", _remove_with_override)
+        events.watch(f"{kind}.versionDeleted", _close_without_version)
+
+
+def _remove_with_resource(instance: Any, **_signal: Any) -> None:
+    Review.objects.filter(identity=instance.uuid).delete()
+
+
+def _remove_with_override(by: Caller, resource: Target, version: Snapshot | None) -> None:
+    """Remove the reviews of an override, whose row may go and come while the override stays in its file."""
+    if resource.identity == IN_CODE:
+        Review.objects.about(resource).delete()
+
+
+def _close_without_version(by: Caller, resource: Target, version: Snapshot | None) -> None:
+    """Close the open review of a version that is deleted, unless it can be moved to a newer one."""
+    found = Review.objects.open().about(resource)
+    review = found.filter(version_id=version.version_id).first() if version is not None else None
+    if review is None:
+        return
+    versions = _MODELS[resource.kind].version_model.objects.filter(resource_id=resource.id)
+    if versions.filter(number__gt=review.version_number).exists():
+        return
+    review.closed_at = timezone.now()
+    review.save(update_fields=["closed_at"])
+    events.record(
+        "review.closed",
+        by=by,
+        workspace_id=review.workspace_id,
+        resource=resource,
+        version=version,
+        reviewId=str(review.pk),
+    )

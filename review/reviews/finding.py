@@ -1,0 +1,55 @@
+"""Find reviews, as far as the caller may read the drafts that they are about."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from review.models.reviews import Review, ReviewQuerySet
+from review.reviews.records import ReviewRecord, ReviewState, record_of, states_of
+from review.reviews.subjects import HasEditor, readable
+from versioning.domain.access import APPLICATION, Right
+from versioning.editor.resources import Who, caller_of
+from versioning.models.querysets import within
+
+ENDED: Final = {ReviewState.PUBLISHED: "published_at", ReviewState.CLOSED: "closed_at"}
+"""When reviews came to the states that they never leave."""
+
+
+def find(reviews: HasEditor, review_id: str, *, by: Who = APPLICATION) -> ReviewRecord:
+    """Return a review."""
+    return record_of(reviews, readable(reviews, review_id, caller_of(by)))
+
+
+def list_readable(
+    reviews: HasEditor,
+    *,
+    state: ReviewState | None = None,
+    kind: str | None = None,
+    resource_id: str | None = None,
+    workspace_id: str | None = None,
+    reviewer: Who | None = None,
+    author: Who | None = None,
+    by: Who = APPLICATION,
+) -> ReviewQuerySet:
+    """Return the reviews that the caller may read, newest first; `records_of` makes records of them.
+
+    All arguments narrow the list: `reviewer` to the reviews that somebody was asked for, `author` to those
+    that somebody asked for.
+    """
+    found = Review.objects.filter(within("workspace", caller_of(by).scope(Right.READ_DRAFTS)))
+    narrowed = {"kind": kind, "resource_id": resource_id, "workspace": workspace_id}
+    found = found.filter(**{name: value for name, value in narrowed.items() if value is not None})
+    for column, person in (("reviewers", reviewer), ("author", author)):
+        if person is not None:
+            found = found.filter(**{f"{column}__isnull": False, column: caller_of(person).user_id})
+    return found if state is None else _in_state(reviews, found, state)
+
+
+def _in_state(reviews: HasEditor, found: ReviewQuerySet, state: ReviewState) -> ReviewQuerySet:
+    """Filter by state; that of an open review is not stored, but a resource has at most one of them."""
+    column = ENDED.get(state)
+    if column is not None:
+        return found.filter(**{f"{column}__isnull": False})
+    rows = list(found.filter(published_at=None, closed_at=None).defer("message"))
+    states = states_of(reviews, rows)
+    return found.filter(pk__in=[row.pk for row, its in zip(rows, states, strict=True) if its is state])

@@ -1,0 +1,117 @@
+"""Give a verdict on the version under review."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from review.models import Judgement, Review, Verdict
+from review.policy.outcomes import outcome_of, question
+from review.reviews.asking import columns_of
+from review.reviews.records import ReviewRecord, record_of
+from review.reviews.subjects import (
+    HasEditor,
+    Subject,
+    changing_review,
+    refuse_ended,
+    version_under_review,
+)
+from review.reviews.values import checked_text
+from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.errors import Conflict, Forbidden, Invalid
+from versioning.domain.snapshots import Snapshot
+from versioning.editor.locking import retried
+from versioning.editor.resources import Who, caller_of
+from versioning.models import events
+
+_EVENTS: Final = {
+    Judgement.APPROVE: "review.approved",
+    Judgement.REQUEST_CHANGES: "review.changesRequested",
+    Judgement.WITHDRAW: "review.withdrawn",
+}
+
+
+@retried
+def give_verdict(
+    reviews: HasEditor,
+    review_id: str,
+    *,
+    version_id: str,
+    verdict: str,
+    body: str = "",
+    by: Who = APPLICATION,
+) -> ReviewRecord:
+    """Approve of the version under review, request changes to it, or withdraw what one said of it before.
+
+    `version_id` is the version that the caller has looked at. Needs the right to publish. Raises `Conflict`
+    with the code `review_closed` if the review is closed or published, and `review_outdated` if it is about
+    another version by now; `Forbidden` with `own_change` if the caller saved one of the versions under
+    review.
+    """
+    by = caller_of(by)
+    if verdict not in Judgement.values:
+        raise Invalid.field("verdict", f"must be one of {', '.join(Judgement.values)}")
+    body = checked_text("body", body)
+    with changing_review(reviews, review_id, Right.PUBLISH, by) as subject:
+        version = _under_review(subject, version_id)
+        _refuse_own(subject, version, by)
+        if not _is_said_already(subject.review, verdict, body, by):
+            _give(subject, version, Judgement(verdict), body, by)
+        return record_of(reviews, subject.review)
+
+
+def _under_review(subject: Subject, version_id: str) -> Snapshot:
+    """Return the version under review; raises `Conflict` if it is not the one that the caller looked at."""
+    refuse_ended(subject.review)
+    if version_id != subject.review.version_id:
+        raise Conflict(
+            "This review is about another version by now; look at that one.", code="review_outdated"
+        )
+    version = version_under_review(subject)
+    if version is None:
+        raise Conflict("The version under review has been deleted.", code="review_outdated")
+    return version
+
+
+def _refuse_own(subject: Subject, version: Snapshot, by: Caller) -> None:
+    """Raise `Forbidden` unless the caller is a person who saved none of the versions under review."""
+    if by.user_id is None or by.username is None:
+        raise Forbidden("A verdict is a person's.")
+    if by.username in outcome_of(question(subject.resource, version, subject.target)).authors:
+        raise Forbidden(
+            "You saved one of the versions under review; somebody else decides.", code="own_change"
+        )
+
+
+def _is_said_already(review: Review, verdict: str, body: str, by: Caller) -> bool:
+    """Say whether the verdict is the caller's latest on this configuration, or takes nothing back."""
+    own = Verdict.objects.on_configuration_of(review).filter(author_id=by.user_id)
+    latest = own.last()
+    if verdict == Judgement.WITHDRAW:
+        return latest is None or latest.verdict == verdict
+    return latest is not None and (
+        (latest.verdict, latest.body, latest.version_id, latest.review_id)
+        == (verdict, body, review.version_id, review.pk)
+    )
+
+
+def _give(subject: Subject, version: Snapshot, verdict: Judgement, body: str, by: Caller) -> None:
+    review = subject.review
+    Verdict.objects.create(
+        review=review,
+        kind=review.kind,
+        resource_id=review.resource_id,
+        identity=review.identity,
+        **columns_of(version),
+        author_id=by.user_id,
+        author_name=by.username or "",
+        verdict=verdict,
+        body=body,
+    )
+    events.record(
+        _EVENTS[verdict],
+        by=by,
+        workspace_id=review.workspace_id,
+        resource=subject.target,
+        version=version,
+        reviewId=str(review.pk),
+    )

@@ -1,0 +1,230 @@
+"""Reviews as callers get them: with their state, what is missing, and which verdicts count.
+
+Nothing of that is stored, because roles, policies and versions change. However many reviews are asked about,
+it takes the same number of statements.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from django.db.models import Exists, OuterRef, Q
+
+from review.models import Review, Verdict
+from review.policy.outcomes import Question, live_number_of, outcomes_of
+from review.policy.rules import Outcome
+from review.reviews.subjects import HasEditor, collection_of
+from versioning.domain.events import Reach, Target
+from versioning.domain.overrides import IN_CODE
+from versioning.models import Membership, VersionedResource
+from versioning.models.accounts import name_of
+
+_Key = tuple[str, str, Any]
+
+
+class ReviewState(StrEnum):
+    """Where a review stands."""
+
+    OPEN = "open"
+    APPROVED = "approved"
+    CHANGES_REQUESTED = "changesRequested"
+    PUBLISHED = "published"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerdictRecord:
+    """What a person said of a version."""
+
+    by: str
+    verdict: str
+    body: str
+    version_id: str
+    created_at: datetime.datetime
+    counts: bool
+    """Whether it counts for the configuration that is under review now."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReviewRecord:
+    """A review at the moment at which it was read."""
+
+    id: str
+    workspace_id: str
+    resource_kind: str
+    resource_id: str
+    version_id: str
+    version_number: int
+    base_version_id: str | None
+    """The version that was live when the review was asked for."""
+    state: ReviewState
+    requested_by: str | None
+    """The user name; None for the application."""
+    message: str
+    reviewers: Sequence[str]
+    """Those who were asked and are members, by name."""
+    verdicts: Sequence[VerdictRecord]
+    """Those given in this review; while it is open, also earlier ones on the configuration under review."""
+    missing: int
+    """How many approvals are missing."""
+    outdated: bool
+    """Whether there is a newer version than the one under review."""
+    created_at: datetime.datetime
+    outcome: Outcome
+    """What the policy says of the version."""
+
+
+def record_of(reviews: HasEditor, review: Review) -> ReviewRecord:
+    """Return what callers get of a review."""
+    [found] = records_of(reviews, [review])
+    return found
+
+
+def records_of(reviews: HasEditor, rows: Sequence[Review]) -> list[ReviewRecord]:
+    """Return what callers get of reviews, in their order."""
+    resources = _resources(reviews, rows)
+    outcomes = _outcomes(rows, resources)
+    verdicts, reviewers = _verdicts(rows), _reviewers(rows)
+    return [
+        ReviewRecord(
+            id=str(row.pk),
+            workspace_id=row.workspace_id,
+            resource_kind=row.kind,
+            resource_id=row.resource_id,
+            version_id=row.version_id,
+            version_number=row.version_number,
+            base_version_id=row.base_version_id or None,
+            state=_state(row, outcome),
+            requested_by=row.author_name or None,
+            message=row.message,
+            reviewers=reviewers.get(row.pk, ()),
+            verdicts=[_record_of_verdict(one, outcome) for one in verdicts.get(row.pk, ())],
+            missing=outcome.missing,
+            outdated=_is_outdated(row, resources.get(_about(row))),
+            created_at=row.created_at,
+            outcome=outcome,
+        )
+        for row, outcome in zip(rows, outcomes, strict=True)
+    ]
+
+
+def states_of(reviews: HasEditor, rows: Sequence[Review]) -> list[ReviewState]:
+    """Return the states of reviews, in their order."""
+    outcomes = _outcomes(rows, _resources(reviews, rows))
+    return [_state(row, outcome) for row, outcome in zip(rows, outcomes, strict=True)]
+
+
+def _state(review: Review, outcome: Outcome) -> ReviewState:
+    """Return the state of a review.
+
+    Where no approval is required, one makes it approved: people may ask for a look although they need none.
+    """
+    if review.closed_at is not None:
+        return ReviewState.CLOSED
+    if review.published_at is not None:
+        return ReviewState.PUBLISHED
+    if outcome.changes_requested_by:
+        return ReviewState.CHANGES_REQUESTED
+    is_approved = outcome.approved_by and not outcome.missing
+    return ReviewState.APPROVED if is_approved else ReviewState.OPEN
+
+
+def _record_of_verdict(verdict: Verdict, outcome: Outcome) -> VerdictRecord:
+    return VerdictRecord(
+        by=verdict.author_name,
+        verdict=verdict.verdict,
+        body=verdict.body,
+        version_id=verdict.version_id,
+        created_at=verdict.created_at,
+        counts=verdict.pk in outcome.counting,
+    )
+
+
+def _is_outdated(review: Review, resource: VersionedResource | None) -> bool:
+    """Say whether there is a newer version; commits have numbers of their own."""
+    if resource is None or resource.latest_id == review.version_id:
+        return False
+    latest = resource.latest
+    return latest.read_only or review.is_in_git or latest.number > review.version_number
+
+
+# From the database
+
+
+def _outcomes(rows: Sequence[Review], resources: Mapping[_Key, VersionedResource]) -> list[Outcome]:
+    return outcomes_of([_question(row, resources.get(_about(row))) for row in rows])
+
+
+def _question(review: Review, resource: VersionedResource | None) -> Question:
+    """Return what to ask the policy; of what was published, in the state of its resource before that."""
+    live = live_number_of(resource) if resource is not None else None
+    return Question(
+        target=Target(
+            kind=review.kind,
+            id=review.resource_id,
+            identity=review.identity,
+            workspace_id=review.workspace_id,
+            reach=Reach.EDITORS,
+        ),
+        version_id=review.version_id,
+        number=review.version_number,
+        digest=review.digest,
+        live_number=review.base_version_number if review.published_at is not None else live,
+        was_in_file=review.is_in_git,
+    )
+
+
+def _resources(reviews: HasEditor, rows: Sequence[Review]) -> Mapping[_Key, VersionedResource]:
+    """Return the resources with their two versions, without the configurations."""
+    ids: defaultdict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        ids[row.kind].add(row.resource_id)
+    found: dict[_Key, VersionedResource] = {}
+    for kind, wanted in ids.items():
+        collection = collection_of(reviews, kind)
+        pointers = ("active_version", "latest_version")
+        heavy = [f"{pointer}__{column}" for pointer in pointers for column in ("config_json", "search_text")]
+        stored = list(collection.all.filter(pk__in=wanted).select_related(*pointers).defer(*heavy))
+        in_code = any(row.kind == kind and row.identity == IN_CODE for row in rows)
+        for resource in (*stored, *(collection.unstored() if in_code else ())):
+            is_override = collection.ownership.overridden_by(resource) is not None
+            found[kind, resource.pk, IN_CODE if is_override else resource.uuid] = resource
+    return found
+
+
+def _verdicts(rows: Sequence[Review]) -> Mapping[Any, list[Verdict]]:
+    """Return the verdicts to show with each review, the oldest first."""
+    going = [row for row in rows if row.ended_at is None]
+    on_configurations = Q(
+        identity__in={row.identity for row in going},
+        resource_id__in={row.resource_id for row in going},
+        digest__in={row.digest for row in going},
+    )
+    by_configuration = {(*_about(row), row.digest): row.pk for row in going}
+    found: defaultdict[Any, list[Verdict]] = defaultdict(list)
+    known = {row.pk for row in rows}
+    for one in Verdict.objects.filter(Q(review__in=known) | on_configurations).order_by("pk"):
+        shown_in = {one.review_id, by_configuration.get((*_about(one), one.digest))}
+        for review_id in shown_in & known:
+            found[review_id].append(one)
+    return found
+
+
+def _reviewers(rows: Sequence[Review]) -> Mapping[Any, list[str]]:
+    """Return the names of those who were asked and are members still, by review."""
+    asked: Any = Review.reviewers.through
+    members = Membership.objects.filter(user=OuterRef("user"), workspace=OuterRef("review__workspace"))
+    names = asked.objects.filter(Exists(members), review__in=[row.pk for row in rows])
+    found: defaultdict[Any, list[str]] = defaultdict(list)
+    for review_id, name in names.order_by(name_of("user")).values_list("review_id", name_of("user")):
+        found[review_id].append(name)
+    return found
+
+
+def _about(row: Review | Verdict) -> _Key:
+    return row.kind, row.resource_id, row.identity

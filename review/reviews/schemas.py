@@ -1,0 +1,110 @@
+"""The JSON objects of reviews."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+from typing_extensions import TypeAliasType
+
+from review.models import Judgement
+from review.reviews.records import ReviewState
+from review.reviews.values import MAX_REVIEWERS, MAX_TEXT
+from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time
+from versioning.api.schemas.common import NotEmpty, PageOf
+from versioning.api.schemas.events import ResourceReference
+from versioning.domain.fields import UNCHANGED, ResourceId
+from versioning.domain.kinds import KINDS
+
+STATES = tuple(state.value for state in ReviewState)
+ReviewStateName = TypeAliasType("ReviewStateName", Literal[STATES])  # type: ignore[valid-type]
+VERDICTS = tuple(Judgement.values)
+VerdictName = TypeAliasType("VerdictName", Literal[VERDICTS])  # type: ignore[valid-type]
+_KINDS = tuple(kind.word for kind in KINDS)
+_ID = Annotated[str, Field(json_schema_extra={"format": "uuid"})]
+
+# What is documented here is checked in `review.reviews.values`, for every way to ask.
+_TEXT = Annotated[str, Field(json_schema_extra={"maxLength": MAX_TEXT})]
+_REVIEWERS = Annotated[
+    list[str],
+    Field(
+        description="User names of members of the workspace.", json_schema_extra={"maxItems": MAX_REVIEWERS}
+    ),
+]
+
+
+class ReviewedResource(RequestSchema):
+    """A reference to the resource that a review is about."""
+
+    kind: Literal[_KINDS]  # type: ignore[valid-type]
+    id: ResourceId
+
+
+class ReviewCreate(RequestSchema):
+    """A request for a review."""
+
+    resource: ReviewedResource
+    version_id: Annotated[NotEmpty, Field(description="The latest when absent.")] = UNCHANGED
+    message: _TEXT | None = None
+    reviewers: _REVIEWERS = UNCHANGED
+
+
+class ReviewUpdate(RequestSchema):
+    """A change of a review; an absent member is unchanged."""
+
+    version_id: Annotated[NotEmpty, Field(description="A newer version, to which it is moved.")] = UNCHANGED
+    reviewers: _REVIEWERS = UNCHANGED
+    state: Annotated[Literal["closed"], Field(description="Ends it.")] = UNCHANGED
+
+
+class VerdictCreate(RequestSchema):
+    """A verdict on the version under review."""
+
+    version_id: Annotated[NotEmpty, Field(description="The version that you have looked at.")]
+    verdict: VerdictName
+    body: _TEXT | None = None
+
+
+class VerdictAnswer(ResponseSchema):
+    """What a person said of a version."""
+
+    by: str
+    verdict: VerdictName
+    body: str
+    version_id: str
+    created_at: Time
+    counts: Annotated[
+        bool, Field(description="Whether it counts for the version under review, at this moment.")
+    ]
+
+
+class ReviewAnswer(ResponseSchema):
+    """A review, as it stands at this moment."""
+
+    id: _ID
+    resource: Annotated[ResourceReference, Source(lambda review: review)]
+    version_id: str
+    version_number: int
+    base_version_id: Annotated[
+        str | None, Field(description="The version that was live when the review was asked for.")
+    ]
+    state: ReviewStateName
+    requested_by: str | None
+    message: str
+    reviewers: Annotated[list[str], Field(description="Who was asked and is a member.")]
+    verdicts: Annotated[
+        list[VerdictAnswer],
+        Field(
+            description="The oldest first. An open review also shows what was said of an equal configuration "
+            "in earlier reviews."
+        ),
+    ]
+    missing: Annotated[int, Field(description="How many approvals the version still needs to go live.")]
+    outdated: Annotated[bool, Field(description="Whether there is a newer version.")]
+    created_at: Time
+
+
+class ReviewPage(PageOf):
+    """Reviews, newest first."""
+
+    reviews: Annotated[list[ReviewAnswer], Source("items")]

@@ -1,0 +1,104 @@
+"""The resources that reviews are about: found, readable, and locked while a review changes."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from review.models import Review
+from versioning.domain.access import Caller, Right
+from versioning.domain.errors import Conflict, Invalid, NotFound
+from versioning.domain.events import Target
+from versioning.domain.kinds import KINDS
+from versioning.domain.snapshots import Snapshot
+from versioning.editor import Collection, Editor
+from versioning.editor.locking import changing
+from versioning.editor.targets import target_of
+from versioning.models import VersionedResource
+from versioning.serving.resolution import find_version
+
+
+class HasEditor(Protocol):
+    """`editor.reviews`, whose methods are the functions of this package."""
+
+    @property
+    def editor(self) -> Editor:
+        """The editor that it belongs to."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """A review with its resource, both locked until the end of the transaction."""
+
+    review: Review
+    resource: VersionedResource
+    target: Target
+
+
+def collection_of(reviews: HasEditor, kind: str) -> Collection[Any]:
+    """Return the verbs of the kind with this word; raises `Invalid` for any other word."""
+    found = next((one for one in KINDS if one.word == kind), None)
+    if found is None:
+        raise Invalid.field("resource.kind", f"must be one of {', '.join(one.word for one in KINDS)}")
+    return reviews.editor.collection(found)
+
+
+def readable(reviews: HasEditor, review_id: str, by: Caller) -> Review:
+    """Return a review.
+
+    Raises `NotFound` if there is none or the caller may not read its resource, and `Forbidden` if the caller
+    may read the resource but not its drafts.
+    """
+    review = Review.objects.filter(pk=_uuid(review_id)).first()
+    if review is None:
+        raise NotFound
+    if not by.may(Right.READ_DRAFTS, review.workspace_id):
+        collection_of(reviews, review.kind).versions(review.resource_id, by=by)  # refuses, in either way
+        raise NotFound
+    return review
+
+
+@contextmanager
+def changing_review(reviews: HasEditor, review_id: str, right: Right, by: Caller) -> Iterator[Subject]:
+    """Lock the resource of a review, so that the review does not change while anybody publishes.
+
+    Raises what `readable` does, and `Forbidden` without the right.
+    """
+    found = readable(reviews, review_id, by)
+    by.require(right, found.workspace_id)
+    collection = collection_of(reviews, found.kind)
+    with changing(collection, found.resource_id, right, by, even_gone=True) as resource:
+        target = target_of(resource, reviews.editor.code)
+        review = Review.objects.about(target).filter(pk=found.pk).first()
+        if review is None:
+            raise NotFound
+        yield Subject(review=review, resource=resource, target=target)
+
+
+def refuse_ended(review: Review) -> None:
+    """Raise `Conflict` for a review that is closed or published."""
+    if review.closed_at is not None or review.published_at is not None:
+        ended = "closed" if review.closed_at is not None else "published"
+        raise Conflict(f"This review is {ended}; ask for a new one.", code="review_closed")
+
+
+def version_under_review(subject: Subject) -> Snapshot | None:
+    """Return the version under review; None if it has been deleted."""
+    try:
+        return find_version(subject.resource, subject.review.version_id)
+    except NotFound:
+        return None
+
+
+def _uuid(text: str) -> uuid.UUID:
+    """Return the UUID with this canonical spelling; raises `NotFound` for any other text."""
+    try:
+        found = uuid.UUID(text)
+    except ValueError:
+        raise NotFound from None
+    if str(found) != text:
+        raise NotFound
+    return found

@@ -1,0 +1,42 @@
+"""What may be stored of a review and a verdict, and who may be asked: one check for every way to ask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from versioning.domain.errors import Invalid, Issue
+from versioning.models import Membership
+from versioning.models.accounts import name_of, normalized
+
+MAX_TEXT: Final = 10_000
+"""How many characters a message to the reviewers has, and what is said with a verdict."""
+MAX_REVIEWERS: Final = 50
+
+
+def checked_text(field: str, text: str) -> str:
+    """Return a text without white space around it; raises `Invalid` for one that cannot be kept."""
+    text = text.strip()
+    if len(text) > MAX_TEXT:
+        raise Invalid.field(field, f"must not be longer than {MAX_TEXT} characters")
+    if "\0" in text:
+        raise Invalid.field(field, "must not hold the character NUL")
+    return text
+
+
+def members_named(workspace_id: str, names: Sequence[str]) -> list[Any]:
+    """Return the accounts of members, each once; raises `Invalid` with every name that is no member's."""
+    if len(names) > MAX_REVIEWERS:
+        raise Invalid.field("reviewers", f"must not have more than {MAX_REVIEWERS} items")
+    stored = {name: normalized(name) for name in names}
+    wanted = {name for name in stored.values() if name is not None}
+    members = Membership.objects.filter(workspace=workspace_id, **{f"{name_of('user')}__in": wanted})
+    found = {one.user.get_username(): one.user for one in members.select_related("user")}
+    issues = [
+        Issue(f"reviewers.{number}", f"{name!r} is not a member of this workspace")
+        for number, name in enumerate(names)
+        if stored[name] not in found
+    ]
+    if issues:
+        raise Invalid(issues)
+    return list(found.values())

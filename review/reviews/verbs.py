@@ -1,0 +1,25 @@
+"""All verbs of reviews, as a table of contents: each is a function in the module named here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from review.reviews import asking, changing_reviews, finding, giving_verdicts, records
+from versioning.editor import Editor
+
+
+@dataclass(frozen=True)
+class Reviews:
+    """Reviews and verdicts: `editor.reviews.ask("agent", "writer", message="…", by=user)`.
+
+    `by` is who acts, with their rights; the default is the application, which gives no verdicts.
+    """
+
+    editor: Editor
+
+    ask = asking.ask
+    find = finding.find
+    list = finding.list_readable
+    change = changing_reviews.change
+    give_verdict = giving_verdicts.give_verdict
+    records_of = records.records_of
