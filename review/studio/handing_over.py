@@ -27,7 +27,9 @@ def next_steps(
     """Yield where whoever has saved a version may want to go: to those who look at it."""
     review = open_review_of(resource)
     if review is not None:
-        yield NextStep(title=_("Open the review"), address=of_review(review.kind, review.resource_id, review.pk))
+        yield NextStep(
+            title=_("Open the review"), address=of_review(review.kind, review.resource_id, review.pk)
+        )
     elif not caller.may(Right.PUBLISH, resource.workspace_id) or policy_of(resource.workspace_id).required:
         yield NextStep(title=_("Ask for review"), address=of_asking(kind, resource.pk, version.version_id))
 

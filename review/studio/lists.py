@@ -18,15 +18,13 @@ def hindrances(caller: Caller, resources: Sequence[VersionedResource]) -> Mappin
 
     Of workspaces whose drafts the caller may not read, nothing is said.
     """
-    waiting = [
-        one for one in resources if one.has_draft and caller.may(Right.READ_DRAFTS, one.workspace_id)
-    ]
+    waiting = [one for one in resources if one.has_draft and caller.may(Right.READ_DRAFTS, one.workspace_id)]
     if not waiting:
         return {}
     strict = set(
-        ReviewPolicy.objects.filter(
-            pk__in={one.workspace_id for one in waiting}, required__gt=0
-        ).values_list("pk", flat=True)
+        ReviewPolicy.objects.filter(pk__in={one.workspace_id for one in waiting}, required__gt=0).values_list(
+            "pk", flat=True
+        )
     )
     asked = [one for one in waiting if one.workspace_id in strict]
     code = get_editor().code

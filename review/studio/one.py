@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -28,9 +28,10 @@ from studio.versions import title_of
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Forbidden, Invalid, NotFound
 from versioning.domain.snapshots import Snapshot
+from versioning.models import VersionedResource
 from versioning.serving.resolution import find_version
 
-SEEN = "seen"
+SEEN: Final = "seen"
 """What an open page says in the address of its news: the version that it shows."""
 
 
@@ -68,31 +69,12 @@ class ReviewPage(DifferencesPage):
             return None
         return found
 
-    def show(
-        self, *, status: int = 200, said: str = "", problems: Sequence[str] = ()
-    ) -> HttpResponse:
+    def show(self, *, status: int = 200, said: str = "", problems: Sequence[str] = ()) -> HttpResponse:
         """Return the page, with what was typed and what is wrong with it."""
         record, resource = self.review, self.with_history
-        version = self.find(record.version_id)
         if resource is None:
             raise NotFound
-        is_over = record.state in {ReviewState.PUBLISHED, ReviewState.CLOSED}
-        before = self.find(record.base_version_id) if is_over else resource.active
-        if before is not None and version is not None and before.version_id == version.version_id:
-            before = self.find(record.base_version_id)
-        self.parameters = {}
-        shown: dict[str, Any] = {}
-        if version is not None:
-            fields = self.effects(before, version)
-            preview, errors = assembled(self, version)
-            shown = {
-                "fields": fields,
-                "unchanged": unchanged_titles(fields, self.effective(version)),
-                "preview": preview,
-                "errors": errors,
-                "after_title": title_of(version),
-                "panels": self.panels(OWN_PAGE, version),
-            }
+        version = self.find(record.version_id)
         seen = self.request.GET.get(SEEN)
         return self.page(
             "review/review.html",
@@ -101,44 +83,82 @@ class ReviewPage(DifferencesPage):
             status=status,
             review=record,
             version=version,
-            before=before,
-            before_title=title_of(before)
-            if before
-            else _("The code")
-            if self.code_agent
-            else _("Nothing live"),
-            base_moved=not is_over and (before.version_id if before else None) != record.base_version_id,
-            is_over=is_over,
+            latest=resource.latest,
+            is_over=self.is_over,
             state=STATES[record.state],
-            missing="" if is_over else missing_in_words(record.missing, record.outcome.changes_requested_by),
+            missing=""
+            if self.is_over
+            else missing_in_words(record.missing, record.outcome.changes_requested_by),
             people=people_of(record),
-            verdicts=record.verdicts,
-            may_decide=self.may_decide(version, is_over),
-            is_own=self.caller.username in record.outcome.authors,
+            may_decide=version is not None and self.may_decide,
+            is_own=self.is_own,
             has_said=any(one.by == self.caller.username and one.counts for one in record.verdicts),
             said=said,
             problems=problems,
             max_text=MAX_TEXT,
-            latest=resource.latest,
             moved_on=seen is not None and seen != record.version_id,
-            obstacle=obstacle_to(resource, version, self.caller) if not is_over else None,
-            publish_address=f"{self.address('publish')}?{urlencode({'version': record.version_id})}",
-            verdict_address=self.own("review_verdict"),
-            change_address=self.own("review_change"),
-            link=self.request.build_absolute_uri(self.own()),
-            live_source=f"{self.own()}?{urlencode({SEEN: record.version_id})}",
-            candidates=candidates(self.workspace_id, record.reviewers, None)
-            if self.may(Right.SAVE) and not is_over
-            else (),
+            obstacle=None if self.is_over else obstacle_to(resource, version, self.caller),
+            candidates=candidates(self.workspace_id, record.reviewers, None) if self.may_change else (),
             max_people=MAX_REVIEWERS,
-            preview_address=self.address("preview") if self.kind.has_preview else "",
-            **shown,
+            **self.addresses(),
+            **(self.compared(resource, version) if version is not None else {}),
         )
 
-    def may_decide(self, version: Snapshot | None, is_over: bool) -> bool:
-        """Say whether the buttons for a verdict are offered; the verb decides."""
-        is_own = self.caller.username in self.review.outcome.authors
-        return version is not None and not is_over and not is_own and self.may(Right.PUBLISH)
+    def addresses(self) -> dict[str, str]:
+        """Return where the buttons of the page lead."""
+        version_id = self.review.version_id
+        return {
+            "publish_address": f"{self.address('publish')}?{urlencode({'version': version_id})}",
+            "verdict_address": self.own("review_verdict"),
+            "change_address": self.own("review_change"),
+            "preview_address": self.address("preview") if self.kind.has_preview else "",
+            "link": self.request.build_absolute_uri(self.own()),
+            "live_source": f"{self.own()}?{urlencode({SEEN: version_id})}",
+        }
+
+    def compared(self, resource: VersionedResource, version: Snapshot) -> dict[str, Any]:
+        """Return what the version changes, and the assembled prompt.
+
+        It is compared with what is live now, which publishing would replace; once the review is over, with
+        what was live when it was asked for.
+        """
+        began_with = self.review.base_version_id
+        is_live = version.version_id == resource.active_id
+        before = self.find(began_with) if self.is_over or is_live else resource.active
+        fields = self.effects(before, version)
+        preview, errors = assembled(self, version)
+        nothing = _("The code") if self.code_agent else _("Nothing live")
+        return {
+            "before": before,
+            "before_title": title_of(before) if before else nothing,
+            "after_title": title_of(version),
+            "base_moved": not self.is_over and (before.version_id if before else None) != began_with,
+            "fields": fields,
+            "unchanged": unchanged_titles(fields, self.effective(version)),
+            "preview": preview,
+            "errors": errors,
+            "panels": self.panels(OWN_PAGE, version),
+        }
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the review is published or closed."""
+        return self.review.state in {ReviewState.PUBLISHED, ReviewState.CLOSED}
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the person saved one of the changes under review."""
+        return self.caller.username in self.review.outcome.authors
+
+    @property
+    def may_decide(self) -> bool:
+        """Whether the buttons for a verdict are offered; the verb decides."""
+        return not self.is_over and not self.is_own and self.may(Right.PUBLISH)
+
+    @property
+    def may_change(self) -> bool:
+        """Whether the review can be moved, other people asked, or closed."""
+        return not self.is_over and self.may(Right.SAVE)
 
     def again(self, said: str, *, level: int = messages.SUCCESS) -> HttpResponse:
         """Show the page again, with a message."""
@@ -205,5 +225,7 @@ class ChangePage(ReviewPage):
             return self.again(translated(error.message), level=messages.ERROR)
         except Invalid as error:
             problem = "; ".join(translated(issue.message) for issue in error.issues)
-            return self.again(_("Nothing was changed: it %(problem)s.") % {"problem": problem}, level=messages.ERROR)
+            return self.again(
+                _("Nothing was changed: it %(problem)s.") % {"problem": problem}, level=messages.ERROR
+            )
         return self.again(said[do])

@@ -9,7 +9,5 @@ from review.studio.policy import PolicyPage
 
 urlpatterns = [
     path("reviews/", ReviewsPage.as_view(), name="versioning_workspace_reviews"),
-    path(
-        "review-policy/", PolicyPage.as_view(), name="versioning_workspace_review_policy"
-    ),
+    path("review-policy/", PolicyPage.as_view(), name="versioning_workspace_review_policy"),
 ]

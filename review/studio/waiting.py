@@ -31,11 +31,11 @@ def waiting_for(caller: Caller, workspace_id: str | None = None) -> list[ReviewR
     return [
         record
         for row, record in zip(rows, records, strict=True)
-        if row.author_id != caller.user_id and _waits(record, caller, row.pk in commented)
+        if row.author_id != caller.user_id and _waits(record, caller, has_commented=row.pk in commented)
     ]
 
 
-def _waits(record: ReviewRecord, caller: Caller, has_commented: bool) -> bool:
+def _waits(record: ReviewRecord, caller: Caller, *, has_commented: bool) -> bool:
     if caller.username in record.outcome.authors:
         return False
     if any(one.by == caller.username and one.counts for one in record.verdicts):

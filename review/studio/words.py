@@ -47,7 +47,9 @@ def missing_in_words(missing: int, changes_requested_by: Sequence[str]) -> str:
         needs = ngettext("Needs one more approval.", "Needs %(count)s more approvals.", missing)
         sentences.append(needs % {"count": missing})
     if changes_requested_by:
-        asked = ngettext("%(people)s asked for changes.", "%(people)s asked for changes.", len(changes_requested_by))
+        asked = ngettext(
+            "%(people)s asked for changes.", "%(people)s asked for changes.", len(changes_requested_by)
+        )
         sentences.append(asked % {"people": ", ".join(changes_requested_by)})
     return " ".join(sentences)
 
@@ -67,8 +69,8 @@ def policy_in_words(required: int, bypass: str) -> list[str]:
     needs = ngettext(
         "Before a version goes live, one person who may publish has to approve of it, and nobody may ask for "
         "changes.",
-        "Before a version goes live, %(count)s people who may publish have to approve of it, and nobody may ask "
-        "for changes.",
+        "Before a version goes live, %(count)s people who may publish have to approve of it, and nobody may "
+        "ask for changes.",
         required,
     )
     exempt = (
@@ -78,6 +80,9 @@ def policy_in_words(required: int, bypass: str) -> list[str]:
     )
     return [
         needs % {"count": required},
-        _("Whoever saved one of the changes has no say in them. What was live before may go live again at once."),
+        _(
+            "Whoever saved one of the changes has no say in them. "
+            "What was live before may go live again at once."
+        ),
         exempt,
     ]
