@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from django.urls import URLPattern, re_path
 
+from review.policy.api import ReviewPolicyViewSet
 from review.reviews.api import ReviewViewSet
 
 _REVIEW: Final = "reviews/(?P<id>[^/]+)"
@@ -14,7 +15,9 @@ _REVIEWS: Final[dict[str, dict[str, Any]]] = {
     f"{_REVIEW}/verdicts": {"post": "give_verdict"},
     _REVIEW: {"get": "retrieve", "patch": "update"},
 }
+_POLICY: Final[dict[str, Any]] = {"get": "retrieve", "put": "update"}
 
 urlpatterns: list[URLPattern] = [
-    re_path(rf"^{route}\Z", ReviewViewSet.as_view(verbs)) for route, verbs in _REVIEWS.items()
+    re_path(r"^workspaces/(?P<id>[^/]+)/review-policy\Z", ReviewPolicyViewSet.as_view(_POLICY)),
+    *(re_path(rf"^{route}\Z", ReviewViewSet.as_view(verbs)) for route, verbs in _REVIEWS.items()),
 ]

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import transaction
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Kind
@@ -19,7 +18,7 @@ from tests.support.window import KINDS, Window, page_of
 from versioning.conf import get_editor
 from versioning.domain.errors import Forbidden, Invalid
 from versioning.editor import Collection, gate
-from versioning.models import Agent, AgentLabel, Event, PromptBlock, PromptBlockLabel, caller_for
+from versioning.models import Agent, AgentLabel, Event, PromptBlock, PromptBlockLabel, caller_for, events
 
 ROOT = Path(__file__).resolve().parents[1]
 Draft = str
@@ -173,7 +172,7 @@ def test_the_gate_asks_for_rights_then_blocks_then_the_checks(
 
     def pass_as(name: str) -> None:
         caller = caller_for(User.objects.get(username=name))
-        with transaction.atomic():
+        with events.transaction():
             gate.let_through(gate.Passage(resource=agent, version=agent.latest, caller=caller), code)
 
     with pytest.raises(Forbidden, match="publish"):

@@ -49,8 +49,10 @@ CONFLICTING = [
 TAKING_A_BODY = [
     *CREATING,
     *of_both_kinds(["PATCH /stored/{kind}/{}", "PUT /stored/{kind}/{}/labels/{}"]),
+    *of_both_kinds(["POST /stored/{kind}/{}/versions/{}/activate"]),
     "PATCH /webhooks/{}",
     "POST /webhooks/{}/rotate",
+    "PUT /workspaces/{}/review-policy",
     "PATCH /reviews/{}",
     "POST /reviews/{}/verdicts",
     "POST /stored/agents/{}/change-request",

@@ -174,10 +174,14 @@ def says_what_no_schema_can(response: Response) -> bool:
     )
 
 
+BESIDES_RESOURCES = {"/webhooks": WEBHOOK, "/reviews": REVIEW, "/workspaces": "acme"}
+"""What the id in an address names, where that is neither an agent nor a prompt block."""
+
+
 def existing(operation: APIOperation, route: str, versions: dict[Kind, list[str]]) -> dict[str, str]:
     """Return the path parameters of an operation, all of them naming something that is there."""
     kind = PROMPT_BLOCKS if "prompt-blocks" in route else AGENTS
-    resource = WEBHOOK if "/webhooks" in route else REVIEW if "/reviews" in route else "writer"
+    resource = next((one for path, one in BESIDES_RESOURCES.items() if path in route), "writer")
     values = {"id": resource, "version": versions[kind][1], "name": "stable", "delivery": DELIVERY}
     return {name: value for name, value in values.items() if f"{{{name}}}" in operation.path}
 
@@ -208,6 +212,7 @@ def honest(route: str, versions: dict[Kind, list[str]]) -> dict[str, Any]:
         ("PATCH", "/webhooks/{}"): {"eventTypes": ["agent.published"], "idPrefix": None},
         ("POST", "/webhooks/{}/rotate"): {"keepPreviousHours": 24},
         ("POST", "/reviews"): {"resource": {"kind": "agent", "id": "writer"}, "reviewers": ["paula"]},
+        ("PUT", "/workspaces/{}/review-policy"): {"required": 1, "bypass": "nobody"},
         ("PATCH", "/reviews/{}"): {"reviewers": ["paula", "vera"]},
         ("POST", "/reviews/{}/verdicts"): {"versionId": _version_under_review(), "verdict": "approve"},
     }.get((method, path))

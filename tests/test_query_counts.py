@@ -172,9 +172,9 @@ def test_saving_and_publishing_take_few_statements(kind: Kind) -> None:
         saved = verbs.edit("one", {field: "Be brief."}, publish=True)
     statements = [statement for statement in statements if "SAVEPOINT" not in statement]
     assert saved.version.number == version.number + 2
-    # Lock; insert the version; move the pointers; take a position of the log, and insert the entries.
-    # Of a block the log has to be told which agents show it.
-    assert len(statements) <= (5 if kind == AGENTS else 6), statements
+    # Lock; insert the version; ask for the review policy; move the pointers; note what was published; take a
+    # position of the log, and insert the entries. Of a block the log is told which agents show it.
+    assert len(statements) <= (7 if kind == AGENTS else 8), statements
 
 
 def test_a_label_costs_a_served_agent_one_query_more(alice: Api) -> None:

@@ -69,6 +69,7 @@ def test_a_version_holds_its_configuration_and_who_saved_it_when_and_why(cast: C
         "source": "database",
         "readOnly": False,
         "state": "draft",
+        "bypassedBy": None,
         "labels": [],
     }
 

@@ -39,8 +39,10 @@ class Question:
     """That of its configuration."""
     live_number: int | None
     """The number of the version that is live; None if nothing is, or nothing that the editor has numbered."""
+    is_numbered: bool = True
+    """Whether its number is one of those that the editor gives: commits have numbers of their own."""
     was_in_file: bool = False
-    """Whether an override file held it, so that it was live: it comes from Git, or from the file itself."""
+    """Whether the override file holds or held its configuration: then it was live."""
 
     @property
     def span(self) -> tuple[int, int]:
@@ -56,7 +58,8 @@ def question(resource: VersionedResource, version: Snapshot, target: Target) -> 
         number=version.number,
         digest=version.digest,
         live_number=live_number_of(resource),
-        was_in_file=version.read_only,
+        is_numbered=not version.read_only,
+        was_in_file=version.read_only or _is_in_file(resource, version),
     )
 
 
@@ -98,6 +101,14 @@ def outcomes_of(asked: Sequence[Question], *, was_live: bool | None = None) -> l
         )
         for one in asked
     ]
+
+
+def _is_in_file(resource: VersionedResource, version: Snapshot) -> bool:
+    """Say whether the override file holds exactly this configuration, or did in some commit."""
+    if resource.pointers is None:
+        return False
+    held = (resource.pointers.file, *resource.pointers.from_git)
+    return any(one is not None and one.digest == version.digest for one in held)
 
 
 # Facts
@@ -195,8 +206,8 @@ def _logged(asked: Sequence[Question]) -> Mapping[_Key, list[_Save]]:
 
 
 def _authors(asked: Question, saved: Mapping[_Key, Iterable[_Save]]) -> set[str]:
-    if asked.was_in_file:
-        return set()  # its numbers are those of commits, whose authors are no accounts
+    if not asked.is_numbered:
+        return set()  # authors of commits are no accounts
     first, last = asked.span
     saves = saved.get(_resource(asked.target), ())
     return {save.person for save in saves if save.person and first <= save.number <= last}
@@ -229,6 +240,6 @@ def _numbered(asked: Sequence[Question], kind: str, column: str) -> Q:
     """Return the condition for the versions of a kind that are under review."""
     found = Q(pk__in=[])
     for one in asked:
-        if one.target.kind == kind and not one.was_in_file:
+        if one.target.kind == kind and one.is_numbered:
             found |= Q(resource_id=one.target.id, **{f"{column}__range": one.span})
     return found

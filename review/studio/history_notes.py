@@ -36,8 +36,14 @@ def notes(
         resource_uuid=target.identity,
         version_id__in=ids,
     ).order_by("position")
+    told = set()
     for event in bypasses:
-        found[event.version_id].append(_bypassed(event))
+        found[event.version_id].append(_bypassed(event.actor, str(event.detail.get("reason") or "")))
+        told.add(event.version_id)
+    for version in versions:  # the log may have been pruned
+        who = getattr(version, "bypassed_by", None)
+        if who and version.version_id not in told:
+            found[version.version_id].append(_bypassed(who, ""))
     return found
 
 
@@ -66,8 +72,8 @@ def _sentences(said: Sequence[Verdict]) -> Iterable[SafeString]:
             yield format_html('<a class="link" href="{}">{}</a>', address, words)
 
 
-def _bypassed(event: Event) -> SafeString:
-    reason, who = str(event.detail.get("reason") or ""), event.actor or _("The application")
+def _bypassed(actor: str, reason: str) -> SafeString:
+    who = actor or _("The application")
     if reason:
         sentence = _("{who} published it without a review: “{reason}”")
         return format_html("<strong>{}</strong>", sentence.format(who=who, reason=reason))

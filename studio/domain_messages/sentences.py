@@ -144,6 +144,17 @@ SENTENCES: Final = (
     _("This key reaches other workspaces too; its owner or a superuser revokes it."),
     _("A person looks after a webhook."),
     _("This account is switched off."),
+    # Review
+    _("Changes are requested by {names}."),
+    _("One more approval is needed before this version goes live."),
+    _("{count} more approvals are needed before this version goes live."),
+    _("Only admins of the workspace may bypass the review."),
+    _("The review policy of this workspace lets nobody bypass the review."),
+    _("You saved one of the versions under review; somebody else decides."),
+    _("A verdict is a person's."),
+    _("must be newer than version {number}, which is under review"),
+    _("{name} is not a member of this workspace"),
+    _("must be one of {values}"),
     # Files and machines
     _("the path of its override file leaves the folder"),
     _("makes an override file larger than {limit} bytes"),

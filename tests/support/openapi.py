@@ -46,6 +46,8 @@ ROUTES = [
     "GET /agents/{}",
     "GET /events",
     "GET /events/stream",
+    "GET /workspaces/{}/review-policy",
+    "PUT /workspaces/{}/review-policy",
     "GET /webhooks",
     "POST /webhooks",
     "GET /webhooks/{}",

@@ -15,9 +15,9 @@ from versioning.api.base import EditorViewSet, Parameters, expected_tags, tagged
 from versioning.api.filters import ResourceFilter
 from versioning.api.paging import Page
 from versioning.api.schemas.base import RequestSchema, body_of
-from versioning.api.schemas.common import Nothing
+from versioning.api.schemas.common import Nothing, bypass_of
 from versioning.api.schemas.records import Clone, split
-from versioning.api.schemas.versions import SetLabel, VersionCreate
+from versioning.api.schemas.versions import Activate, SetLabel, VersionCreate
 from versioning.conf import get_editor
 from versioning.domain.kinds import AGENT, ResourceKind
 from versioning.domain.selectors import Status
@@ -200,8 +200,10 @@ class ResourceViewSet(EditorViewSet):
 
     def activate(self, request: Request, id: str, version: str) -> Response:  # noqa: A002
         """Publish exactly this version."""
-        Nothing.read(request)
-        published = self.collection.publish(id, version, by=self.caller, expect=self._expected)
+        reason = bypass_of(Activate.read(request))
+        published = self.collection.publish(
+            id, version, bypass_review=reason, by=self.caller, expect=self._expected
+        )
         tag = record_of(self.collection, published, self.caller).tag
         return Response(self.dump(published), headers={"ETag": f'"{tag}"'})
 
@@ -233,6 +235,7 @@ class ResourceViewSet(EditorViewSet):
             name,
             body["versionId"],
             released=body.get("released"),
+            bypass_review=bypass_of(body),
             by=self.caller,
             expect=self._expected,
         )

@@ -29,6 +29,7 @@ def requests_of(
         "export": export,
         "clone": records.Clone,
         "add_version": versions.VersionCreate,
+        "activate": versions.Activate,
         "restore": versions.VersionCreate,
         "set_label": versions.SetLabel,
     }

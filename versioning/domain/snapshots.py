@@ -69,6 +69,10 @@ class Snapshot(Protocol):
     def read_only(self) -> bool:
         """Whether it cannot be deleted or labelled."""
 
+    @property
+    def bypassed_by(self) -> str:
+        """Who let it go live without the approvals that it needed; empty if nobody did."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class VersionPointers:

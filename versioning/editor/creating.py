@@ -45,6 +45,7 @@ def create(
     visibility: str | None = None,
     metadata: Fields | None = NOTHING,
     publish: bool | None = None,
+    bypass_review: str | None = None,
     message: str | None = None,
     by: Who = APPLICATION,
     **named: Any,
@@ -53,7 +54,8 @@ def create(
 
     The id defaults to one made of the name, the workspace to the caller's only one. An agent of the
     code that the caller may not read is nothing but an id that is taken. Raises `Invalid`, `Forbidden`
-    for a workspace that is not the caller's, `IdTaken`, and with `publish` what the gate raises.
+    for a workspace that is not the caller's, `IdTaken`, and with `publish` what the gate raises, unless an
+    admin says with `bypass_review` why approvals that are missing do not matter.
     """
     by = caller_of(by)
     ownership, changes = resources.ownership, merged_fields(fields, named)
@@ -72,7 +74,7 @@ def create(
     publish = _publishes_new(resources, resource_id, workspace_id, by, asked=publish)
     record |= {"id": resource_id, "config": config, "message": message_or(INITIAL_MESSAGE, message)}
     with _refusing_taken(resources, resource_id):
-        resource = _insert(resources, record, by, publish=publish)
+        resource = _insert(resources, record, by, publish=publish, bypass_review=bypass_review)
     version = resource.latest_version
     return Resolved(resource=resource, version=version, warnings=resources.warnings(resource, version, by))
 
@@ -88,14 +90,16 @@ def _refusing_taken(resources: Resources[R], resource_id: str) -> Iterator[None]
         raise
 
 
-def _insert(resources: Resources[R], record: dict[str, Any], by: Caller, *, publish: bool) -> R:
+def _insert(
+    resources: Resources[R], record: dict[str, Any], by: Caller, *, publish: bool, bypass_review: str | None
+) -> R:
     """Insert a resource with its first version, and publish it if asked."""
     with resources.backend.creating(record["id"]) as finish:
         resource = resources.model.begin(author_id=by.user_id, **record)
         version = resource.latest_version
         record_event(resources, "created", resource, by, version=version)
         if publish:
-            activate(resources, resource, version, by)
+            activate(resources, resource, version, by, bypass_review=bypass_review)
             resources.backend.store(resource)
         finish(resource)
         return resource

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
+from typing import Any
 
 from versioning.domain.access import Caller, Role, Via
 from versioning.domain.errors import NotFound, VersioningError
@@ -62,14 +63,17 @@ class ExportImport:
         write = partial(self._export_one, dry_run=dry_run, force=force)
         return (_unless_refused(write, agent) for agent in self.code.agents.values())
 
-    def import_files(self, *, dry_run: bool = False) -> Iterator[OverrideResult]:
+    def import_files(
+        self, *, dry_run: bool = False, bypass_review: str | None = None
+    ) -> Iterator[OverrideResult]:
         """Publish the overrides in the files as new versions in the database; unpublish those without a file.
 
         What was published before stays in the history. Being able to write a file does not make anybody a
-        member of other workspaces, so a file that refers to a prompt block of another one is refused.
+        member of other workspaces, so a file that refers to a prompt block of another one is refused. So is
+        one that lacks approvals, unless `bypass_review` says why that does not matter.
         """
         by = Caller(roles={self.code.workspace_id: Role.ADMIN}, via=Via.COMMAND)
-        publish = partial(self._import_one, dry_run=dry_run, by=by)
+        publish = partial(self._import_one, dry_run=dry_run, bypass_review=bypass_review, by=by)
         return (_unless_refused(publish, agent) for agent in self.code.agents.values())
 
     def _export_one(self, agent: CodeAgent, *, dry_run: bool, force: bool) -> Outcome:
@@ -87,7 +91,9 @@ class ExportImport:
             self.files.files.remove(agent.id)
         return Outcome.WRITTEN if published else Outcome.REMOVED
 
-    def _import_one(self, agent: CodeAgent, *, dry_run: bool, by: Caller) -> Outcome:
+    def _import_one(
+        self, agent: CodeAgent, *, dry_run: bool, bypass_review: str | None, by: Caller
+    ) -> Outcome:
         published, current = self._published(agent), self.files.current(agent)
         if current is None and self.files.files.read(agent.id) is not None:
             raise Refused("the file does not hold an override; the log says why")
@@ -98,7 +104,8 @@ class ExportImport:
         if not dry_run and current:
             fields = {field: current.config.get(field) for field in APPLIED_FIELDS}
             message = f"Imported from {self.files.files.path(agent.id).name}"
-            self.rows.update(agent.id, fields, message=message, publish=True, by=by)
+            how: dict[str, Any] = {"publish": True, "bypass_review": bypass_review}
+            self.rows.update(agent.id, fields, message=message, by=by, **how)
         elif not dry_run:
             self.rows.unpublish(agent.id, by=by)
         return Outcome.PUBLISHED if current else Outcome.UNPUBLISHED

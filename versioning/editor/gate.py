@@ -37,10 +37,11 @@ class Passage:
     """Why an admin lets it pass without the approvals that it needs; None if nobody does."""
 
 
-Check = Callable[[Passage], None]
-"""Returns where the version may pass, and raises where it may not. It changes nothing: pages ask it too."""
-Passed = Callable[[Passage], None]
-"""Is called in the transaction when all checks have let a version pass."""
+Then = Callable[[], object]
+"""What is done in the transaction when all checks have let a version pass."""
+Check = Callable[[Passage], Then | None]
+"""Raises where a version may not pass. It changes nothing, because pages ask it too: what is to be done when
+the version passes is what it returns."""
 HoldsBack = Callable[[str], bool]
 """Says whether new resources of a workspace are not published by default."""
 
@@ -48,16 +49,15 @@ HoldsBack = Callable[[str], bool]
 @dataclass(frozen=True, kw_only=True)
 class _Registered:
     check: Check
-    passed: Passed | None
     holds_back: HoldsBack | None
 
 
 _registered: list[_Registered] = []
 
 
-def register(check: Check, *, passed: Passed | None = None, holds_back: HoldsBack | None = None) -> None:
-    """Add a check, after those already registered; the other two go with it."""
-    _registered.append(_Registered(check=check, passed=passed, holds_back=holds_back))
+def register(check: Check, *, holds_back: HoldsBack | None = None) -> None:
+    """Add a check, after those already registered; `holds_back` goes with it."""
+    _registered.append(_Registered(check=check, holds_back=holds_back))
 
 
 def unregister(check: Check) -> None:
@@ -93,19 +93,18 @@ def let_through(passage: Passage, code: Registry) -> None:
     resource, version, caller = passage.resource, passage.version, passage.caller
     caller.require(Right.PUBLISH, resource.workspace_id)  # before anything is locked
     keep_targets(type(resource), version.config)
-    _check(passage)
+    steps = _check(passage)
     grant(version, caller, code, anew=version.version_id != resource.active_id)
-    for one in _registered:
-        if one.passed is not None:
-            one.passed(passage)
+    for step in steps:
+        step()
 
 
-def _check(passage: Passage) -> None:
+def _check(passage: Passage) -> list[Then]:
     """Raise unless the version may go live: the rights, the blocks, then what is registered, in order."""
     passage.caller.require(Right.PUBLISH, passage.resource.workspace_id)
     refuse_unpublished_blocks(passage.version.config, passage.caller)
-    for one in _registered:
-        one.check(passage)
+    steps = (one.check(passage) for one in _registered)
+    return [step for step in steps if step is not None]
 
 
 def grant_more(resource: VersionedResource, version: Snapshot, caller: Caller, code: Registry) -> bool:

@@ -23,18 +23,19 @@ def publish(
     resource_id: str,
     version_id: str,
     *,
+    bypass_review: str | None = None,
     by: Who = APPLICATION,
     expect: Collection[str] | None = None,
 ) -> Resolved[R]:
     """Serve exactly this version from the next read on.
 
-    Raises what the gate raises, such as `Invalid` naming every unpublished prompt block that the version
-    refers to.
+    `bypass_review` is why an admin does without approvals that are missing. Raises what the gate raises,
+    such as `Invalid` naming every unpublished prompt block that the version refers to.
     """
     by = caller_of(by)
     with changing(resources, resource_id, Right.PUBLISH, by, expect, even_gone=True) as resource:
         version = find_version(resource, version_id)
-        activate(resources, resource, version, by)
+        activate(resources, resource, version, by, bypass_review=bypass_review)
     return Resolved(resource=resource, version=version, warnings=resources.warnings(resource, version, by))
 
 
@@ -55,14 +56,17 @@ def unpublish(
         return Resolved(resource=resource, version=resource.latest)
 
 
-def activate(resources: Resources[R], resource: R, version: Snapshot, by: Caller) -> None:
+def activate(
+    resources: Resources[R], resource: R, version: Snapshot, by: Caller, *, bypass_review: str | None = None
+) -> None:
     """Make this version of a locked resource the active one, after the gate has passed it.
 
     Publishing the active version again has an effect if the caller may read something that it was not
     granted before, such as a sub-agent that was created later.
     """
     if version.version_id != resource.active_id:
-        gate.let_through(gate.Passage(resource=resource, version=version, caller=by), resources.code)
+        passage = gate.Passage(resource=resource, version=version, caller=by, bypass_review=bypass_review)
+        gate.let_through(passage, resources.code)
     elif not gate.grant_more(resource, version, by, resources.code):
         return
     record(resources, "published", resource, by, version=version, previous=resource.active_id)

@@ -1,7 +1,8 @@
 """Saving: the verbs that add a version. Nothing here changes what is served, unless asked to publish.
 
 Snapshot fields come as a mapping of wire names, or as keywords. `message` says why, in up to 500
-characters. `expect` is what `If-Match` says: the tags of which one must be the resource's.
+characters. `bypass_review` is why an admin publishes without approvals that are missing. `expect` is what
+`If-Match` says: the tags of which one must be the resource's.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ def update(
     fields: Fields | None = None,
     *,
     publish: bool | None = None,
+    bypass_review: str | None = None,
     by: Who = APPLICATION,
     **more: Any,
 ) -> Resolved[R]:
@@ -50,6 +52,8 @@ def update(
     by = caller_of(by)
     publish = resources.kind.publishes_at_once if publish is None else publish
     is_change = bool(fields) or any(to_camel(name) in resources.kind.schema.names for name in more)
+    if publish:
+        more["bypass_review"] = bypass_review
     first = _first_override(resources, resource_id, fields, publish=publish and is_change, by=by, **more)
     if first is not None:
         return first
@@ -66,6 +70,7 @@ def edit(
     metadata: Fields | None = NOTHING,
     visibility: str | None = None,
     publish: bool = False,
+    bypass_review: str | None = None,
     message: str | None = None,
     unsaid: str = EDIT_MESSAGE,
     by: Who = APPLICATION,
@@ -80,7 +85,8 @@ def edit(
     """
     by, changes = caller_of(by), merged_fields(fields, named)
     asked: dict[str, Any] = {"metadata": metadata, "visibility": visibility, "message": message}
-    first = _first_override(resources, resource_id, changes, publish=publish, by=by, expect=expect, **asked)
+    asked |= {"publish": publish, "bypass_review": bypass_review}
+    first = _first_override(resources, resource_id, changes, by=by, expect=expect, **asked)
     if first is not None:
         return first
     with changing(resources, resource_id, Right.SAVE, by, expect) as resource:
@@ -94,7 +100,7 @@ def edit(
         if changed:
             version = append(resources, resource, config, changed, message=message, by=by)
         if publish:
-            activate(resources, resource, version, by)
+            activate(resources, resource, version, by, bypass_review=bypass_review)
     warnings = resources.warnings(resource, version, by)
     return Resolved(resource=resource, version=version, selector=DRAFT, warnings=warnings)
 
@@ -107,6 +113,7 @@ def edit_live(
     *,
     metadata: Fields | None = NOTHING,
     visibility: str | None = None,
+    bypass_review: str | None = None,
     message: str | None = None,
     by: Who = APPLICATION,
     expect: Collection[str] | None = None,
@@ -130,7 +137,7 @@ def edit_live(
         if own:
             version = append_next(resources, resource, config, message, by=by)
         if own or (changes and draft is None):
-            activate(resources, resource, version, by)
+            activate(resources, resource, version, by, bypass_review=bypass_review)
         if own and draft is not None:
             append_draft(resources, resource, draft, own, after=version, by=by)
     warnings = resources.warnings(resource, version, by)

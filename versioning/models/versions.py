@@ -31,6 +31,8 @@ class Version(models.Model):
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", editable=False
     )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+    bypassed_by = models.TextField(default="", db_default="", editable=False)
+    """The user name of the admin who let it go live without the approvals that it needed; else empty."""
 
     source = "database"
     read_only = False

@@ -38,6 +38,7 @@ class FileVersion:
     source: str = "file"
     read_only: bool = True
     commit: str | None = None
+    bypassed_by: str = ""
 
     @property
     def version_id(self) -> str:
@@ -59,6 +60,7 @@ class GitVersion:
     created_at: datetime.datetime
     source: str = "git"
     read_only: bool = True
+    bypassed_by: str = ""
 
     @property
     def version_id(self) -> str:

@@ -10,7 +10,8 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 from typing_extensions import TypeAliasType
 
-from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time
+from versioning.api.schemas.base import Json, RequestSchema, ResponseSchema, Source, Time
+from versioning.domain.fields import UNCHANGED, NotBlank
 from versioning.editor.inputs import MAX_MESSAGE
 
 NotEmpty = Annotated[str, Field(json_schema_extra={"minLength": 1})]
@@ -20,6 +21,24 @@ RecordStatus = TypeAliasType("RecordStatus", Literal["published", "draft"])
 
 class Nothing(RequestSchema):
     """The body of a request that needs none."""
+
+
+class BypassReview(RequestSchema):
+    """Why an admin makes a version live without the approvals that it needs; the log records it."""
+
+    reason: Annotated[NotBlank, Field(json_schema_extra={"maxLength": MAX_MESSAGE})]
+
+
+class BypassesReview(RequestSchema):
+    """The body of what can make a version live."""
+
+    bypass_review: BypassReview = UNCHANGED
+
+
+def bypass_of(body: Json) -> str | None:
+    """Return the reason for which the body of a request bypasses the review; None if it does not."""
+    reason: str | None = body.get("bypassReview", {}).get("reason")
+    return reason
 
 
 class NoticeAnswer(ResponseSchema):
@@ -77,6 +96,17 @@ class CurrentState(ResponseSchema):
     changed_fields: list[str]
 
 
+class MissingReview(ResponseSchema):
+    """What a version lacks that needs approvals to go live."""
+
+    id: Annotated[
+        str | None,
+        Field(description="The open review, if there is one.", json_schema_extra={"format": "uuid"}),
+    ]
+    missing: Annotated[int, Field(ge=0, description="How many approvals are missing.")]
+    changes_requested_by: Annotated[list[str], Field(description="Who asks for changes, by user name.")]
+
+
 class ErrorAnswer(ResponseSchema):
     """What went wrong: a sentence for people, a stable code for programs."""
 
@@ -86,3 +116,4 @@ class ErrorAnswer(ResponseSchema):
     current: CurrentState | None = None
     dependents: list[Named] = []
     hidden_count: int = 0
+    review: MissingReview | None = None

@@ -7,7 +7,14 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from versioning.api.schemas.base import Json, RequestSchema, ResponseSchema, Source, Time
-from versioning.api.schemas.common import ChangeMessage, Named, NoticeAnswer, RecordStatus
+from versioning.api.schemas.common import (
+    BypassesReview,
+    ChangeMessage,
+    Named,
+    NoticeAnswer,
+    RecordStatus,
+    bypass_of,
+)
 from versioning.domain import fields
 from versioning.domain.fields import UNCHANGED, JsonObject, NotBlank, ResourceId
 from versioning.editor.inputs import MAX_MESSAGE
@@ -19,6 +26,7 @@ _VERB_ARGUMENTS = {
     "metadata": "metadata",
     "autoPublish": "publish",
     "changeMessage": "message",
+    "bypassReview": "bypass_review",
 }
 """The members of a body that are not snapshot fields, by the names of the verbs' arguments."""
 
@@ -26,10 +34,11 @@ _VERB_ARGUMENTS = {
 def split(body: Json) -> tuple[Json, Json]:
     """Return the snapshot fields of a request, and its other members as arguments of the verbs."""
     arguments = {_VERB_ARGUMENTS[name]: value for name, value in body.items() if name in _VERB_ARGUMENTS}
+    arguments["bypass_review"] = bypass_of(body)
     return {name: value for name, value in body.items() if name not in _VERB_ARGUMENTS}, arguments
 
 
-class Saved(RequestSchema):
+class Saved(BypassesReview):
     """What every save can contain in addition to the snapshot fields."""
 
     change_message: Annotated[

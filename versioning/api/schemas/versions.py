@@ -8,7 +8,7 @@ from pydantic import Field
 from typing_extensions import TypeAliasType
 
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time
-from versioning.api.schemas.common import ChangeMessage, NotEmpty, NoticeAnswer, Success
+from versioning.api.schemas.common import BypassesReview, ChangeMessage, NotEmpty, NoticeAnswer, Success
 from versioning.domain.fields import UNCHANGED
 from versioning.domain.snapshots import title_of
 from versioning.editor.labelling import Label
@@ -24,7 +24,11 @@ class VersionCreate(RequestSchema):
     change_message: ChangeMessage | None = None
 
 
-class SetLabel(RequestSchema):
+class Activate(BypassesReview):
+    """The body of publishing a version."""
+
+
+class SetLabel(BypassesReview):
     """The body of setting a label."""
 
     version_id: NotEmpty
@@ -56,6 +60,11 @@ class VersionRecord(ResponseSchema):
     author_name: Annotated[str, Field(description="Of versions that Git holds.")] = ""
     commit: Annotated[str, Source("version.commit"), Field(description="Of versions that Git holds.")] = ""
     read_only: Annotated[bool, Source("version.read_only")]
+    bypassed_by: Annotated[
+        str | None,
+        Source(lambda shown: shown.version.bypassed_by or None),
+        Field(description="The admin who let it go live without the approvals that it needed."),
+    ]
     state: VersionState
     labels: list[str]
 

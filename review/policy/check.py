@@ -1,0 +1,96 @@
+"""What the gate asks of a version: that enough people approve of it, or that an admin lets it pass.
+
+The rule is that of the moment of going live. So where a role, a membership or a policy has changed between
+the check and the commit, the check is made again, while no such change can be committed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from review.models import Bypass
+from review.policy import passing
+from review.policy.administration import policy_of
+from review.policy.errors import ReviewRequired
+from review.policy.outcomes import Question, outcome_of, outcomes_of, question
+from review.policy.standing import Standing, requires_review, standing_of
+from versioning.conf import get_editor
+from versioning.domain.access import Right, RightsChanged
+from versioning.domain.errors import Forbidden, Invalid
+from versioning.domain.events import Target
+from versioning.editor import gate
+from versioning.editor.inputs import MAX_MESSAGE
+from versioning.editor.targets import target_of
+from versioning.models import events
+
+
+def register() -> None:
+    """Add the check to the gate."""
+    gate.register(check, holds_back=requires_review)
+
+
+def check(passage: gate.Passage) -> gate.Then:
+    """Raise `ReviewRequired` unless the version may go live; see `versioning.editor.gate`.
+
+    Raises `Forbidden` for a bypass that the caller may not use, whether or not it is needed, and `Invalid`
+    for one without a reason.
+    """
+    target = target_of(passage.resource, get_editor().code)
+    standing = standing_of(target, passage.version.digest)
+    if passage.bypass_review is not None:
+        _require_bypass(passage, standing.bypass)
+    asked, is_bypassed = None, False
+    if standing.required and not standing.was_live:
+        asked = question(passage.resource, passage.version, target)
+        outcome = outcome_of(asked)
+        is_bypassed = not outcome.is_allowed
+        if is_bypassed and passage.bypass_review is None:
+            raise ReviewRequired(outcome, standing.review_id)
+        asked = None if outcome.was_live else asked
+    return _Decision(passage, target, standing, asked, is_bypassed).carry_out
+
+
+@dataclass(frozen=True)
+class _Decision:
+    """That a version may go live, and why."""
+
+    passage: gate.Passage
+    target: Target
+    standing: Standing
+    asked: Question | None
+    """What the approvals have answered; None if the version needs none."""
+    is_bypassed: bool
+
+    def carry_out(self) -> None:
+        """Record what follows from it, and look again before the commit."""
+        events.at_commit(self._stands)
+        if self.passage.label is None:
+            passing.remember(self.passage, self.target, self.standing)
+        if self.is_bypassed:
+            passing.record_bypass(self.passage, self.target, self.standing)
+
+    def _stands(self, rights_position: int) -> None:
+        """Raise `RightsChanged` if it would be another one by now: then the verb begins anew."""
+        if rights_position != self.standing.rights_position and not self._is_still_right():
+            raise RightsChanged(self.passage.caller)
+
+    def _is_still_right(self) -> bool:
+        policy = policy_of(self.target.workspace_id)
+        if self.is_bypassed:
+            return policy.bypass == Bypass.ADMIN
+        if policy.required == 0 or (self.standing.required and self.asked is None):
+            return True
+        return self.asked is not None and outcomes_of([self.asked], was_live=False)[0].is_allowed
+
+
+def _require_bypass(passage: gate.Passage, bypass: str) -> None:
+    """Raise unless the caller may do without approvals, and says why."""
+    if not passage.caller.may(Right.ADMINISTER, passage.resource.workspace_id):
+        raise Forbidden("Only admins of the workspace may bypass the review.")
+    if bypass != Bypass.ADMIN:
+        raise Forbidden("The review policy of this workspace lets nobody bypass the review.")
+    reason = (passage.bypass_review or "").strip()
+    if not reason:
+        raise Invalid.field("bypassReview.reason", "must not be blank")
+    if len(reason) > MAX_MESSAGE:
+        raise Invalid.field("bypassReview.reason", f"must not be longer than {MAX_MESSAGE} characters")

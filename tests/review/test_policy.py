@@ -1,0 +1,94 @@
+"""The policy of a workspace: who reads it, who changes it, and what the log says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from review.models import ReviewPolicy
+from tests.conftest import Cast
+from tests.support.people import key_of
+from versioning.conf import get_editor
+from versioning.domain.errors import Forbidden, Invalid, NotFound
+from versioning.models import Event, caller_for
+from versioning.models.accounts import account
+
+POLICY = "/workspaces/acme/review-policy"
+
+
+def test_without_one_nothing_is_required(cast: Cast) -> None:
+    answer = cast.vera.get(POLICY)
+    assert (answer.status, answer.body) == (200, {"required": 0, "bypass": "admin"})
+
+
+def test_members_read_it_admins_change_it_and_strangers_find_nothing(cast: Cast) -> None:
+    body = {"required": 2, "bypass": "nobody"}
+    for name in ("vera", "edgar", "paula"):
+        assert getattr(cast, name).get(POLICY).status == 200
+        answer = getattr(cast, name).put(POLICY, body)
+        assert (answer.status, answer.code) == (403, "forbidden")
+    for stranger in (cast.charlie, key_of("alice", workspace="acme", role="editor")):
+        assert stranger.put(POLICY, body).status == (404 if stranger is cast.charlie else 403)
+    assert cast.charlie.get(POLICY).code == "not_found"
+    assert cast.nobody.get(POLICY).status == 401
+    assert not ReviewPolicy.objects.exists()
+    for admin in (cast.alice, cast.root):
+        assert admin.put(POLICY, body).body == body
+        assert cast.vera.get(POLICY).body == body
+    assert cast.root.get("/workspaces/nowhere/review-policy").status == 404
+    assert cast.alice.get("/workspaces/elsewhere/review-policy").status == 404
+    assert cast.alice.request("DELETE", POLICY).status == 405
+
+
+def test_what_is_absent_takes_its_default(cast: Cast) -> None:
+    cast.alice.put(POLICY, {"required": 2, "bypass": "nobody"})
+    assert cast.alice.put(POLICY, {"required": 1}).body == {"required": 1, "bypass": "admin"}
+    assert cast.alice.put(POLICY, {"bypass": "nobody"}).body == {"required": 0, "bypass": "nobody"}
+    assert cast.alice.put(POLICY).body == {"required": 0, "bypass": "admin"}
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"required": -1}, "required"),
+        ({"required": 6}, "required"),
+        ({"required": 1.5}, "required"),
+        ({"required": "1"}, "required"),
+        ({"required": True}, "required"),
+        ({"required": None}, "required"),
+        ({"bypass": "anybody"}, "bypass"),
+        ({"bypass": None}, "bypass"),
+        ({"approvals": 1}, "approvals"),
+        ([], "body"),
+    ],
+)
+def test_bad_policies_are_refused(cast: Cast, body: Any, field: str) -> None:
+    answer = cast.alice.put(POLICY, body)
+    assert (answer.status, answer.fields) == (400, [field])
+
+
+def test_python_refuses_the_same(cast: Cast) -> None:
+    policies = get_editor().review_policy
+    for given in ({"required": 6}, {"required": True}, {"bypass": "anybody"}):
+        with pytest.raises(Invalid):
+            policies.set("acme", **given)
+    people = [account(name) for name in ("edgar", "charlie")]
+    for person, error in zip(people, (Forbidden, NotFound), strict=True):
+        assert person is not None
+        with pytest.raises(error):
+            policies.set("acme", required=1, by=caller_for(person))
+    with pytest.raises(NotFound):
+        policies.get("nowhere")
+    assert policies.set("acme", required=1).required == policies.get("acme").required == 1
+
+
+def test_a_change_is_logged_and_what_is_none_is_not(cast: Cast) -> None:
+    def changes() -> list[Any]:
+        return list(Event.objects.filter(type="workspace.updated").values_list("actor", "detail"))
+
+    cast.alice.put(POLICY, {"required": 0})
+    assert changes() == []
+    for _ in range(2):
+        cast.alice.put(POLICY, {"required": 2})
+    assert changes() == [("alice", {"fields": ["reviewPolicy"], "required": 2, "bypass": "admin"})]
