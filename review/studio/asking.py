@@ -15,7 +15,7 @@ from review.studio.current import open_review_of, reviews
 from studio.domain_messages.translated import translated
 from studio.forms.words import titles
 from studio.resources.base import ResourcePage
-from studio.versions import title_of
+from studio.versions import reference_to
 from studio.workspaces.roles import role_name
 from versioning.domain.access import LEAST_ROLE, Right, Role
 from versioning.domain.errors import Conflict, Invalid, NotFound
@@ -119,7 +119,7 @@ class AskPage(ResourcePage):
         changed = schema.changed(live.config, version.config) if live else ()
         return self.page(
             "review/ask.html",
-            title=_("Ask for a review of %(version)s") % {"version": title_of(version)},
+            title=_("Ask for a review of %(version)s") % {"version": reference_to(version)},
             status=status,
             version=version,
             live=live,

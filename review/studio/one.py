@@ -24,7 +24,7 @@ from studio.diff.fields import unchanged_titles
 from studio.diff.views import DifferencesPage
 from studio.domain_messages.translated import translated
 from studio.publishing.obstacles import obstacle_to
-from studio.versions import title_of
+from studio.versions import reference_to, title_of
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Forbidden, Invalid, NotFound
 from versioning.domain.snapshots import Snapshot
@@ -79,7 +79,7 @@ class ReviewPage(DifferencesPage):
         return self.page(
             "review/review.html",
             title=_("Review of %(version)s")
-            % {"version": title_of(version) if version else _("a deleted version")},
+            % {"version": reference_to(version) if version else _("a deleted version")},
             status=status,
             review=record,
             version=version,

@@ -18,6 +18,8 @@ from versioning.domain.access import Right
 
 EDIT = "edit"
 OWN_PAGE = "review"
+SAYING_WHY = frozenset({"edit", "history", "version", "publish"})
+"""The pages that say to whoever may publish why a version cannot be published."""
 
 
 def panels(shown: VersionOnPage) -> Iterator[Panel]:
@@ -50,7 +52,9 @@ def _about(review: Review, shown: VersionOnPage) -> dict[str, Any]:
     return {
         "review": record,
         "state": STATES[record.state],
-        "missing": missing_in_words(record.missing, record.outcome.changes_requested_by),
+        "missing": ""
+        if shown.page in SAYING_WHY and shown.caller.may(Right.PUBLISH, review.workspace_id)
+        else missing_in_words(record.missing, record.outcome.changes_requested_by),
         "address": of_review(review.kind, review.resource_id, review.pk),
         "move_address": of_review(review.kind, review.resource_id, review.pk, "review_change"),
         "can_move": record.outdated and is_newest,
