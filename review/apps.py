@@ -16,6 +16,7 @@ class ReviewConfig(AppConfig):
     api_urls = "review.api_urls"
     """The routes that it adds to the API."""
     editor_attributes = {
+        "comments": "review.comments.verbs.Comments",
         "review_policy": "review.policy.administration.ReviewPolicies",
         "reviews": "review.reviews.verbs.Reviews",
     }
@@ -26,5 +27,6 @@ class ReviewConfig(AppConfig):
         # Not at the top: they need the models.
         import_module("review.policy.check").register()
         import_module("review.reviews.endings").follow_deletions()
+        import_module("review.comments.verbs").follow_deletions()
         if apps.is_installed("studio"):
             import_module("review.studio.extension").register()

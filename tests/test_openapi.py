@@ -51,6 +51,7 @@ TAKING_A_BODY = [
     *of_both_kinds(["PATCH /stored/{kind}/{}", "PUT /stored/{kind}/{}/labels/{}"]),
     *of_both_kinds(["POST /stored/{kind}/{}/versions/{}/activate"]),
     "PATCH /webhooks/{}",
+    "PATCH /comments/{}",
     "POST /webhooks/{}/rotate",
     "PUT /workspaces/{}/review-policy",
     "PATCH /reviews/{}",

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import schemathesis
+from django.contrib.auth.models import User
 from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -27,13 +28,14 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from editor_project.wsgi import application
-from review.models import Review
+from review.models import Comment, Review
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.door import one_connection
 from tests.support.openapi import CREATING, NEVER_SUCCEEDING, ROUTES, route_of
 from tests.support.reviews import ask as ask_for_review
 from tests.support.webhooks import DeliveryFactory, WebhookFactory
+from versioning.conf import get_editor
 
 EXAMPLES = 4
 CHECKS: list[CheckFunction] = [
@@ -71,6 +73,7 @@ NOT_TO_BE_SAID = {
     r"url": "has a host|has no host|has an impossible port|must begin with http|must not h|is no URL",
     r"enabled": "enable the webhook first",
     r"reviewers\.\d+": "is not a member",
+    r"field|line|parent": "is no (field|line|comment)|needs a field",
     r"before": "cannot be combined with after",
     r"status|versionId|label": "give only one of status, versionId and label",
     r"versions\.(self|agents\..*)|status|versionId|label": "selected more than once",
@@ -87,7 +90,9 @@ NOT_TO_BE_SAID = {
 STREAMS = {"POST /agents/{}/stream", "GET /events/stream"}
 ASKED = [route for route in ROUTES if route not in {*STREAMS, *NEVER_SUCCEEDING}]
 
-WEBHOOK, DELIVERY, REVIEW = (f"6f9619ff-8b86-4011-b42d-00c04fc964{end}" for end in ("f0", "f1", "f2"))
+WEBHOOK, DELIVERY, REVIEW, COMMENT = (
+    f"6f9619ff-8b86-4011-b42d-00c04fc964{end}" for end in ("f0", "f1", "f2", "f3")
+)
 
 Operations = dict[str, APIOperation]
 
@@ -108,7 +113,7 @@ def versions(
 ) -> dict[Kind, list[str]]:
     """The versions of the agent and of the block `writer`: a published and labelled one, two more.
 
-    There is a webhook too, with a delivery, and a review of an agent that somebody else has saved.
+    There is a webhook too, with a delivery, a review of an agent that somebody else has saved, and a comment.
     """
     with stored_once():
         webhook = WebhookFactory(pk=WEBHOOK, workspace_id="acme")
@@ -116,7 +121,11 @@ def versions(
         edgar = Api(shared_keys["edgar"])
         AGENTS.make(edgar, "reviewed")
         Review.objects.filter(pk=ask_for_review(edgar, AGENTS, "reviewed")["id"]).update(id=REVIEW)
-        return {kind: make_writer(Api(shared_keys["alice"]), kind) for kind in (AGENTS, PROMPT_BLOCKS)}
+        made = {kind: make_writer(Api(shared_keys["alice"]), kind) for kind in (AGENTS, PROMPT_BLOCKS)}
+        alice = User.objects.get(username="alice")
+        comment = get_editor().comments.add("agent", "writer", made[AGENTS][0], body="Why?", by=alice)
+        Comment.objects.filter(pk=comment.pk).update(id=COMMENT)
+        return made
 
 
 @pytest.fixture(autouse=True)
@@ -174,7 +183,7 @@ def says_what_no_schema_can(response: Response) -> bool:
     )
 
 
-BESIDES_RESOURCES = {"/webhooks": WEBHOOK, "/reviews": REVIEW, "/workspaces": "acme"}
+BESIDES_RESOURCES = {"/webhooks": WEBHOOK, "/reviews": REVIEW, "/comments": COMMENT, "/workspaces": "acme"}
 """What the id in an address names, where that is neither an agent nor a prompt block."""
 
 
@@ -215,6 +224,14 @@ def honest(route: str, versions: dict[Kind, list[str]]) -> dict[str, Any]:
         ("PUT", "/workspaces/{}/review-policy"): {"required": 1, "bypass": "nobody"},
         ("PATCH", "/reviews/{}"): {"reviewers": ["paula", "vera"]},
         ("POST", "/reviews/{}/verdicts"): {"versionId": _version_under_review(), "verdict": "approve"},
+        ("POST", "/comments"): {
+            "resource": {"kind": "agent", "id": "writer"},
+            "versionId": first,
+            "field": "name",
+            "line": 1,
+            "body": "Why?",
+        },
+        ("PATCH", "/comments/{}"): {"body": "Why not?", "resolved": True},
     }.get((method, path))
     query = {"from": first, "to": second} if path.endswith("/compare") else {}
     return (

@@ -14,6 +14,15 @@ from editor_client.arguments import (
     PromptBlockFilters,
 )
 from editor_client.calls import Answer, Call, Request, context_query, encoded, paging, query, reading
+from editor_client.comments import (
+    CommentArguments,
+    CommentList,
+    CommentPage,
+    CommentRecord,
+    CommentWalk,
+    ResourceKind,
+)
+from editor_client.comments import creation as comment_creation
 from editor_client.errors import malformed
 from editor_client.log import EventPage, EventsAsked, event_query
 from editor_client.naming import with_json_names
@@ -121,6 +130,26 @@ class ClientCalls:
         Raises `Conflict` with the code `review_open` if the resource has an open review.
         """
         return asking(kind, resource_id, fields)
+
+    def list_comments(self, **asked: Unpack[CommentList]) -> Call[CommentPage]:
+        """List the comments on what the key may read the drafts of, oldest first."""
+        return Call(request=_list("/comments", asked), read=reading(CommentPage))
+
+    def iter_comments(self, **asked: Unpack[CommentWalk]) -> Pages[CommentRecord]:
+        """Iterate over all of them, page by page."""
+        return Pages(lambda number: self.list_comments(page=number, **asked))
+
+    def create_comment(
+        self,
+        kind: ResourceKind,
+        resource_id: str,
+        version_id: str,
+        *,
+        body: str,
+        **place: Unpack[CommentArguments],
+    ) -> Call[CommentRecord]:
+        """Comment on a version, on a field or a line of it, or reply to a comment."""
+        return comment_creation(kind, resource_id, version_id, body, place)
 
     def preview_instructions(
         self, blocks: Sequence[Mapping[str, Any]], *, context: Mapping[str, Any] | None = None

@@ -62,6 +62,11 @@ ROUTES = [
     "GET /reviews/{}",
     "PATCH /reviews/{}",
     "POST /reviews/{}/verdicts",
+    "GET /comments",
+    "POST /comments",
+    "GET /comments/{}",
+    "PATCH /comments/{}",
+    "DELETE /comments/{}",
     *RUNS,
 ]
 """Method and path, below the prefix; what a path parameter is called does not matter."""
@@ -78,6 +83,7 @@ CREATING = [
     ),
     "POST /webhooks",
     "POST /reviews",
+    "POST /comments",
 ]
 """Of these the routes that make something with an address."""
 

@@ -9,7 +9,7 @@ import base64
 import binascii
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Literal, cast
 from urllib.parse import unquote_plus, unquote_to_bytes
 
 from django.http import QueryDict
@@ -80,8 +80,13 @@ COMPARED = (
 SOURCE = query("source", "Only versions kept there.", enum=["database", "git"])
 
 
-def paging(default_size: int, fields: Iterable[str]) -> tuple[OpenApiParameter, ...]:
-    """Declare the parameters of a list that can be ordered by these fields."""
+Direction = Literal["ASC", "DESC"]
+
+
+def paging(
+    default_size: int, fields: Iterable[str], *, direction: Direction = "DESC"
+) -> tuple[OpenApiParameter, ...]:
+    """Declare the parameters of a list that can be ordered by these fields, in this direction by default."""
     return (
         query("page", "From 0.", type={"type": "integer", "minimum": 0, "maximum": MAX_PAGE}),
         query(
@@ -90,7 +95,7 @@ def paging(default_size: int, fields: Iterable[str]) -> tuple[OpenApiParameter, 
             type={"type": "integer", "minimum": 0, "maximum": MAX_PER_PAGE},
         ),
         query("orderBy[field]", "What to order by.", enum=list(fields)),
-        query("orderBy[direction]", "`DESC` when absent.", enum=["ASC", "DESC"]),
+        query("orderBy[direction]", f"`{direction}` when absent.", enum=["ASC", "DESC"]),
     )
 
 
