@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from django.utils.html import format_html
@@ -15,6 +15,7 @@ from review.studio.addresses import of_review
 from studio.kinds import StudioKind
 from versioning.conf import get_editor
 from versioning.domain.access import Caller
+from versioning.domain.events import Target
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.targets import target_of
 from versioning.models import Event, VersionedResource
@@ -23,28 +24,37 @@ from versioning.models import Event, VersionedResource
 def notes(
     caller: Caller, kind: StudioKind, resource: VersionedResource, versions: Sequence[Snapshot]
 ) -> Mapping[str, Sequence[SafeString]]:
-    """Return what was said of each version, by its id; two queries."""
+    """Return what was said of each version, by its id; two queries at most."""
     target = target_of(resource, get_editor().code)
     ids = [version.version_id for version in versions]
     found: defaultdict[str, list[SafeString]] = defaultdict(list)
     verdicts = Verdict.objects.about(target).filter(version_id__in=ids).order_by("pk")
     for version_id, said in _latest(verdicts.defer("body")).items():
         found[version_id] += _sentences(said)
-    bypasses = Event.objects.filter(
+    for version_id, words in _bypasses(target, versions):
+        found[version_id].append(words)
+    return found
+
+
+def _bypasses(target: Target, versions: Sequence[Snapshot]) -> Iterator[tuple[str, SafeString]]:
+    """Yield who published versions without a review, and why as far as the log still knows; one query."""
+    # What only a file or Git holds has no such column.
+    columns = {version.version_id: getattr(version, "bypassed_by", "?") for version in versions}
+    names = {version_id: name for version_id, name in columns.items() if name}
+    if not names:
+        return
+    events = Event.objects.filter(
         type="review.bypassed",
         resource_id=target.id,
         resource_uuid=target.identity,
-        version_id__in=ids,
+        version_id__in=names,
     ).order_by("position")
-    told = set()
-    for event in bypasses:
-        found[event.version_id].append(_bypassed(event.actor, str(event.detail.get("reason") or "")))
-        told.add(event.version_id)
-    for version in versions:  # the log may have been pruned
-        who = getattr(version, "bypassed_by", None)
-        if who and version.version_id not in told:
-            found[version.version_id].append(_bypassed(who, ""))
-    return found
+    for event in events:
+        names.pop(event.version_id, None)
+        yield event.version_id, _bypassed(event.actor, str(event.detail.get("reason") or ""))
+    for version_id, name in names.items():
+        if name != "?":
+            yield version_id, _bypassed(name, "")
 
 
 def _latest(verdicts: Iterable[Verdict]) -> Mapping[str, list[Verdict]]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import re
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from review.models import Comment, Review
 from tests.conftest import Cast
@@ -330,3 +333,101 @@ def test_a_review_outlives_its_version_and_the_role_of_who_was_asked(
     seen = Window.of("edgar").get(review_page(kind, review))
     assert seen.status == 200 and "The version under review has been deleted." in seen.text
     assert 'value="approve"' not in Window.of("alice").get(review_page(kind, review)).markup
+
+
+def test_an_admin_publishes_without_a_review_and_the_history_says_so(
+    cast: Cast, kind: Kind, draft: str
+) -> None:
+    require(1)
+    publish = page_of(kind, "publish")
+    for name, offered in (("paula", False), ("alice", True)):
+        seen = Window.of(name).get(publish)
+        assert "This cannot be published yet. Needs one more approval." in seen.text
+        assert ('name="bypass"' in seen.markup) == offered
+    alice = Window.of("alice")
+    typed = {"version": draft, "tag": alice.get(publish).field("tag")}
+    assert "Say why." in alice.post(publish, **typed, bypass="  ").text
+    assert Window.of("paula").post(publish, **typed, bypass="I want to").status == 403
+    assert alice.post(publish, **typed).status == 403
+    assert cast.alice.get(kind.url("writer"), status="draft").body["activeVersionId"] != draft
+    assert alice.post(publish, **typed, bypass="Refunds are <wrong>").status == 302
+    seen = Window.of("edgar").get(page_of(kind, "history"))
+    assert "alice published it without a review: “Refunds are <wrong>”" in seen.text
+    require(1, bypass="nobody")
+    kind.save(cast.edgar, text="three")
+    assert 'name="bypass"' not in alice.get(publish).markup
+
+
+def test_publish_buttons_say_what_is_missing_until_nothing_is(cast: Cast, kind: Kind, draft: str) -> None:
+    require(2)
+    give_role("edgar", "acme", "publisher")
+    kind.save(cast.edgar, text="three")
+    review = ask(cast.edgar, kind)
+    for missing in ("Needs 2 more approvals.", "Needs one more approval.", ""):
+        for page in ("change", "history", "publish", "version"):
+            rest = [review["versionId"]] if page == "version" else []
+            seen = Window.of("edgar").get(page_of(kind, page, "writer", *rest))
+            assert (missing in seen.text) and (("disabled" in button_of(seen.markup)) == bool(missing)), page
+        approve(cast.paula if missing.startswith("Needs 2") else cast.alice, review)
+
+
+def button_of(markup: str) -> str:
+    """Return the button, or the link, that publishes."""
+    found = re.search(r"<(?:button|a)\b[^>]*>\s*Publish\b(?! again)", markup)
+    assert found is not None
+    return found[0]
+
+
+def test_an_open_edit_page_gets_its_button_when_the_last_approval_comes(
+    cast: Cast, kind: Kind, draft: str
+) -> None:
+    require(1)
+    review = ask(cast.edgar, kind)
+    alice = Window.of("alice")
+    source = re.search(r'data-source="([^"]*)"', alice.get(page_of(kind, "change")).markup)
+    assert source is not None
+    fragment = alice.get(html.unescape(source[1]))
+    assert "disabled" in button_of(fragment.markup) and "Needs one more approval." in fragment.text
+    approve(cast.paula, review)
+    fragment = alice.get(html.unescape(source[1]))
+    assert "disabled" not in button_of(fragment.markup) and "paula approved version 2" in fragment.text
+    # Nothing that is typed is about an older text.
+    assert "has changed since you opened it" not in fragment.text
+
+
+def test_a_bulk_report_says_what_is_missing(cast: Cast, kind: Kind, draft: str) -> None:
+    paula = Window.of("paula")
+    chosen = f"{reference(kind)['kind']}:writer:{draft}"
+    asked = paula.post("/studio/publish/", chosen=chosen)
+    assert "Publish 1 draft?" in asked.text
+    require(1)
+    seen = paula.post("/studio/publish/", chosen=chosen, confirmed="yes")
+    assert "1 was not published" in seen.text and "Needs one more approval." in seen.text
+
+
+FEW, MANY = 3, 20
+MAX_QUERIES = 36
+
+
+def test_the_number_of_queries_does_not_grow(cast: Cast, kind: Kind) -> None:
+    require(1)
+    paula = Window.of("paula")
+    pages = ["/studio/", "/studio/waiting/", REVIEWS, f"{REVIEWS}?show=waiting", f"{REVIEWS}?show=all"]
+    counted = []
+    for start, stop in ((0, FEW), (FEW, MANY)):
+        for number in range(start, stop):
+            kind.make(cast.edgar, f"r{number}")
+            review = ask(cast.edgar, kind, f"r{number}", reviewers=["paula", "alice"])
+            say(cast.alice, review, "requestChanges", body="No")
+        review_of = page_of(kind, "review", "r0", str(Review.objects.get(resource_id="r0").pk))
+        paula.get(review_of)  # it is noted among those opened last
+        everywhere = [*pages, review_of, page_of(kind, "history", "r0")]
+        counted.append({page: queries_of(paula, page) for page in everywhere})
+    assert counted[0] == counted[1]
+    assert max(counted[0].values()) <= MAX_QUERIES
+
+
+def queries_of(window: Window, address: str) -> int:
+    with CaptureQueriesContext(connection) as queries:
+        assert window.get(address).status == 200
+    return len(queries)
