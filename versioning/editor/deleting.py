@@ -70,7 +70,7 @@ def delete_version(
 def prune(resources: Resources[R], resource_id: str, keep: int, *, by: Who = APPLICATION) -> int:
     """Delete all but the newest `keep` versions and return how many were deleted.
 
-    The active, the latest and labelled versions are never deleted.
+    The active, the latest and labelled versions are never deleted, nor those that are still to go live.
     """
     by = caller_of(by)
     with changing(resources, resource_id, Right.PUBLISH, by) as resource:
