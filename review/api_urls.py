@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from django.urls import URLPattern, re_path
 
+from review.comments.api import CommentViewSet
 from review.policy.api import ReviewPolicyViewSet
 from review.reviews.api import ReviewViewSet
 
@@ -16,8 +17,13 @@ _REVIEWS: Final[dict[str, dict[str, Any]]] = {
     _REVIEW: {"get": "retrieve", "patch": "update"},
 }
 _POLICY: Final[dict[str, Any]] = {"get": "retrieve", "put": "update"}
+_COMMENTS: Final[dict[str, dict[str, Any]]] = {
+    "comments": {"get": "list", "post": "create"},
+    "comments/(?P<id>[^/]+)": {"get": "retrieve", "patch": "update", "delete": "destroy"},
+}
 
 urlpatterns: list[URLPattern] = [
     re_path(r"^workspaces/(?P<id>[^/]+)/review-policy\Z", ReviewPolicyViewSet.as_view(_POLICY)),
     *(re_path(rf"^{route}\Z", ReviewViewSet.as_view(verbs)) for route, verbs in _REVIEWS.items()),
+    *(re_path(rf"^{route}\Z", CommentViewSet.as_view(verbs)) for route, verbs in _COMMENTS.items()),
 ]

@@ -16,6 +16,7 @@ class ReviewConfig(AppConfig):
     api_urls = "review.api_urls"
     """The routes that it adds to the API."""
     editor_attributes = {
+        "comments": "review.comments.verbs.Comments",
         "review_policy": "review.policy.administration.ReviewPolicies",
         "reviews": "review.reviews.verbs.Reviews",
     }
@@ -26,3 +27,4 @@ class ReviewConfig(AppConfig):
         # Not at the top: they need the models.
         import_module("review.policy.check").register()
         import_module("review.reviews.endings").follow_deletions()
+        import_module("review.comments.verbs").follow_deletions()

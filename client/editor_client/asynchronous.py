@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from functools import wraps
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
 
-from editor_client import agents, records, stored, webhooks
+from editor_client import agents, comments, records, reviews, stored, webhooks
 from editor_client.arguments import Run, Selector
 from editor_client.async_driver import AsyncDriver
 from editor_client.calls import Call
@@ -142,6 +142,32 @@ class Webhook:
     replay = awaiting(webhooks.Webhook.replay)
 
 
+class Review:
+    """A review, by id."""
+
+    def __init__(self, client: AsyncClient, calls: reviews.Review) -> None:
+        self._client = client
+        self._calls = calls
+        self.id = calls.id
+
+    details = awaiting(reviews.Review.details)
+    update = awaiting(reviews.Review.update)
+    give_verdict = awaiting(reviews.Review.give_verdict)
+
+
+class Comment:
+    """A comment, by id."""
+
+    def __init__(self, client: AsyncClient, calls: comments.Comment) -> None:
+        self._client = client
+        self._calls = calls
+        self.id = calls.id
+
+    details = awaiting(comments.Comment.details)
+    update = awaiting(comments.Comment.update)
+    delete = awaiting(comments.Comment.delete)
+
+
 class AsyncClient(AsyncDriver):
     """The client for coroutines: any number of them may share one, in one event loop.
 
@@ -160,6 +186,12 @@ class AsyncClient(AsyncDriver):
     list_webhooks = awaiting(ClientCalls.list_webhooks)
     iter_webhooks = iterating(ClientCalls.iter_webhooks)
     create_webhook = awaiting(ClientCalls.create_webhook)
+    list_reviews = awaiting(ClientCalls.list_reviews)
+    iter_reviews = iterating(ClientCalls.iter_reviews)
+    create_review = awaiting(ClientCalls.create_review)
+    list_comments = awaiting(ClientCalls.list_comments)
+    iter_comments = iterating(ClientCalls.iter_comments)
+    create_comment = awaiting(ClientCalls.create_comment)
     preview_instructions = awaiting(ClientCalls.preview_instructions)
 
     def get_agent(self, agent_id: str, **selector: Unpack[Selector]) -> Agent:
@@ -177,6 +209,14 @@ class AsyncClient(AsyncDriver):
     def get_webhook(self, webhook_id: str) -> Webhook:
         """Return a webhook; no request is sent yet."""
         return Webhook(self, webhooks.Webhook(webhook_id))
+
+    def get_review(self, review_id: str) -> Review:
+        """Return a review; no request is sent yet."""
+        return Review(self, reviews.Review(review_id))
+
+    def get_comment(self, comment_id: str) -> Comment:
+        """Return a comment; no request is sent yet."""
+        return Comment(self, comments.Comment(comment_id))
 
     async def prefetch(self, wanted: Iterable[str | Agent | StoredAgent | StoredPromptBlock]) -> list[Any]:
         """Read what the application will need and return it, in the same order.

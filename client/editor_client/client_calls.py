@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar, Unpack
+from typing import Any, Literal, TypeVar, Unpack
 
 from editor_client.arguments import (
     AgentFilters,
@@ -14,11 +14,21 @@ from editor_client.arguments import (
     PromptBlockFilters,
 )
 from editor_client.calls import Answer, Call, Request, context_query, encoded, paging, query, reading
+from editor_client.comments import (
+    CommentArguments,
+    CommentList,
+    CommentPage,
+    CommentRecord,
+    CommentWalk,
+    ResourceKind,
+)
+from editor_client.comments import creation as comment_creation
 from editor_client.errors import malformed
 from editor_client.log import EventPage, EventsAsked, event_query
 from editor_client.naming import with_json_names
 from editor_client.pages import Pages
 from editor_client.records import AgentPage, AgentRecord, PromptBlockPage, PromptBlockRecord, Record
+from editor_client.reviews import ReviewArguments, ReviewList, ReviewPage, ReviewRecord, ReviewWalk, asking
 from editor_client.served import Preview, ServedAgent
 from editor_client.webhooks import (
     NewWebhook,
@@ -103,6 +113,43 @@ class ClientCalls:
     def create_webhook(self, workspace_id: str, **fields: Unpack[WebhookArguments]) -> Call[NewWebhook]:
         """Create a webhook for the events that follow; `url` and `event_types` are required."""
         return creation(workspace_id, fields)
+
+    def list_reviews(self, **asked: Unpack[ReviewList]) -> Call[ReviewPage]:
+        """List the reviews of everything whose drafts the key may read, newest first."""
+        return Call(request=_list("/reviews", asked), read=reading(ReviewPage))
+
+    def iter_reviews(self, **asked: Unpack[ReviewWalk]) -> Pages[ReviewRecord]:
+        """Iterate over all of them, page by page."""
+        return Pages(lambda number: self.list_reviews(page=number, **asked))
+
+    def create_review(
+        self, kind: Literal["agent", "promptBlock"], resource_id: str, **fields: Unpack[ReviewArguments]
+    ) -> Call[ReviewRecord]:
+        """Ask for a review of a version, by default of the latest.
+
+        Raises `Conflict` with the code `review_open` if the resource has an open review.
+        """
+        return asking(kind, resource_id, fields)
+
+    def list_comments(self, **asked: Unpack[CommentList]) -> Call[CommentPage]:
+        """List the comments on what the key may read the drafts of, oldest first."""
+        return Call(request=_list("/comments", asked), read=reading(CommentPage))
+
+    def iter_comments(self, **asked: Unpack[CommentWalk]) -> Pages[CommentRecord]:
+        """Iterate over all of them, page by page."""
+        return Pages(lambda number: self.list_comments(page=number, **asked))
+
+    def create_comment(
+        self,
+        kind: ResourceKind,
+        resource_id: str,
+        version_id: str,
+        *,
+        body: str,
+        **place: Unpack[CommentArguments],
+    ) -> Call[CommentRecord]:
+        """Comment on a version, on a field or a line of it, or reply to a comment."""
+        return comment_creation(kind, resource_id, version_id, body, place)
 
     def preview_instructions(
         self, blocks: Sequence[Mapping[str, Any]], *, context: Mapping[str, Any] | None = None

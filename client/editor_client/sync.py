@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
 
-from editor_client import agents, records, stored, webhooks
+from editor_client import agents, comments, records, reviews, stored, webhooks
 from editor_client.arguments import Run, Selector
 from editor_client.calls import Call
 from editor_client.client_calls import ClientCalls
@@ -139,6 +139,32 @@ class Webhook:
     replay = blocking(webhooks.Webhook.replay)
 
 
+class Review:
+    """A review, by id."""
+
+    def __init__(self, client: Client, calls: reviews.Review) -> None:
+        self._client = client
+        self._calls = calls
+        self.id = calls.id
+
+    details = blocking(reviews.Review.details)
+    update = blocking(reviews.Review.update)
+    give_verdict = blocking(reviews.Review.give_verdict)
+
+
+class Comment:
+    """A comment, by id."""
+
+    def __init__(self, client: Client, calls: comments.Comment) -> None:
+        self._client = client
+        self._calls = calls
+        self.id = calls.id
+
+    details = blocking(comments.Comment.details)
+    update = blocking(comments.Comment.update)
+    delete = blocking(comments.Comment.delete)
+
+
 class Client(SyncDriver):
     """The client for threads. Any number of threads can share one, and so can processes forked later.
 
@@ -156,6 +182,12 @@ class Client(SyncDriver):
     list_webhooks = blocking(ClientCalls.list_webhooks)
     iter_webhooks = iterating(ClientCalls.iter_webhooks)
     create_webhook = blocking(ClientCalls.create_webhook)
+    list_reviews = blocking(ClientCalls.list_reviews)
+    iter_reviews = iterating(ClientCalls.iter_reviews)
+    create_review = blocking(ClientCalls.create_review)
+    list_comments = blocking(ClientCalls.list_comments)
+    iter_comments = iterating(ClientCalls.iter_comments)
+    create_comment = blocking(ClientCalls.create_comment)
     preview_instructions = blocking(ClientCalls.preview_instructions)
 
     def get_agent(self, agent_id: str, **selector: Unpack[Selector]) -> Agent:
@@ -173,6 +205,14 @@ class Client(SyncDriver):
     def get_webhook(self, webhook_id: str) -> Webhook:
         """Return a webhook; no request is sent yet."""
         return Webhook(self, webhooks.Webhook(webhook_id))
+
+    def get_review(self, review_id: str) -> Review:
+        """Return a review; no request is sent yet."""
+        return Review(self, reviews.Review(review_id))
+
+    def get_comment(self, comment_id: str) -> Comment:
+        """Return a comment; no request is sent yet."""
+        return Comment(self, comments.Comment(comment_id))
 
     def prefetch(self, wanted: Iterable[str | Agent | StoredAgent | StoredPromptBlock]) -> list[Any]:
         """Read what the application will need and return it, in the same order.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Self
 from uuid import uuid4
 
 from django.conf import settings
@@ -10,6 +11,17 @@ from django.utils import timezone
 
 from review.about import AboutResource, AboutResourceQuerySet
 from versioning.models import Workspace
+
+
+class CommentQuerySet(AboutResourceQuerySet["Comment"]):
+    """Queries for comments."""
+
+    def resolved(self, *, resolved: bool) -> Self:
+        """Filter those of threads that are resolved, or of those that are not."""
+        is_resolved = models.Q(parent=None, resolved_at__isnull=False) | models.Q(
+            parent__resolved_at__isnull=False
+        )
+        return self.filter(is_resolved if resolved else ~is_resolved)
 
 
 class Comment(AboutResource):
@@ -37,7 +49,7 @@ class Comment(AboutResource):
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)
 
-    objects = AboutResourceQuerySet.as_manager()
+    objects = CommentQuerySet.as_manager()
 
     class Meta:
         ordering = ["created_at", "id"]

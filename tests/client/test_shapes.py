@@ -8,7 +8,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
-from editor_client import log, records, served, webhooks
+from editor_client import comments, log, records, reviews, served, webhooks
 from editor_client.result import Result, Success, members
 
 from tests.support.api import Api
@@ -58,6 +58,16 @@ RESULTS: dict[str, Any] = {
     "POST /webhooks/{}/ping": webhooks.Delivery,
     "GET /webhooks/{}/deliveries": webhooks.DeliveryPage,
     "POST /webhooks/{}/deliveries/{}/replay": webhooks.Delivery,
+    "GET /reviews": reviews.ReviewPage,
+    "POST /reviews": reviews.ReviewRecord,
+    "GET /reviews/{}": reviews.ReviewRecord,
+    "PATCH /reviews/{}": reviews.ReviewRecord,
+    "POST /reviews/{}/verdicts": reviews.ReviewRecord,
+    "GET /comments": comments.CommentPage,
+    "POST /comments": comments.CommentRecord,
+    "GET /comments/{}": comments.CommentRecord,
+    "PATCH /comments/{}": comments.CommentRecord,
+    "DELETE /comments/{}": Success,
 }
 WITHOUT_A_RESULT = {
     "GET /events/stream",

@@ -57,11 +57,24 @@ ROUTES = [
     "POST /webhooks/{}/ping",
     "GET /webhooks/{}/deliveries",
     "POST /webhooks/{}/deliveries/{}/replay",
+    "GET /releases",
+    "POST /releases",
+    "GET /releases/{}",
+    "PATCH /releases/{}",
+    "DELETE /releases/{}",
+    "GET /releases/{}/check",
+    "POST /releases/{}/publish",
+    "POST /releases/{}/revert",
     "GET /reviews",
     "POST /reviews",
     "GET /reviews/{}",
     "PATCH /reviews/{}",
     "POST /reviews/{}/verdicts",
+    "GET /comments",
+    "POST /comments",
+    "GET /comments/{}",
+    "PATCH /comments/{}",
+    "DELETE /comments/{}",
     *RUNS,
 ]
 """Method and path, below the prefix; what a path parameter is called does not matter."""
@@ -77,7 +90,10 @@ CREATING = [
         ]
     ),
     "POST /webhooks",
+    "POST /releases",
+    "POST /releases/{}/revert",
     "POST /reviews",
+    "POST /comments",
 ]
 """Of these the routes that make something with an address."""
 

@@ -14,7 +14,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import QueryDict
 
-from versioning.api.parameters import MAX_PER_PAGE
+from versioning.api.parameters import MAX_PER_PAGE, Direction
 from versioning.domain.errors import Invalid
 from versioning.models.merging import merged_slice
 
@@ -41,13 +41,21 @@ class Page:
     order: tuple[str, ...]
 
     @classmethod
-    def read(cls, given: QueryDict, *, size: int, fields: Mapping[str, str], then: str) -> Page:
+    def read(
+        cls,
+        given: QueryDict,
+        *,
+        size: int,
+        fields: Mapping[str, str],
+        then: str,
+        direction: Direction = "DESC",
+    ) -> Page:
         """Return the requested page; `fields` maps the values of `orderBy` to columns.
 
-        The first of them is the default. `then` is the column that orders equal rows.
+        The first of them is the default, in this direction. `then` is the column that orders equal rows.
         """
         field = given.get("orderBy[field]", next(iter(fields)))
-        sign = "" if given.get("orderBy[direction]") == "ASC" else "-"
+        sign = "" if given.get("orderBy[direction]", direction) == "ASC" else "-"
         number = _number(given, "page", 0)
         size = _number(given, "perPage", size)
         if size > MAX_PER_PAGE:

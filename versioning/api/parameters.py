@@ -9,7 +9,7 @@ import base64
 import binascii
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Literal, cast
 from urllib.parse import unquote_plus, unquote_to_bytes
 
 from django.http import QueryDict
@@ -59,6 +59,7 @@ SELECTOR = (
     ),
     query("versionId", "Exactly this version."),
     query("label", "The version that carries this label."),
+    query("release", "What would be served if this release were published now."),
 )
 SELECTOR_NAMES = tuple(parameter.name for parameter in SELECTOR)
 PARTIAL = query("partial", "`true` leaves `instructions` and `blocks` out.", enum=["true", "false"])
@@ -80,8 +81,13 @@ COMPARED = (
 SOURCE = query("source", "Only versions kept there.", enum=["database", "git"])
 
 
-def paging(default_size: int, fields: Iterable[str]) -> tuple[OpenApiParameter, ...]:
-    """Declare the parameters of a list that can be ordered by these fields."""
+Direction = Literal["ASC", "DESC"]
+
+
+def paging(
+    default_size: int, fields: Iterable[str], *, direction: Direction = "DESC"
+) -> tuple[OpenApiParameter, ...]:
+    """Declare the parameters of a list that can be ordered by these fields, in this direction by default."""
     return (
         query("page", "From 0.", type={"type": "integer", "minimum": 0, "maximum": MAX_PAGE}),
         query(
@@ -90,7 +96,7 @@ def paging(default_size: int, fields: Iterable[str]) -> tuple[OpenApiParameter, 
             type={"type": "integer", "minimum": 0, "maximum": MAX_PER_PAGE},
         ),
         query("orderBy[field]", "What to order by.", enum=list(fields)),
-        query("orderBy[direction]", "`DESC` when absent.", enum=["ASC", "DESC"]),
+        query("orderBy[direction]", f"`{direction}` when absent.", enum=["ASC", "DESC"]),
     )
 
 

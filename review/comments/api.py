@@ -1,0 +1,93 @@
+"""Comments over HTTP."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django.conf import settings
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from review.comments.schemas import CommentAnswer, CommentCreate, CommentPage, CommentUpdate
+from review.comments.verbs import Comments
+from versioning.api import parameters
+from versioning.api.base import EditorViewSet, tagged
+from versioning.api.paging import Page
+from versioning.api.parameters import query
+from versioning.api.schemas.common import Nothing, Success
+from versioning.conf import get_editor
+from versioning.domain.kinds import KINDS
+
+ORDERS: Final = {"createdAt": "created_at"}
+UUID: Final = {"type": "string", "format": "uuid"}
+_NAMES: Final = {"versionId": "version_id"}
+
+
+class CommentViewSet(EditorViewSet):
+    """Comments on versions that the caller may read the drafts of."""
+
+    subject = "comment"
+    created = frozenset({"create"})
+    errors = {"create": (404,)}
+    query = {
+        "list": (
+            *parameters.paging(100, ORDERS, direction="ASC"),
+            query("kind", "Only about resources of this kind.", enum=[kind.word for kind in KINDS]),
+            query("id", "Only about resources with this id."),
+            query("versionId", "Only on this version."),
+            query("resolved", "Only in threads that are resolved, or are not.", enum=["true", "false"]),
+        )
+    }
+    requests = {"create": CommentCreate, "update": CommentUpdate, "destroy": Nothing}
+    paths = {"id": (UUID, "The id of the comment.")}
+    responses = {
+        "list": CommentPage,
+        "create": CommentAnswer,
+        "retrieve": CommentAnswer,
+        "update": CommentAnswer,
+        "destroy": Success,
+    }
+
+    @property
+    def comments(self) -> Comments:
+        """The verbs."""
+        found: Comments = get_editor().comments
+        return found
+
+    def list(self, request: Request) -> Response:
+        """List comments, oldest first."""
+        given = request.query_params
+        resolved = given.get("resolved")
+        found = self.comments.list(
+            given.get("kind"),
+            given.get("id"),
+            version_id=given.get("versionId"),
+            resolved=None if resolved is None else resolved == "true",
+            by=self.caller,
+        )
+        page = Page.read(given, size=100, fields=ORDERS, then="pk", direction="ASC")
+        return Response(self.dump(page.of(found.order_by(*page.order), lambda rows: rows)))
+
+    def create(self, request: Request) -> Response:
+        """Comment on a version, on a field or a line of it, or reply to a comment."""
+        given: dict[str, Any] = CommentCreate.read(request)
+        resource = given.pop("resource")
+        place = {_NAMES.get(name, name): value for name, value in given.items() if value is not None}
+        comment = self.comments.add(resource["kind"], resource["id"], **place, by=self.caller)
+        address = f"/{settings.EDITOR_API_PREFIX}/comments/{comment.pk}"
+        return tagged(request, self.dump(comment), status=201, headers={"Location": address})
+
+    def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Read a comment."""
+        return tagged(request, self.dump(self.comments.get(id, by=self.caller)))
+
+    def update(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Resolve or reopen a thread, or change the text of one's own comment."""
+        changes = CommentUpdate.read(request)
+        return tagged(request, self.dump(self.comments.change(id, **changes, by=self.caller)))
+
+    def destroy(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Delete one's own comment; replies stay."""
+        Nothing.read(request)
+        self.comments.delete(id, by=self.caller)
+        return Response(self.dump(f"The comment {id} is deleted."))

@@ -1,0 +1,98 @@
+"""Where in a configuration a comment is: a field, a line of its text, the words that it quotes. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from versioning.domain.config import Config
+from versioning.domain.errors import Invalid
+
+_INDEX: Final = re.compile(r"(0|[1-9][0-9]{0,8})(?:\.|\Z)")
+
+
+def value_at(config: Config, field: str) -> Any:
+    """Return what a configuration holds at a path such as `instructions.2.content`; None for nothing.
+
+    Items of lists are counted from 0, as in the names of fields in errors. A key may hold dots itself.
+    """
+    if field.endswith("."):
+        return None
+    value, rest = config, field
+    while rest:
+        step = _step(value, rest)
+        if step is None:
+            return None
+        value, rest = step
+    return value
+
+
+def _step(value: Any, path: str) -> tuple[Any, str] | None:
+    """Return the member that the path begins with, and the rest of the path."""
+    if isinstance(value, list):
+        first = _INDEX.match(path)
+        return (value[int(first[1])], path[first.end() :]) if first and int(first[1]) < len(value) else None
+    if isinstance(value, Mapping):
+        found = [key for key in value if path == key or path.startswith(f"{key}.")]
+        if found:
+            key = max(found, key=len)
+            return value[key], path[len(key) :].removeprefix(".")
+    return None
+
+
+def checked_quote(config: Config, field: str, line: int | None, quote: str) -> str:
+    """Return what a comment at this place quotes: the given words, or else the line.
+
+    Raises `Invalid` if the configuration does not have the field, or the field the line.
+    """
+    if line is not None and not field:
+        raise Invalid.field("line", "needs a field, whose line it is")
+    if not field:
+        return quote
+    value = value_at(config, field)
+    if value is None:
+        raise Invalid.field("field", "is no field that this version has, such as instructions.2.content")
+    if line is None:
+        return quote
+    lines = value.split("\n") if isinstance(value, str) else []
+    if not 1 <= line <= len(lines):
+        raise Invalid.field("line", "is no line of this field: lines are those of a text, counted from 1")
+    return quote or lines[line - 1].strip()
+
+
+def is_outdated(config: Config, field: str, quote: str) -> bool:
+    """Say whether a configuration no longer has what a comment is about.
+
+    That is the field, and in it the quoted words, wherever they have moved to within it: `instructions` for
+    a comment on one of its blocks.
+    """
+    if not quote:
+        return bool(field) and value_at(config, field) is None
+    wanted = _plain(quote)
+    return not any(
+        wanted in _plain(text) for text in texts(config.get(top(config, field)) if field else config)
+    )
+
+
+def top(config: Config, field: str) -> str:
+    """Return the name of the field that a place is in: `instructions` for `instructions.2.content`."""
+    return field if field in config else field.partition(".")[0]
+
+
+def texts(value: Any) -> Iterator[str]:
+    """Yield all texts in a value, the keys of objects included."""
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, Mapping):
+            pending += [*item.values(), *item]
+        elif isinstance(item, list):
+            pending += item
+
+
+def _plain(text: str) -> str:
+    """Return a text whose runs of white space are spaces, as a browser copies it."""
+    return " ".join(text.split())

@@ -1,0 +1,106 @@
+"""The resource that comments are about: who may read and change them, and what keeps it from changing."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from review.models import Comment
+from versioning.domain.access import Caller, Right
+from versioning.domain.errors import Invalid, NotFound
+from versioning.domain.events import Reach, Target
+from versioning.domain.kinds import KINDS
+from versioning.domain.overrides import IN_CODE
+from versioning.domain.snapshots import Snapshot
+from versioning.editor import Collection, Editor
+from versioning.editor.targets import target_of
+from versioning.models import Workspace, events
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """A resource whose drafts the caller may read, and its comments."""
+
+    collection: Collection[Any]
+    target: Target
+    caller: Caller
+
+    @classmethod
+    def find(cls, editor: Editor, kind: str, resource_id: str, by: Caller) -> Subject:
+        """Return the resource.
+
+        Raises `NotFound` if the caller may not read it, `Forbidden` if the caller may not read its drafts,
+        and `Invalid` if there is no such kind.
+        """
+        found = next((one for one in KINDS if one.word == kind), None)
+        if found is None:
+            words = ", ".join(one.word for one in KINDS)
+            raise Invalid.field("resource.kind", f"must be one of {words}")
+        collection = editor.collection(found)
+        resource = collection.versions(resource_id, by=by).resource
+        if resource is not None:
+            target = target_of(resource, editor.code)
+        else:
+            # An agent that only code defines: what was said of its overrides remains.
+            target = Target(
+                kind=found.word,
+                id=resource_id,
+                identity=IN_CODE,
+                workspace_id=editor.code.workspace_id,
+                reach=Reach.EDITORS,
+            )
+        return cls(collection=collection, target=target, caller=by)
+
+    @classmethod
+    def of(cls, editor: Editor, comment_id: str, by: Caller) -> tuple[Subject, Comment]:
+        """Return the resource that a comment is about, and the comment; raises as `find` does."""
+        comment = Comment.objects.select_related("parent").filter(pk=_uuid(comment_id)).first()
+        if comment is None:
+            raise NotFound
+        subject = cls.find(editor, comment.kind, comment.resource_id, by)
+        if subject.target.identity != comment.identity:
+            raise NotFound
+        return subject, comment
+
+    def version(self, version_id: str) -> Snapshot:
+        """Return a version of the resource; raises `NotFound`."""
+        found: Snapshot = self.collection.version(self.target.id, version_id, by=self.caller).version
+        return found
+
+    def comment(self, comment_id: str) -> Comment:
+        """Return one of its comments; raises `NotFound`."""
+        rows = Comment.objects.about(self.target).select_related("parent")
+        found = rows.filter(pk=_uuid(comment_id)).first()
+        if found is None:
+            raise NotFound
+        return found
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Open a transaction in which nobody else changes its comments, or deletes it.
+
+        Raises `Forbidden` without the right to save, and `NotFound` if it has just been deleted.
+        """
+        self.caller.require(Right.SAVE, self.target.workspace_id)
+        with events.transaction():
+            events.acts(self.caller)
+            if self.target.identity == IN_CODE:
+                workspaces = Workspace.objects.select_for_update(no_key=True)
+                list(workspaces.filter(pk=self.target.workspace_id))
+            elif not list(self.collection.all.locked().filter(uuid=self.target.identity).only("pk")):
+                raise NotFound
+            yield
+
+
+def _uuid(text: str) -> uuid.UUID:
+    """Return the UUID with this canonical spelling; raises `NotFound` for any other text."""
+    try:
+        found = uuid.UUID(text)
+    except ValueError:
+        raise NotFound from None
+    if str(found) != text:
+        raise NotFound
+    return found

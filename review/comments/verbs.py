@@ -1,0 +1,243 @@
+"""The verbs of comments, for the API, Python and the studio."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django.db.models import Q, QuerySet
+from django.db.models.signals import post_delete
+from django.utils import timezone
+
+from review.comments.places import checked_quote
+from review.comments.subjects import Subject
+from review.comments.values import MAX_BODY, MAX_FIELD, checked_body, checked_text
+from review.models import Comment
+from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.errors import Forbidden, Invalid, NotFound
+from versioning.domain.kinds import KINDS
+from versioning.domain.overrides import IN_CODE
+from versioning.editor import Editor
+from versioning.editor.locking import retried
+from versioning.editor.resources import Who, caller_of
+from versioning.models import VersionedResource, events
+from versioning.models.kinds import model_of
+from versioning.models.querysets import within
+
+MOVED: Final = (
+    "version_id",
+    "version_number",
+    "field",
+    "line",
+    "quote",
+    "resolved_at",
+    "resolved_by_name",
+)
+"""What is a thread's own: the comment that begins it has it."""
+
+
+class Comments:
+    """All comments: `editor.comments.add("agent", "writer", version_id, body="…", by=user)`.
+
+    A thread is a comment with its replies. It is about one place, and is resolved and reopened as a whole.
+    """
+
+    def __init__(self, editor: Editor) -> None:
+        self.editor = editor
+
+    def list(
+        self,
+        kind: str | None = None,
+        resource_id: str | None = None,
+        *,
+        version_id: str | None = None,
+        resolved: bool | None = None,
+        by: Who = APPLICATION,
+    ) -> QuerySet[Comment]:
+        """Return the comments that the caller may read, oldest first; of one resource, version or state.
+
+        `resolved` is that of the thread. Those whose resource the caller may not read are left out.
+        """
+        wanted = {"kind": kind, "resource_id": resource_id, "version_id": version_id}
+        given = {name: value for name, value in wanted.items() if value is not None}
+        rows = Comment.objects.filter(**given).filter(self._readable_by(caller_of(by)))
+        if resolved is not None:
+            rows = rows.resolved(resolved=resolved)
+        return rows.select_related("parent")
+
+    def get(self, comment_id: str, *, by: Who = APPLICATION) -> Comment:
+        """Return a comment; raises `NotFound`, and `Forbidden` without the right to drafts."""
+        return Subject.of(self.editor, comment_id, caller_of(by))[1]
+
+    @retried
+    def add(
+        self,
+        kind: str,
+        resource_id: str,
+        version_id: str,
+        *,
+        body: str,
+        field: str = "",
+        line: int | None = None,
+        quote: str = "",
+        parent: str | None = None,
+        by: Who = APPLICATION,
+    ) -> Comment:
+        """Comment on a version, or on a field, a line or some words in it.
+
+        With `parent` it is a reply: the id of any comment of the thread. The thread stays resolved if it is.
+        Raises `NotFound` if there is no such version, and `Invalid` for what cannot be said, or not there.
+        """
+        caller = caller_of(by)
+        body, field = checked_body(body), checked_text("field", field, MAX_FIELD)
+        quote = checked_text("quote", quote, MAX_BODY)
+        subject = Subject.find(self.editor, kind, resource_id, caller)
+        with subject.changing():
+            first = _first_of(subject, parent)
+            if first is not None and first.version_id == version_id and not (field or line or quote):
+                number, version = first.version_number, None  # which may have been deleted since
+            else:
+                version = subject.version(version_id)
+                number, quote = version.number, checked_quote(version.config, field, line, quote)
+            comment = Comment(
+                kind=subject.target.kind,
+                resource_id=subject.target.id,
+                identity=subject.target.identity,
+                workspace_id=subject.target.workspace_id,
+                version_id=version_id,
+                version_number=number,
+                field=field,
+                line=line,
+                quote=quote,
+                body=body,
+                parent=first,
+                author_id=caller.user_id,
+                author_name=caller.username or "",
+            )
+            comment.updated_at = comment.created_at
+            comment.save(force_insert=True)
+            _record("added", comment, subject)
+        return comment
+
+    @retried
+    def change(
+        self,
+        comment_id: str,
+        *,
+        body: str | None = None,
+        resolved: bool | None = None,
+        by: Who = APPLICATION,
+    ) -> Comment:
+        """Give a comment of one's own another text; resolve or reopen its thread.
+
+        Raises `Forbidden` for another person's text.
+        """
+        caller = caller_of(by)
+        subject, _found = Subject.of(self.editor, comment_id, caller)
+        with subject.changing():
+            comment = subject.comment(comment_id)
+            if body is not None:
+                _require_own(comment, caller)
+                if body != comment.body:
+                    comment.body, comment.updated_at = checked_body(body), timezone.now()
+                    comment.save(update_fields=["body", "updated_at"])
+            if resolved is not None:
+                _resolve(comment.parent or comment, subject, resolved=resolved)
+        return comment
+
+    @retried
+    def delete(self, comment_id: str, *, by: Who = APPLICATION) -> None:
+        """Delete a comment of one's own; raises `Forbidden` for another person's.
+
+        Replies stay: the oldest one takes the place of the comment that began the thread.
+        """
+        caller = caller_of(by)
+        subject, _found = Subject.of(self.editor, comment_id, caller)
+        with subject.changing():
+            comment = subject.comment(comment_id)
+            _require_own(comment, caller)
+            _hand_over(comment)
+            comment.delete()
+
+    def _readable_by(self, caller: Caller) -> Q:
+        """Return the condition for comments on what the caller may read the drafts of."""
+        condition = within("workspace_id", caller.scope(Right.READ_DRAFTS))
+        in_code = Q(workspace_id=self.editor.code.workspace_id, resource_id__in=list(self.editor.code.agents))
+        return condition & (~Q(identity=IN_CODE) | in_code)
+
+
+def follow_deletions() -> None:
+    """Delete the comments on every resource that is deleted from now on, in whatever way.
+
+    Those on an agent that code defines belong to the code, and outlive its overrides.
+    """
+    for kind in KINDS:
+        post_delete.connect(_delete_with_resource, sender=model_of(kind))
+
+
+def _delete_with_resource(instance: VersionedResource, **_signal: Any) -> None:
+    Comment.objects.filter(kind=instance.kind.word, identity=instance.uuid).delete()
+
+
+def _first_of(subject: Subject, parent: str | None) -> Comment | None:
+    """Return the comment that begins the thread of another; raises `Invalid` if it is of another resource."""
+    if parent is None:
+        return None
+    try:
+        found = subject.comment(parent)
+    except NotFound:
+        raise Invalid.field("parent", "is no comment on this resource") from None
+    return found.parent or found
+
+
+def is_own(comment: Comment, caller: Caller) -> bool:
+    """Say whether the caller, or the owner of the key, has written a comment.
+
+    Nobody has written those of an account that is gone; the application has those without a name.
+    """
+    if comment.author_id is None:
+        return not comment.author_name and caller.user_id is None
+    return bool(comment.author_id == caller.user_id)
+
+
+def _require_own(comment: Comment, caller: Caller) -> None:
+    if not is_own(comment, caller):
+        raise Forbidden("Only who has written a comment may change or delete it.")
+
+
+def _resolve(first: Comment, subject: Subject, *, resolved: bool) -> None:
+    """Resolve or reopen a thread by the comment that begins it; what is so already stays."""
+    if (first.resolved_at is not None) == resolved:
+        return
+    first.resolved_at = timezone.now() if resolved else None
+    first.resolved_by_name = (subject.caller.username or "") if resolved else ""
+    first.save(update_fields=["resolved_at", "resolved_by_name"])
+    if resolved:
+        _record("resolved", first, subject)
+
+
+def _hand_over(comment: Comment) -> None:
+    """Let the oldest reply begin the thread from now on, at the same place."""
+    next_one = comment.replies.first()
+    if next_one is None:
+        return
+    for name in MOVED:
+        setattr(next_one, name, getattr(comment, name))
+    next_one.parent = None
+    next_one.save()
+    comment.replies.exclude(pk=next_one.pk).update(parent=next_one)
+
+
+def _record(what: str, comment: Comment, subject: Subject) -> None:
+    """Record a change of a comment; the text is not in the log."""
+    try:
+        version = subject.version(comment.version_id)
+    except NotFound:
+        version = None  # it was deleted, and the comment stays
+    events.record(
+        f"comment.{what}",
+        by=subject.caller,
+        workspace_id=comment.workspace_id,
+        resource=subject.target,
+        version=version,
+        commentId=str(comment.pk),
+    )
