@@ -25,6 +25,8 @@ class Saved(TypedDict, total=False):
     metadata: Object | None
     change_message: str | None
     auto_publish: bool
+    bypass_review: str | None
+    """Why an admin publishes without the approvals that are missing."""
 
 
 class Created(TypedDict, total=False):

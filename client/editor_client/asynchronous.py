@@ -189,6 +189,8 @@ class AsyncClient(AsyncDriver):
     list_reviews = awaiting(ClientCalls.list_reviews)
     iter_reviews = iterating(ClientCalls.iter_reviews)
     create_review = awaiting(ClientCalls.create_review)
+    get_review_policy = awaiting(ClientCalls.get_review_policy)
+    set_review_policy = awaiting(ClientCalls.set_review_policy)
     list_comments = awaiting(ClientCalls.list_comments)
     iter_comments = iterating(ClientCalls.iter_comments)
     create_comment = awaiting(ClientCalls.create_comment)

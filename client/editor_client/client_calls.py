@@ -25,8 +25,9 @@ from editor_client.comments import (
 from editor_client.comments import creation as comment_creation
 from editor_client.errors import malformed
 from editor_client.log import EventPage, EventsAsked, event_query
-from editor_client.naming import with_json_names
+from editor_client.naming import saved
 from editor_client.pages import Pages
+from editor_client.policies import Bypass, ReviewPolicy, policy, setting
 from editor_client.records import AgentPage, AgentRecord, PromptBlockPage, PromptBlockRecord, Record
 from editor_client.reviews import ReviewArguments, ReviewList, ReviewPage, ReviewRecord, ReviewWalk, asking
 from editor_client.served import Preview, ServedAgent
@@ -131,6 +132,16 @@ class ClientCalls:
         """
         return asking(kind, resource_id, fields)
 
+    def get_review_policy(self, workspace_id: str) -> Call[ReviewPolicy]:
+        """Read how many approvals versions of a workspace need to go live."""
+        return policy(workspace_id)
+
+    def set_review_policy(
+        self, workspace_id: str, *, required: int = 0, bypass: Bypass = "admin"
+    ) -> Call[ReviewPolicy]:
+        """Say how many they need, 0 to 5, and who may do without; admins of the workspace may."""
+        return setting(workspace_id, required, bypass)
+
     def list_comments(self, **asked: Unpack[CommentList]) -> Call[CommentPage]:
         """List the comments on what the key may read the drafts of, oldest first."""
         return Call(request=_list("/comments", asked), read=reading(CommentPage))
@@ -168,7 +179,7 @@ def _list(path: str, asked: Any) -> Request:
 
 
 def _create(path: str, fields: Any, record: type[R]) -> Call[R]:
-    request = Request(method="POST", path=path, body=encoded(with_json_names(fields)))
+    request = Request(method="POST", path=path, body=encoded(saved(fields)))
     return Call(request=request, read=reading(record, id=fields.get("id")), changes=True)
 
 

@@ -25,7 +25,7 @@ from editor_client.calls import (
     segment,
 )
 from editor_client.kinds import AGENTS, PROMPT_BLOCKS, C, Kind, P, R, V
-from editor_client.naming import with_json_names
+from editor_client.naming import bypassing, saved, with_json_names
 from editor_client.pages import Pages
 from editor_client.records import (
     Activated,
@@ -134,9 +134,21 @@ class Stored(Generic[R, V, P, C]):
             "POST", reading(self.kind.version), "/versions", body=_message(change_message), base=base
         )
 
-    def activate_version(self, version_id: str, *, base: Base = None) -> Call[Activated]:
-        """Publish exactly this version."""
-        return self._change("POST", reading(Activated), f"{self._version(version_id)}/activate", base=base)
+    def activate_version(
+        self, version_id: str, *, bypass_review: str | None = None, base: Base = None
+    ) -> Call[Activated]:
+        """Publish exactly this version.
+
+        Raises `Forbidden` with the code `review_required` if approvals are missing; with `bypass_review`, the
+        reason, an admin may do without them.
+        """
+        return self._change(
+            "POST",
+            reading(Activated),
+            f"{self._version(version_id)}/activate",
+            body=bypassing(bypass_review) or None,
+            base=base,
+        )
 
     def restore_version(
         self, version_id: str, *, change_message: str | None = None, base: Base = None
@@ -167,14 +179,21 @@ class Stored(Generic[R, V, P, C]):
         return self._get(reading(LabelList), "/labels")
 
     def set_label(
-        self, name: str, version_id: str, *, released: bool | None = None, base: Base = None
+        self,
+        name: str,
+        version_id: str,
+        *,
+        released: bool | None = None,
+        bypass_review: str | None = None,
+        base: Base = None,
     ) -> Call[Label]:
         """Set a label on a version, or move it there.
 
         With `released=True`, everybody who may read what is published may read and run the version by this
-        name; None leaves that as it is.
+        name; None leaves that as it is. `bypass_review` as for publishing.
         """
-        body = {"versionId": version_id} | ({} if released is None else {"released": released})
+        body: dict[str, Any] = {"versionId": version_id, **bypassing(bypass_review)}
+        body |= {} if released is None else {"released": released}
         withdrawn = released is False  # what was served by this name, to whoever reads no drafts
         return self._change("PUT", reading(Label), self._label(name), body=body, base=base, removes=withdrawn)
 
@@ -254,7 +273,7 @@ class StoredAgent(Stored[AgentRecord, AgentVersion, AgentVersionPage, AgentCompa
         With `base`, the record that the edit started from, raises `EditConflict` if somebody else has saved
         a change since; then nothing is saved.
         """
-        return self.edit(with_json_names(changes), base)
+        return self.edit(saved(changes), base)
 
 
 class StoredPromptBlock(
@@ -267,7 +286,7 @@ class StoredPromptBlock(
 
     def update(self, *, base: Base = None, **changes: Unpack[PromptBlockChanges]) -> Call[PromptBlockRecord]:
         """Save an edit as a draft, or publish it with `auto_publish=True`; `base` as for agents."""
-        return self.edit(with_json_names(changes), base)
+        return self.edit(saved(changes), base)
 
 
 def entity_tag(base: Base) -> str | None:

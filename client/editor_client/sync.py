@@ -185,6 +185,8 @@ class Client(SyncDriver):
     list_reviews = blocking(ClientCalls.list_reviews)
     iter_reviews = iterating(ClientCalls.iter_reviews)
     create_review = blocking(ClientCalls.create_review)
+    get_review_policy = blocking(ClientCalls.get_review_policy)
+    set_review_policy = blocking(ClientCalls.set_review_policy)
     list_comments = blocking(ClientCalls.list_comments)
     iter_comments = iterating(ClientCalls.iter_comments)
     create_comment = blocking(ClientCalls.create_comment)

@@ -8,7 +8,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
-from editor_client import comments, log, records, reviews, served, webhooks
+from editor_client import comments, log, policies, records, reviews, served, webhooks
 from editor_client.result import Result, Success, members
 
 from tests.support.api import Api
@@ -58,6 +58,8 @@ RESULTS: dict[str, Any] = {
     "POST /webhooks/{}/ping": webhooks.Delivery,
     "GET /webhooks/{}/deliveries": webhooks.DeliveryPage,
     "POST /webhooks/{}/deliveries/{}/replay": webhooks.Delivery,
+    "GET /workspaces/{}/review-policy": policies.ReviewPolicy,
+    "PUT /workspaces/{}/review-policy": policies.ReviewPolicy,
     "GET /reviews": reviews.ReviewPage,
     "POST /reviews": reviews.ReviewRecord,
     "GET /reviews/{}": reviews.ReviewRecord,
