@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeVar, Unpack
 
+from editor_client import releases
 from editor_client.arguments import (
     AgentFilters,
     NewAgent,
@@ -25,11 +26,30 @@ from editor_client.comments import (
 from editor_client.comments import creation as comment_creation
 from editor_client.errors import malformed
 from editor_client.log import EventPage, EventsAsked, event_query
-from editor_client.naming import saved
+from editor_client.naming import with_json_names
 from editor_client.pages import Pages
-from editor_client.policies import Bypass, ReviewPolicy, policy, setting
 from editor_client.records import AgentPage, AgentRecord, PromptBlockPage, PromptBlockRecord, Record
-from editor_client.reviews import ReviewArguments, ReviewList, ReviewPage, ReviewRecord, ReviewWalk, asking
+from editor_client.releases import ReleaseArguments, ReleaseList, ReleasePage, ReleaseRecord, ReleaseWalk
+from editor_client.reviews import (
+    ReviewArguments,
+    ReviewList,
+    ReviewPage,
+    ReviewPolicy,
+    ReviewRecord,
+    ReviewWalk,
+    asking,
+    policy_of,
+    setting_policy,
+)
+from editor_client.schedules import (
+    ReleaseScheduleArguments,
+    ScheduleArguments,
+    ScheduleList,
+    SchedulePage,
+    ScheduleRecord,
+    ScheduleWalk,
+    scheduling,
+)
 from editor_client.served import Preview, ServedAgent
 from editor_client.webhooks import (
     NewWebhook,
@@ -115,6 +135,20 @@ class ClientCalls:
         """Create a webhook for the events that follow; `url` and `event_types` are required."""
         return creation(workspace_id, fields)
 
+    def list_releases(self, **asked: Unpack[ReleaseList]) -> Call[ReleasePage]:
+        """List the releases of the workspaces whose drafts the key may read, newest first."""
+        return Call(request=_list("/releases", asked), read=reading(ReleasePage))
+
+    def iter_releases(self, **asked: Unpack[ReleaseWalk]) -> Pages[ReleaseRecord]:
+        """Iterate over all of them, page by page."""
+        return Pages(lambda number: self.list_releases(page=number, **asked))
+
+    def create_release(
+        self, workspace_id: str, title: str, **fields: Unpack[ReleaseArguments]
+    ) -> Call[ReleaseRecord]:
+        """Make a release, a draft; an item without `version_id` pins the latest version."""
+        return releases.creation(workspace_id, title, fields)
+
     def list_reviews(self, **asked: Unpack[ReviewList]) -> Call[ReviewPage]:
         """List the reviews of everything whose drafts the key may read, newest first."""
         return Call(request=_list("/reviews", asked), read=reading(ReviewPage))
@@ -134,13 +168,33 @@ class ClientCalls:
 
     def get_review_policy(self, workspace_id: str) -> Call[ReviewPolicy]:
         """Read how many approvals versions of a workspace need to go live."""
-        return policy(workspace_id)
+        return policy_of(workspace_id)
 
     def set_review_policy(
-        self, workspace_id: str, *, required: int = 0, bypass: Bypass = "admin"
+        self, workspace_id: str, *, required: int = 0, bypass: Literal["admin", "nobody"] = "admin"
     ) -> Call[ReviewPolicy]:
-        """Say how many they need, 0 to 5, and who may do without; admins of the workspace may."""
-        return setting(workspace_id, required, bypass)
+        """Say how many approvals versions of a workspace need, and who may do without them."""
+        return setting_policy(workspace_id, {"required": required, "bypass": bypass})
+
+    def list_schedules(self, **asked: Unpack[ScheduleList]) -> Call[SchedulePage]:
+        """List the schedules of what the key may read the drafts of, the latest time first."""
+        return Call(request=_list("/schedules", asked), read=reading(SchedulePage))
+
+    def iter_schedules(self, **asked: Unpack[ScheduleWalk]) -> Pages[ScheduleRecord]:
+        """Iterate over all of them, page by page."""
+        return Pages(lambda number: self.list_schedules(page=number, **asked))
+
+    def create_schedule(
+        self, kind: ResourceKind, resource_id: str, **fields: Unpack[ScheduleArguments]
+    ) -> Call[ScheduleRecord]:
+        """Schedule a version of a resource: `version_id`, and `run_at` or `local_time` and `time_zone`."""
+        return scheduling({"resource": {"kind": kind, "id": resource_id}}, fields)
+
+    def schedule_release(
+        self, release_id: str, **fields: Unpack[ReleaseScheduleArguments]
+    ) -> Call[ScheduleRecord]:
+        """Schedule a release: `run_at`, or `local_time` and `time_zone`."""
+        return scheduling({"releaseId": release_id}, fields)
 
     def list_comments(self, **asked: Unpack[CommentList]) -> Call[CommentPage]:
         """List the comments on what the key may read the drafts of, oldest first."""
@@ -179,7 +233,7 @@ def _list(path: str, asked: Any) -> Request:
 
 
 def _create(path: str, fields: Any, record: type[R]) -> Call[R]:
-    request = Request(method="POST", path=path, body=encoded(saved(fields)))
+    request = Request(method="POST", path=path, body=encoded(with_json_names(fields)))
     return Call(request=request, read=reading(record, id=fields.get("id")), changes=True)
 
 

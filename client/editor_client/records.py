@@ -64,11 +64,11 @@ class Version(CachedResult):
     source: Literal["database", "git", "file"] | None = None
     commit: str | None = None
     read_only: bool = False
-    bypassed_by: str | None = None
-    """The admin who let it go live without the approvals that it needed."""
     state: Literal["published", "draft", "historical"] | None = None
     """What the version is at the moment; it is not part of the snapshot."""
     labels: tuple[str, ...] = ()
+    bypassed_by: str | None = None
+    """The admin who let it go live without the approvals that it needed."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

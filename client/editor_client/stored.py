@@ -25,7 +25,7 @@ from editor_client.calls import (
     segment,
 )
 from editor_client.kinds import AGENTS, PROMPT_BLOCKS, C, Kind, P, R, V
-from editor_client.naming import bypassing, saved, with_json_names
+from editor_client.naming import bypassing, with_json_names
 from editor_client.pages import Pages
 from editor_client.records import (
     Activated,
@@ -42,13 +42,12 @@ from editor_client.records import (
     PromptBlockRecord,
     PromptBlockVersion,
     PromptBlockVersionPage,
-    Record,
 )
-from editor_client.result import Success
+from editor_client.result import CachedResult, Success
 
 T = TypeVar("T")
 
-Base = Record | str | None
+Base = CachedResult | str | None
 """What a change builds on: a record as it was read, or its entity tag. None: whatever is there."""
 
 
@@ -139,15 +138,12 @@ class Stored(Generic[R, V, P, C]):
     ) -> Call[Activated]:
         """Publish exactly this version.
 
-        Raises `Forbidden` with the code `review_required` if approvals are missing; with `bypass_review`, the
-        reason, an admin may do without them.
+        Raises `Forbidden` with the code `review_required` if approvals are missing. An admin may give a
+        reason to do without them.
         """
+        path = f"{self._version(version_id)}/activate"
         return self._change(
-            "POST",
-            reading(Activated),
-            f"{self._version(version_id)}/activate",
-            body=bypassing(bypass_review) or None,
-            base=base,
+            "POST", reading(Activated), path, body=bypassing(bypass_review) or None, base=base
         )
 
     def restore_version(
@@ -190,10 +186,10 @@ class Stored(Generic[R, V, P, C]):
         """Set a label on a version, or move it there.
 
         With `released=True`, everybody who may read what is published may read and run the version by this
-        name; None leaves that as it is. `bypass_review` as for publishing.
+        name; None leaves that as it is. That needs approvals as publishing does.
         """
-        body: dict[str, Any] = {"versionId": version_id, **bypassing(bypass_review)}
-        body |= {} if released is None else {"released": released}
+        body = {"versionId": version_id} | ({} if released is None else {"released": released})
+        body |= bypassing(bypass_review)
         withdrawn = released is False  # what was served by this name, to whoever reads no drafts
         return self._change("PUT", reading(Label), self._label(name), body=body, base=base, removes=withdrawn)
 
@@ -273,7 +269,7 @@ class StoredAgent(Stored[AgentRecord, AgentVersion, AgentVersionPage, AgentCompa
         With `base`, the record that the edit started from, raises `EditConflict` if somebody else has saved
         a change since; then nothing is saved.
         """
-        return self.edit(saved(changes), base)
+        return self.edit(with_json_names(changes), base)
 
 
 class StoredPromptBlock(
@@ -286,12 +282,12 @@ class StoredPromptBlock(
 
     def update(self, *, base: Base = None, **changes: Unpack[PromptBlockChanges]) -> Call[PromptBlockRecord]:
         """Save an edit as a draft, or publish it with `auto_publish=True`; `base` as for agents."""
-        return self.edit(saved(changes), base)
+        return self.edit(with_json_names(changes), base)
 
 
 def entity_tag(base: Base) -> str | None:
     """Return the value of `If-Match` for the base; raises `ValueError` for a record without a tag."""
-    if not isinstance(base, Record):
+    if not isinstance(base, CachedResult):
         return base
     if base.etag is None:
         raise ValueError("this record comes from a list and has no entity tag: read it with details()")
