@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 
 
 class ReviewConfig(AppConfig):
@@ -28,3 +28,5 @@ class ReviewConfig(AppConfig):
         import_module("review.policy.check").register()
         import_module("review.reviews.endings").follow_deletions()
         import_module("review.comments.verbs").follow_deletions()
+        if apps.is_installed("studio"):
+            import_module("review.comments.studio.extension").register()
