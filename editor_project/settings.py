@@ -70,6 +70,7 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     "versioning",
     "delivery",
+    "releases",
     "review",
 ]
 

@@ -27,27 +27,38 @@ from versioning.runtime import messages, options
 
 # What any request may be answered with, whatever it asks for.
 FOR_ALL = {"400", "401", "403", "405", "406", "413", "415", "429"}
-HEEDING_IF_MATCH = of_both_kinds(
-    [
-        "PATCH /stored/{kind}/{}",
-        "DELETE /stored/{kind}/{}",
-        "POST /stored/{kind}/{}/unpublish",
-        "POST /stored/{kind}/{}/versions",
-        "POST /stored/{kind}/{}/versions/{}/activate",
-        "POST /stored/{kind}/{}/versions/{}/restore",
-        "PUT /stored/{kind}/{}/labels/{}",
-        "DELETE /stored/{kind}/{}/labels/{}",
-        "DELETE /stored/{kind}/{}/versions/{}",
-    ]
-)
+HEEDING_IF_MATCH = [
+    *of_both_kinds(
+        [
+            "PATCH /stored/{kind}/{}",
+            "DELETE /stored/{kind}/{}",
+            "POST /stored/{kind}/{}/unpublish",
+            "POST /stored/{kind}/{}/versions",
+            "POST /stored/{kind}/{}/versions/{}/activate",
+            "POST /stored/{kind}/{}/versions/{}/restore",
+            "PUT /stored/{kind}/{}/labels/{}",
+            "DELETE /stored/{kind}/{}/labels/{}",
+            "DELETE /stored/{kind}/{}/versions/{}",
+        ]
+    ),
+    "PATCH /releases/{}",
+    "DELETE /releases/{}",
+    "POST /releases/{}/publish",
+]
 CONFLICTING = [
     *of_both_kinds(["POST /stored/{kind}", "POST /stored/{kind}/{}/clone", "DELETE /stored/{kind}/{}"]),
+    "PATCH /releases/{}",
+    "DELETE /releases/{}",
+    "POST /releases/{}/publish",
+    "POST /releases/{}/revert",
     "POST /reviews",
     "PATCH /reviews/{}",
     "POST /reviews/{}/verdicts",
 ]
 TAKING_A_BODY = [
-    *CREATING,
+    *(route for route in CREATING if not route.endswith("/revert")),
+    "PATCH /releases/{}",
+    "POST /releases/{}/publish",
     *of_both_kinds(["PATCH /stored/{kind}/{}", "PUT /stored/{kind}/{}/labels/{}"]),
     *of_both_kinds(["POST /stored/{kind}/{}/versions/{}/activate"]),
     "PATCH /webhooks/{}",

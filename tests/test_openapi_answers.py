@@ -28,6 +28,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from editor_project.wsgi import application
+from releases.models import Release
 from review.models import Comment, Review
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
@@ -36,6 +37,7 @@ from tests.support.openapi import CREATING, NEVER_SUCCEEDING, ROUTES, route_of
 from tests.support.reviews import ask as ask_for_review
 from tests.support.webhooks import DeliveryFactory, WebhookFactory
 from versioning.conf import get_editor
+from versioning.models import PromptBlock
 
 EXAMPLES = 4
 CHECKS: list[CheckFunction] = [
@@ -75,9 +77,12 @@ NOT_TO_BE_SAID = {
     r"reviewers\.\d+": "is not a member",
     r"field|line|parent": "is no (field|line|comment)|needs a field",
     r"before": "cannot be combined with after",
-    r"status|versionId|label": "give only one of status, versionId and label",
-    r"versions\.(self|agents\..*)|status|versionId|label": "selected more than once",
-    r"id|newId|(?:instructions|blocks)\.\d+\.id|agents\..*": "cannot be seen|normal form C|percent-encoded",
+    r"status|versionId|label|release": "give only one of status, versionId, label and release",
+    r"versions\.(self|agents\..*)|status|versionId|label|release": "selected more than once",
+    r"items\.\d+\.(resource|versionId)": "in this workspace|already|no version|must be absent",
+    r"id|newId|resource\.id|(?:instructions|blocks)\.\d+\.id|agents\..*": (
+        "cannot be seen|normal form C|percent-encoded"
+    ),
     r"id": "the name has no letter or digit|reserved word",  # the id made of a name, such as Favorite
     r"instructions": "must not be blank",
     r"instructions\.\d+\.id": "the prompt block .* (does not exist|is not published)",
@@ -90,8 +95,8 @@ NOT_TO_BE_SAID = {
 STREAMS = {"POST /agents/{}/stream", "GET /events/stream"}
 ASKED = [route for route in ROUTES if route not in {*STREAMS, *NEVER_SUCCEEDING}]
 
-WEBHOOK, DELIVERY, REVIEW, COMMENT = (
-    f"6f9619ff-8b86-4011-b42d-00c04fc964{end}" for end in ("f0", "f1", "f2", "f3")
+WEBHOOK, DELIVERY, REVIEW, COMMENT, RELEASE, PUBLISHED = (
+    f"6f9619ff-8b86-4011-b42d-00c04fc964{end}" for end in ("f0", "f1", "f2", "f3", "f4", "f5")
 )
 
 Operations = dict[str, APIOperation]
@@ -113,7 +118,8 @@ def versions(
 ) -> dict[Kind, list[str]]:
     """The versions of the agent and of the block `writer`: a published and labelled one, two more.
 
-    There is a webhook too, with a delivery, a review of an agent that somebody else has saved, and a comment.
+    There is a webhook too, with a delivery, a review of an agent that somebody else has saved, a comment, and
+    two releases.
     """
     with stored_once():
         webhook = WebhookFactory(pk=WEBHOOK, workspace_id="acme")
@@ -125,7 +131,26 @@ def versions(
         alice = User.objects.get(username="alice")
         comment = get_editor().comments.add("agent", "writer", made[AGENTS][0], body="Why?", by=alice)
         Comment.objects.filter(pk=comment.pk).update(id=COMMENT)
+        make_releases(made[PROMPT_BLOCKS][1])
         return made
+
+
+def make_releases(version_id: str) -> None:
+    """Make a release that can be published, and one that is."""
+    block = PromptBlock.objects.get(pk="writer")
+    for release_id in (RELEASE, PUBLISHED):
+        release = Release.objects.create(pk=release_id, workspace_id="acme", title="Autumn")
+        release.items.create(
+            place=0,
+            kind="promptBlock",
+            resource_id=block.pk,
+            identity=block.uuid,
+            action="publish",
+            version_id=version_id,
+            version_number=2,
+        )
+    get_editor().releases.publish(PUBLISHED)
+    get_editor().prompt.unpublish("writer")
 
 
 @pytest.fixture(autouse=True)
@@ -183,7 +208,14 @@ def says_what_no_schema_can(response: Response) -> bool:
     )
 
 
-BESIDES_RESOURCES = {"/webhooks": WEBHOOK, "/reviews": REVIEW, "/comments": COMMENT, "/workspaces": "acme"}
+BESIDES_RESOURCES = {
+    "/webhooks": WEBHOOK,
+    "/reviews": REVIEW,
+    "/comments": COMMENT,
+    "/workspaces": "acme",
+    "/revert": PUBLISHED,
+    "/releases": RELEASE,
+}
 """What the id in an address names, where that is neither an agent nor a prompt block."""
 
 
@@ -220,6 +252,9 @@ def honest(route: str, versions: dict[Kind, list[str]]) -> dict[str, Any]:
         },
         ("PATCH", "/webhooks/{}"): {"eventTypes": ["agent.published"], "idPrefix": None},
         ("POST", "/webhooks/{}/rotate"): {"keepPreviousHours": 24},
+        ("POST", "/releases"): {"workspaceId": "acme", "title": "Autumn"},
+        ("PATCH", "/releases/{}"): {"title": "Winter"},
+        ("POST", "/releases/{}/publish"): {},
         ("POST", "/reviews"): {"resource": {"kind": "agent", "id": "writer"}, "reviewers": ["paula"]},
         ("PUT", "/workspaces/{}/review-policy"): {"required": 1, "bypass": "nobody"},
         ("PATCH", "/reviews/{}"): {"reviewers": ["paula", "vera"]},

@@ -237,9 +237,13 @@ def _about(asked: Sequence[Question]) -> Q:
 
 
 def _numbered(asked: Sequence[Question], kind: str, column: str) -> Q:
-    """Return the condition for the versions of a kind that are under review."""
-    found = Q(pk__in=[])
-    for one in asked:
-        if one.target.kind == kind and one.is_numbered:
-            found |= Q(resource_id=one.target.id, **{f"{column}__range": one.span})
-    return found
+    """Return a condition that the versions of a kind that are under review meet, and perhaps others.
+
+    It does not grow with the number of questions, as a range for each would: SQLite refuses a thousand.
+    """
+    numbered = [one for one in asked if one.target.kind == kind and one.is_numbered]
+    if not numbered:
+        return Q(pk__in=[])
+    spans = [one.span for one in numbered]
+    span = min(first for first, _ in spans), max(last for _, last in spans)
+    return Q(resource_id__in={one.target.id for one in numbered}, **{f"{column}__range": span})

@@ -9,22 +9,24 @@ from __future__ import annotations
 import datetime
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from django.db.models import Exists, OuterRef, Q
 
 from review.models import Review, Verdict
-from review.policy.outcomes import Question, live_number_of, outcomes_of
+from review.policy.outcomes import Question, outcomes_of, question
 from review.policy.rules import Outcome
 from review.reviews.subjects import HasEditor, collection_of
 from versioning.domain.events import Reach, Target
 from versioning.domain.overrides import IN_CODE
 from versioning.models import Membership, VersionedResource
 from versioning.models.accounts import name_of
+from versioning.models.kinds import MODELS
 
 _Key = tuple[str, str, Any]
+_MODELS: Final = {model.kind.word: model for model in MODELS}
 
 
 class ReviewState(StrEnum):
@@ -160,23 +162,30 @@ def _outcomes(rows: Sequence[Review], resources: Mapping[_Key, VersionedResource
     return outcomes_of([_question(row, resources.get(_about(row))) for row in rows])
 
 
+class _Reviewed(NamedTuple):
+    """What a review knows of its version, which may have been deleted."""
+
+    version_id: str
+    number: int
+    digest: str
+    read_only: bool
+
+
 def _question(review: Review, resource: VersionedResource | None) -> Question:
-    """Return what to ask the policy; of what was published, in the state of its resource before that."""
-    live = live_number_of(resource) if resource is not None else None
-    return Question(
-        target=Target(
-            kind=review.kind,
-            id=review.resource_id,
-            identity=review.identity,
-            workspace_id=review.workspace_id,
-            reach=Reach.EDITORS,
-        ),
-        version_id=review.version_id,
-        number=review.version_number,
-        digest=review.digest,
-        live_number=review.base_version_number if review.published_at is not None else live,
-        was_in_file=review.is_in_git,
+    """Return what to ask the policy; of what was published, in the state of its resource before that.
+
+    Without a resource (a file that was removed by hand, an agent that code defines no more) nothing is live.
+    """
+    target = Target(
+        kind=review.kind,
+        id=review.resource_id,
+        identity=review.identity,
+        workspace_id=review.workspace_id,
+        reach=Reach.EDITORS,
     )
+    version: Any = _Reviewed(review.version_id, review.version_number, review.digest, review.is_in_git)
+    asked = question(resource or _MODELS[review.kind](), version, target)
+    return asked if review.published_at is None else replace(asked, live_number=review.base_version_number)
 
 
 def _resources(reviews: HasEditor, rows: Sequence[Review]) -> Mapping[_Key, VersionedResource]:

@@ -38,7 +38,7 @@ def sentence_of(event: Event, names: Names, who: str = "") -> list[Part]:
 
 
 def _said(event: Event, names: Names) -> Said:
-    if event.ordinal:
+    if event.hidden_from:
         # Of the prompt block itself, and of who changed it, readers of the agent learn nothing.
         if names.of_one:
             return Said(_("The text of a prompt block changed in this agent"))

@@ -68,7 +68,7 @@ class NamesPage(EditablePage):
         blocks = [block_id for _, block_id in referenced_blocks(config)]
         yield from _read(PROMPT_BLOCK, blocks, self.caller)
         found = self.collection.dependents(self.resource_id, status=Status.DRAFT, by=self.caller)
-        yield from _read(AGENT, [agent_id for agent_id, _ in found.readable], self.caller)
+        yield from _read(AGENT, found.ids, self.caller)
         for kind in KINDS:
             newest = kind.collection.changed_last(self.workspace_id, limit=MAX_READ, by=self.caller)
             own = self.resource_id if kind.word == self.kind.word else None

@@ -86,11 +86,13 @@ class AgentsOfBlock:
     block_id: str
     caller: Caller
 
-    @property
+    @cached_property
     def offered(self) -> list[tuple[str, str]]:
         """The (id, name) of each, as many as a page offers; those that show the block live come first."""
-        enough = self._live if len(self._live) >= MAX_AGENTS else self._names
-        return list(enough.items())[:MAX_AGENTS]
+        found = self._named(self.live, self.live.ids[:MAX_AGENTS])
+        if len(found) < MAX_AGENTS:
+            found += self._named(self._drafts, self._only_in_drafts[: MAX_AGENTS - len(found)])
+        return found
 
     @cached_property
     def live(self) -> Dependents:
@@ -98,12 +100,16 @@ class AgentsOfBlock:
         return self._users(Status.PUBLISHED)
 
     @cached_property
-    def _live(self) -> dict[str, str]:
-        return _shown_names(self.live)
+    def _drafts(self) -> Dependents:
+        return self._users(Status.DRAFT)
 
     @cached_property
-    def _names(self) -> dict[str, str]:
-        return {**self._live, **_shown_names(self._users(Status.DRAFT)), **self._live}
+    def _only_in_drafts(self) -> list[str]:
+        live = set(self.live.ids)
+        return [agent_id for agent_id in self._drafts.ids if agent_id not in live]
+
+    def _named(self, users: Dependents, ids: Sequence[str]) -> list[tuple[str, str]]:
+        return [(agent_id, shortened(name or agent_id)) for agent_id, name in users.named(ids)]
 
     def _users(self, status: Status) -> Dependents:
         users: Dependents = PROMPT_BLOCK.collection.dependents(self.block_id, status=status, by=self.caller)
@@ -116,11 +122,11 @@ class AgentsOfBlock:
         None if neither does: a version with a label can be the only one. Raises `NotFound` for an agent that
         is not one of them.
         """
-        is_live = agent_id in self._live if agent_id else bool(self._live)
-        names = self._live if is_live else self._names
-        if not agent_id and names:
-            agent_id = next(iter(names))
-        if agent_id not in names:
+        is_live = agent_id in self.live.ids if agent_id else bool(self.live.ids)
+        users, ids = (self.live, self.live.ids) if is_live else (self._drafts, self._only_in_drafts)
+        if not agent_id and ids:
+            agent_id = ids[0]
+        if agent_id not in ids:
             raise NotFound
         code = AGENT.catalog(self.caller).in_code.get(agent_id)
         record = self._record(agent_id, code)
@@ -132,7 +138,8 @@ class AgentsOfBlock:
         for version, is_live in versions:
             config = _served(code, version)
             if any(target == self.block_id for _field, target in referenced_blocks(config)):
-                return BlockInAgent(agent_id, names[agent_id], config, version, is_live)
+                name = dict(self._named(users, [agent_id])).get(agent_id, agent_id)
+                return BlockInAgent(agent_id, name, config, version, is_live)
         return None
 
     def _record(self, agent_id: str, code: CodeAgent | None) -> VersionedResource | None:
@@ -143,10 +150,6 @@ class AgentsOfBlock:
                 raise
             return None
         return record
-
-
-def _shown_names(users: Dependents) -> dict[str, str]:
-    return {agent_id: shortened(name or agent_id) for agent_id, name in users.readable}
 
 
 def _served(code: CodeAgent | None, version: Snapshot | None) -> Config:

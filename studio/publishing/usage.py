@@ -50,15 +50,15 @@ class DependentsPage(ResourcePage):
         found: Dependents = self.collection.dependents(self.resource_id, status=status, by=self.caller)
         if status is Status.PUBLISHED:
             self.used_by = found.count  # the head of the page need not ask again
-        agents = Paginator(found.readable, MAX_SHOWN).get_page(page)
+        agents = Paginator(found.ids, MAX_SHOWN).get_page(page)
         return ShownDependents(
             shown=[
                 (agent_id, shortened(name or agent_id), AGENT.address("change", agent_id))
-                for agent_id, name in agents.object_list
+                for agent_id, name in found.named(list(agents.object_list))
             ],
-            total=len(found.readable),
+            total=len(found.ids),
             hidden=found.hidden_count,
-            more=len(found.readable) - agents.end_index(),
+            more=len(found.ids) - agents.end_index(),
             more_address=f"{self.address('usage')}?page={agents.number + 1}",
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -97,7 +98,7 @@ class FilterForm(forms.Form):
         options = names if given in {"", *names} else [*names, given]
         self.fields[name].widget = forms.Select(choices=[_ANY, *((one, one) for one in options)])
 
-    @property
+    @cached_property
     def wanted(self) -> Filter:
         """The filter, without values that are not valid."""
         self.is_valid()
@@ -123,7 +124,7 @@ class FilterForm(forms.Form):
         """The column to sort the rows by."""
         return ORDERS[self.order_name][0]
 
-    @property
+    @cached_property
     def given(self) -> dict[str, str]:
         """The valid values that were given, as they stand in an address, without the page."""
         usual = ("order", USUAL_ORDER)

@@ -11,7 +11,7 @@ from versioning.domain.access import Caller
 
 @dataclass(frozen=True, kw_only=True)
 class Star:
-    """The star of a resource, as one person sees it: what `studio/resources/star.html` draws."""
+    """The star of a resource, as one person sees it: what the tag `star_button` draws."""
 
     address: str
     """Where it is set and taken away."""

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from studio.resources.filters import FilterForm, tag_chip
 
@@ -13,6 +16,21 @@ register = template.Library()
 def folder_address(form: FilterForm, folder: str) -> str:
     """Return the address of a folder, narrowed as the list is."""
     return form.address(folder=folder)
+
+
+@register.simple_tag
+def folder_link(form: FilterForm, folder: str) -> SafeString:
+    """Return the link from the id of a resource to its folder."""
+    words = _("Folder %(folder)s") % {"folder": folder}
+    return format_html(
+        '<a class="folder" href="{}" aria-label="{}">{}</a>', folder_address(form, folder), words, folder
+    )
+
+
+@register.simple_tag
+def choose_words(name: str) -> str:
+    """Return what the checkbox of a resource is called."""
+    return _("Choose %(name)s") % {"name": name}
 
 
 @register.simple_tag

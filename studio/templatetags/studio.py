@@ -17,6 +17,8 @@ from studio.dates import moment_in_words, time_in_words
 from studio.domain_messages.translated import translated
 from studio.extensions import Panel
 from studio.forms.words import place_of
+from studio.resources.stars import Star
+from studio.resources.summaries import StateWords
 from studio.versions import message_of, reference_to, said_of, title_of
 from versioning.domain.snapshots import Snapshot, subject_of
 
@@ -45,6 +47,35 @@ def version_link(
     address = context["kind"].address("version", context["summary"].resource_id, version.version_id)
     name = reference_to(version) if is_within else title_of(version)
     return format_html('<a class="link" href="{}">{}</a>', address, name)
+
+
+# A list has the two below in every row, and an included template takes several times as long.
+
+
+@register.simple_tag
+def state_chip(state: StateWords) -> SafeString:
+    """Return a state in the word that editors know."""
+    return format_html(
+        '<span class="chip {}" title="{}">{}</span>', state.chip, str(state.meaning), str(state.word)
+    )
+
+
+@register.simple_tag
+def star_button(star: Star, name: str) -> SafeString:
+    """Return the star of a resource, which has a name.
+
+    It sends the form `stars` of the frame, so it may stand within another form.
+    """
+    return format_html(
+        '<button class="star" type="submit" form="stars" formaction="{}" name="starred" value="{}"'
+        ' aria-pressed="{}" aria-label="{}" title="{}">'
+        '<span class="material-symbols-outlined" aria-hidden="true">star</span></button>',
+        star.address,
+        "no" if star.is_set else "yes",
+        "true" if star.is_set else "false",
+        _("Star %(name)s") % {"name": name},
+        _("Star: keep it at hand on the home page"),
+    )
 
 
 @register.simple_tag(takes_context=True)

@@ -106,7 +106,11 @@ def test_a_condition_is_built_and_previewed(
     group.get_by_role("combobox", name="A group:").select_option(label="any of these holds")
     group.get_by_label("Name in the context").fill("customer.age")
     group.get_by_label("Comparison").select_option(label="is at least")
-    expect(group.get_by_label("Type of the value")).to_have_value("number")
+    sort = group.get_by_label("Type of the value")
+    expect(sort).to_have_value("number")
+    sort.select_option("boolean")  # not just an example that looks like a value
+    expect(group.get_by_label("Value", exact=True)).to_have_value("true")
+    sort.select_option("number")
     group.get_by_label("Value", exact=True).fill("18")
     preview = page.locator("#preview-result")
     customer = page.get_by_role("group", name="customer")
@@ -219,4 +223,6 @@ def test_errors_are_told_beside_their_fields(enter: Enter, made: str) -> None:
     expect(page.locator("#error-name")).to_have_text("Must not be blank")
     expect(page.locator("#error-memory")).to_contain_text("Is not valid JSON")
     expect(box).to_have_value("{")
+    page.get_by_role("button", name="Go to the first problem").click()
+    expect(page.locator("[name=name][aria-invalid]")).to_be_focused()
     assert page.evaluate(MISPLACED) + serious_problems(page) == []

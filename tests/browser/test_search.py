@@ -55,7 +55,7 @@ def sees(page: Page, text: str) -> None:
 def test_a_phrase_is_seen_in_its_text_with_two_clicks(enter: Enter, pilots: None, name: str) -> None:
     page = enter(name)
     person = Clicks(page)
-    person.click(page.get_by_role("combobox", name="Search names, ids and text"))
+    person.click(page.get_by_role("combobox", name="Search everything"))
     page.keyboard.type('"voucher to a zeppelin"')
     page.keyboard.press("Enter")
     excerpt = page.get_by_role("listitem").filter(has_text="Pilots pilots-block").locator("mark")
@@ -69,7 +69,7 @@ def test_a_phrase_is_seen_in_its_text_with_two_clicks(enter: Enter, pilots: None
 def test_suggestions_are_chosen_by_keyboard(enter: Enter, pilots: None, width: int) -> None:
     page = enter("edgar", "activity/", width=width)
     page.keyboard.press("/")
-    field = page.get_by_role("combobox", name="Search names, ids and text")
+    field = page.get_by_role("combobox", name="Search everything")
     expect(field).to_be_focused()
     page.keyboard.type("zeppelin pil")
     listbox = page.get_by_role("listbox", name="Suggestions")
@@ -114,6 +114,6 @@ def test_without_scripts_the_field_is_a_form(enter: Enter, pilots: None) -> None
     with browser.new_context(base_url=page.url, java_script_enabled=False, storage_state=state) as context:
         plain = context.new_page()
         plain.goto("")
-        plain.get_by_label("Search names, ids and text").fill("zeppelin")
+        plain.get_by_label("Search everything").fill("zeppelin")
         plain.keyboard.press("Enter")
         expect(plain.get_by_role("link", name="Pilots pilots-block")).to_be_visible()

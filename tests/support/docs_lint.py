@@ -19,7 +19,15 @@ from tests.support.pages import PAGES, RUN, Block, blocks, section
 from tests.support.service import ROOT
 from versioning.domain.kinds import KINDS
 
-PACKAGES = ("client/editor_client", "delivery", "editor_project", "review", "studio", "versioning")
+PACKAGES = (
+    "client/editor_client",
+    "delivery",
+    "editor_project",
+    "releases",
+    "review",
+    "studio",
+    "versioning",
+)
 SPEAKING = (
     "client/editor_client/shared",
     "delivery",

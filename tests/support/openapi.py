@@ -57,6 +57,14 @@ ROUTES = [
     "POST /webhooks/{}/ping",
     "GET /webhooks/{}/deliveries",
     "POST /webhooks/{}/deliveries/{}/replay",
+    "GET /releases",
+    "POST /releases",
+    "GET /releases/{}",
+    "PATCH /releases/{}",
+    "DELETE /releases/{}",
+    "GET /releases/{}/check",
+    "POST /releases/{}/publish",
+    "POST /releases/{}/revert",
     "GET /reviews",
     "POST /reviews",
     "GET /reviews/{}",
@@ -82,6 +90,8 @@ CREATING = [
         ]
     ),
     "POST /webhooks",
+    "POST /releases",
+    "POST /releases/{}/revert",
     "POST /reviews",
     "POST /comments",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.support.api import AGENTS, Answer, Api, Kind
+from versioning.conf import get_editor
 
 REVIEWS = "/reviews"
 NO_SUCH = "00000000-0000-4000-8000-000000000000"
@@ -55,7 +56,6 @@ def listed(api: Api, **query: Any) -> list[str]:
     return [review["id"] for review in answer.body["reviews"]]
 
 
-def require_approvals(api: Api, count: int, workspace_id: str = "acme") -> None:
+def require_approvals(count: int, workspace_id: str = "acme") -> None:
     """Make a workspace require so many approvals."""
-    answer = api.put(f"/workspaces/{workspace_id}/review-policy", {"required": count})
-    assert answer.status == 200, answer.body
+    get_editor().review_policy.set(workspace_id, required=count)

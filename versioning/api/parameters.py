@@ -59,6 +59,7 @@ SELECTOR = (
     ),
     query("versionId", "Exactly this version."),
     query("label", "The version that carries this label."),
+    query("release", "What would be served if this release were published now."),
 )
 SELECTOR_NAMES = tuple(parameter.name for parameter in SELECTOR)
 PARTIAL = query("partial", "`true` leaves `instructions` and `blocks` out.", enum=["true", "false"])

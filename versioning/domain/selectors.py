@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from versioning.domain.access import Caller
 from versioning.domain.errors import Invalid, Issue
 
 _Value = TypeVar("_Value")
+_LISTED: Final = "status, versionId, label and release"
 
 
 class Status(StrEnum):
@@ -31,31 +32,35 @@ class State(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Selector:
-    """Exactly one of a status, a version id or a label; the default is the published version."""
+    """Exactly one of a status, a version id, a label or a release; the default is the published version."""
 
     status: Status | None = None
     version_id: str | None = None
     label: str | None = None
+    release: str | None = None
+    """The id of a release: what would be served if it were published now."""
 
-    KEYS = ("status", "versionId", "label")
+    KEYS = ("status", "versionId", "label", "release")
 
     @classmethod
     def parse(cls, given: Mapping[str, str]) -> Selector:
-        """Return the selector for the members `status`, `versionId` and `label`.
+        """Return the selector for the members `status`, `versionId`, `label` and `release`.
 
         Without any of them it is the published version. Raises `Invalid` for more than one, and for an
         unknown status.
         """
         named = {key: given[key] for key in cls.KEYS if key in given}
         if len(named) > 1:
-            raise Invalid([Issue(key, "give only one of status, versionId and label") for key in named])
+            raise Invalid([Issue(key, f"give only one of {_LISTED}") for key in named])
         if "status" in named and named["status"] not in set(Status):
             raise Invalid.field("status", "must be 'published' or 'draft'")
         if "status" in named:
             return cls(status=Status(named["status"]))
         if "versionId" in named:
             return cls(version_id=named["versionId"])
-        return cls(label=named["label"]) if "label" in named else PUBLISHED
+        if "label" in named:
+            return cls(label=named["label"])
+        return cls(release=named["release"]) if "release" in named else PUBLISHED
 
     @property
     def asks_for_draft(self) -> bool:
@@ -68,6 +73,8 @@ class Selector:
             return {"versionId": self.version_id}
         if self.label is not None:
             return {"label": self.label}
+        if self.release is not None:
+            return {"release": self.release}
         return {"status": str(self.status or Status.PUBLISHED)}
 
 
@@ -109,8 +116,8 @@ class VersionsMap:
         """Return the map for a JSON object; None gives an empty map.
 
         `{"agents": {<id>: selector}, "promptBlocks": {<id>: selector}, "self"?: selector, "defaultStatus"?,
-        "strict"?}`, where a selector is an object with exactly one of status, versionId and label. Raises
-        `Invalid` with every problem at once; each is named below `field`, such as `versions.agents.<id>`.
+        "strict"?}`, where a selector is an object with exactly one of them. Raises `Invalid` with every
+        problem at once; each is named below `field`, such as `versions.agents.<id>`.
         """
         if value is None:
             return NO_VERSIONS
@@ -198,7 +205,7 @@ def _read_selector(value: Any, place: str, issues: list[Issue]) -> Selector:
 
 def _selector_problem(value: Any) -> str | None:
     if not isinstance(value, Mapping) or len(value) != 1 or not value.keys() <= set(Selector.KEYS):
-        return "must be an object with exactly one of status, versionId and label"
+        return f"must be an object with exactly one of {_LISTED}"
     ((key, named),) = value.items()
     if key == "status":
         return None if _is_status(named) else "status must be 'published' or 'draft'"

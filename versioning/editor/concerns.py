@@ -50,7 +50,7 @@ def news(caller: Caller, code: Registry, *, after: int = 0) -> QuerySet[Event]:
     if caller.user_id is None or not caller.username:
         return Event.objects.none()
     end = LogPosition.objects.values(first=F("position") - WINDOW)[:1]
-    newer = Event.objects.filter(position__gt=Greatest(Value(after), Subquery(end)), ordinal=0)
+    newer = Event.objects.filter(position__gt=Greatest(Value(after), Subquery(end)), hidden_from="")
     concerns = reduce(or_, (concern(caller) for concern in _concerns))
     seen = concerns & is_visible_to(caller, code) | is_about_oneself(caller)
     return newer.exclude(actor=caller.username).filter(seen).order_by("-position")

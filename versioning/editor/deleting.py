@@ -70,7 +70,7 @@ def delete_version(
 def prune(resources: Resources[R], resource_id: str, keep: int, *, by: Who = APPLICATION) -> int:
     """Delete all but the newest `keep` versions and return how many were deleted.
 
-    The active, the latest and labelled versions are never deleted.
+    The active, the latest and labelled versions are never deleted, nor those that are still to go live.
     """
     by = caller_of(by)
     with changing(resources, resource_id, Right.PUBLISH, by) as resource:
@@ -95,7 +95,7 @@ def _obstacle_to_deleting(resources: Resources[R], resource: R, version: Version
 def _refuse_in_use(resources: Resources[R], resource_id: str, by: Caller) -> None:
     users = dependents(resources, resource_id, status=Status.PUBLISHED, by=by)
     everybody = dependents(resources, resource_id, status=Status.PUBLISHED, by=APPLICATION)
-    if everybody.readable:
+    if everybody.ids:
         named = ", ".join(name for _, name in users.readable) or "agents that you cannot read"
         raise InUse(
             f"In use by {named}.",

@@ -11,8 +11,8 @@ An application of Django registers a check in `AppConfig.ready()`. To refuse, a 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import VersioningError
@@ -20,7 +20,7 @@ from versioning.domain.registry import Registry
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
 from versioning.serving.grants import grant, keep_targets
-from versioning.serving.reference_checks import refuse_unpublished_blocks
+from versioning.serving.reference_checks import NO_BLOCKS, refuse_unpublished_blocks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +35,8 @@ class Passage:
     """The label that releases it; None if it becomes the active version."""
     bypass_review: str | None = None
     """Why an admin lets it pass without the approvals that it needs; None if nobody does."""
+    blocks: Mapping[str, bool] = field(default_factory=lambda: NO_BLOCKS)
+    """Prompt blocks that are published (True) or unpublished (False) in the same transaction, by id."""
 
 
 Then = Callable[[], object]
@@ -102,7 +104,7 @@ def let_through(passage: Passage, code: Registry) -> None:
 def _check(passage: Passage) -> list[Then]:
     """Raise unless the version may go live: the rights, the blocks, then what is registered, in order."""
     passage.caller.require(Right.PUBLISH, passage.resource.workspace_id)
-    refuse_unpublished_blocks(passage.version.config, passage.caller)
+    refuse_unpublished_blocks(passage.version.config, passage.caller, passage.blocks)
     steps = (one.check(passage) for one in _registered)
     return [step for step in steps if step is not None]
 

@@ -56,7 +56,7 @@ def live_periods(log: EventLog, resource: VersionedResource, *, by: Who) -> Live
     page = log.page(
         before=_END,
         limit=MAX_CHANGES,
-        where=Q(resource_uuid=target.identity, ordinal=0),
+        where=Q(resource_uuid=target.identity, hidden_from=""),
         types=frozenset(f"{kind}.{what}" for what in ("created", "published", "unpublished", "deleted")),
         resource_kind=kind,
         resource_id=target.id,

@@ -11,6 +11,7 @@ from django.conf import settings
 
 from versioning.domain.access import Caller, Right, RightsChanged
 from versioning.domain.errors import EditConflict, NotFound
+from versioning.editor.pins import pinned_versions
 from versioning.editor.recording import record
 from versioning.editor.resources import Resources
 from versioning.models import Version, VersionedResource
@@ -80,6 +81,7 @@ def drop_old_versions(resources: Resources[R], resource: R, keep: int, by: Calle
         needed.add(cast("Version", resource.active).pk)
     needed.update(resource.labels.values_list("version_id", flat=True))
     needed.update(resource.versions.values_list("pk", flat=True)[:keep])
+    needed |= pinned_versions(resource)
     old = resource.versions.exclude(pk__in=[pk for pk in needed if pk is not None])
     pruned = list(old.only("pk", "number").order_by("number"))
     for version in pruned:

@@ -13,6 +13,7 @@ from versioning.domain.selectors import Selector, Status
 from versioning.editor.resources import Resources
 from versioning.models import VersionedResource
 from versioning.serving import choice
+from versioning.serving.releases import OpenRelease, open_release
 from versioning.serving.resolution import Resolved, require_drafts, select
 
 R = TypeVar("R", bound=VersionedResource)
@@ -26,6 +27,8 @@ class SelectedOverride(Generic[R]):
     """The record of the override, whichever version is selected."""
     override: Resolved[R] | None
     """The selected version; None if the code itself is served."""
+    release: OpenRelease | None = None
+    """The release that was asked for."""
 
 
 def selected_override(
@@ -45,6 +48,8 @@ def selected_override(
     if selector.asks_for_draft:
         require_drafts(selector, by, resources.ownership.workspace_id)
     counted = None if row is not None and row.gone and selector.version_id is None else row
+    if selector.release is not None:
+        return _in_release(row, counted, selector, by, open_release(selector.release, by))
     if counted is None and selector.status is None:
         raise NotFound
     if counted is None or (selector.status is Status.PUBLISHED and counted.active_id is None):
@@ -52,6 +57,16 @@ def selected_override(
     chosen = {} if context is None else choice.chosen([counted], context)
     override = select(counted, selector, by, chosen=chosen.get(counted.pk))
     return SelectedOverride(row=row, override=override)
+
+
+def _in_release(
+    row: R | None, counted: R | None, selector: Selector, by: Caller, release: OpenRelease
+) -> SelectedOverride[R]:
+    """Return the version of an override that would be served if a release were published now."""
+    held = None if counted is None else release.of(counted)
+    live = held.version_id if held is not None else counted and counted.active_id
+    override = None if counted is None or live is None else select(counted, selector, by)
+    return SelectedOverride(row=row, override=override, release=release)
 
 
 def is_as_code_says(resources: Resources[R], resource_id: str, by: Caller) -> bool:

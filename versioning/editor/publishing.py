@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import TypeVar
+from collections.abc import Collection, Mapping
+from typing import Any, TypeVar
 
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.snapshots import Snapshot
@@ -12,6 +12,7 @@ from versioning.editor.locking import changing, retried
 from versioning.editor.recording import record
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import VersionedResource
+from versioning.serving.reference_checks import NO_BLOCKS
 from versioning.serving.resolution import Resolved, find_version
 
 R = TypeVar("R", bound=VersionedResource)
@@ -50,24 +51,39 @@ def unpublish(
     """Stop serving any version; nothing is deleted."""
     by = caller_of(by)
     with changing(resources, resource_id, Right.PUBLISH, by, expect) as resource:
-        if resource.active_id is not None:
-            record(resources, "unpublished", resource, by, previous=resource.active_id)
-            resources.backend.point(resource, None, by)
+        deactivate(resources, resource, by)
         return Resolved(resource=resource, version=resource.latest)
 
 
 def activate(
-    resources: Resources[R], resource: R, version: Snapshot, by: Caller, *, bypass_review: str | None = None
+    resources: Resources[R],
+    resource: R,
+    version: Snapshot,
+    by: Caller,
+    *,
+    blocks: Mapping[str, bool] = NO_BLOCKS,
+    bypass_review: str | None = None,
+    **detail: Any,
 ) -> None:
     """Make this version of a locked resource the active one, after the gate has passed it.
 
+    `blocks` and `bypass_review` are as in `gate.Passage`; `detail` goes into the entry of the log.
     Publishing the active version again has an effect if the caller may read something that it was not
     granted before, such as a sub-agent that was created later.
     """
     if version.version_id != resource.active_id:
-        passage = gate.Passage(resource=resource, version=version, caller=by, bypass_review=bypass_review)
+        passage = gate.Passage(
+            resource=resource, version=version, caller=by, blocks=blocks, bypass_review=bypass_review
+        )
         gate.let_through(passage, resources.code)
     elif not gate.grant_more(resource, version, by, resources.code):
         return
-    record(resources, "published", resource, by, version=version, previous=resource.active_id)
+    record(resources, "published", resource, by, version=version, previous=resource.active_id, **detail)
     resources.backend.point(resource, version, by)
+
+
+def deactivate(resources: Resources[R], resource: R, by: Caller, **detail: Any) -> None:
+    """Stop serving any version of a locked resource; `detail` goes into the entry of the log."""
+    if resource.active_id is not None:
+        record(resources, "unpublished", resource, by, previous=resource.active_id, **detail)
+        resources.backend.point(resource, None, by)

@@ -220,5 +220,10 @@ def _code_candidate(
     agent = code.agents[agent_id]
     found = selected_override(resources, agent, selector, by, context=context)
     return Candidate.code(
-        agent, selector, workspace_id=code.workspace_id, row=found.row, override=found.override
+        agent,
+        selector,
+        workspace_id=code.workspace_id,
+        row=found.row,
+        override=found.override,
+        release=found.release,
     )

@@ -139,6 +139,21 @@ def watch(event_type: str, watcher: Watcher) -> None:
     _watchers.setdefault(event_type, []).append(watcher)
 
 
+@contextmanager
+def together() -> Iterator[None]:
+    """Give all that is recorded within it one position, so that every follower hears of it at once.
+
+    It begins and ends within one `transaction()`; raises `RuntimeError` outside of any.
+    """
+    opened = _open.transaction
+    if opened is None:
+        raise RuntimeError("together() needs an open events.transaction()")
+    known = len(opened.entries)
+    yield
+    for ordinal, entry in enumerate(opened.entries[known:]):
+        entry["ordinal"] = ordinal
+
+
 def is_open() -> bool:
     """Say whether this thread is inside of `transaction()`."""
     return _open.transaction is not None

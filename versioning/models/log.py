@@ -35,7 +35,7 @@ class Event(models.Model):
     uuid = models.UUIDField(default=uuid.uuid4)
     position = models.BigIntegerField()
     ordinal = models.PositiveIntegerField(default=0)
-    """Orders what shares a position: the event itself is 0, agents that are told of a block follow."""
+    """Orders what shares a position: the events of one release, and agents that are told of a block."""
     type = models.CharField(max_length=MAX_LENGTH)
     created_at = models.DateTimeField()
     workspace_id = models.CharField(max_length=200, blank=True)
@@ -55,7 +55,7 @@ class Event(models.Model):
     """Who could read the resource until the event: `versioning.domain.events.Reach`."""
     hidden_from = models.CharField(max_length=200, blank=True)
     """The workspace whose members do not see this entry, because they see the entry about their block
-    instead."""
+    instead. Empty for all entries but those that tell readers of an agent of a block."""
 
     objects = EventQuerySet.as_manager()
 

@@ -69,6 +69,7 @@ class Framework:
         status: str | None = None,
         version_id: str | None = None,
         label: str | None = None,
+        release: str | None = None,
         by: Caller = APPLICATION,
         context: Mapping[str, Any] | None = None,
     ) -> Agent | SelectedAgent:
@@ -79,7 +80,7 @@ class Framework:
         selected. Raises `NotFound` for an unknown agent or version, `Forbidden` for one that `by` may not
         read, and `Invalid` for two selectors.
         """
-        given = {"status": status, "versionId": version_id, "label": label}
+        given = {"status": status, "versionId": version_id, "label": label, "release": release}
         selected = {key: str(value) for key, value in given.items() if value is not None}
         if not selected and agent_id in self._agents:
             return self._agents[agent_id]

@@ -78,14 +78,20 @@ def plan(
 
     With `published_sub_agents` a draft delegates as it would once published: a sub-agent without a selector
     and without a published version is not available, whereas a normal run of a draft uses its latest
-    version if the caller may read drafts. Raises `Invalid` if the agent is selected twice, `NotFound` if it
+    version if the caller may read drafts. Of an agent that a release selects, sub-agents without a selector
+    are those of the release too. Raises `Invalid` if the agent is selected twice, `NotFound` if it
     cannot be resolved, `Forbidden` for a version that the caller may not read, and `VersionUnresolved`
     instead of a fallback if `strict` is set.
     """
     choice = own_choice(agent_id, context, selector)
 
     def planned() -> Plan:
-        planner = _Planner(catalogue, context, published_only=published_sub_agents)
+        planner = _Planner(
+            catalogue,
+            context,
+            published_only=published_sub_agents,
+            release=choice.selector.release if choice is not None else None,
+        )
         root = planner.called(agent_id, choice, default)
         planner.explore(root)
         return Plan(
@@ -117,9 +123,16 @@ class _Planner:
     """
 
     def __init__(
-        self, catalogue: Catalogue, context: RequestContext, *, published_only: bool = False
+        self,
+        catalogue: Catalogue,
+        context: RequestContext,
+        *,
+        published_only: bool = False,
+        release: str | None = None,
     ) -> None:
-        self._published_only = published_only
+        self._unselected = PUBLISHED if release is None else Selector(release=release)
+        """What counts as published for agents that nobody selects a version of."""
+        self._published_only = published_only or release is not None
         self._blocks = block_choices(context, catalogue.versions)
         self.agents: dict[str, ResolvedAgent] = {}
         self.delegations: dict[str, frozenset[str]] = {}
@@ -193,19 +206,20 @@ class _Planner:
             return self._published(agent_id, place)
         if self._catalogue.has_editor or not choice.is_entry:
             if choice.selector == PUBLISHED:
-                return self._published(agent_id, place)
+                return self._published(agent_id, place, Choice(selector=PUBLISHED, by=self._context.by))
             served = self._chosen(agent_id, choice, place)
             if served is not None:
                 return served
         return self._unresolved(agent_id, choice, place)
 
-    def _published(self, agent_id: str, place: _Place) -> ResolvedAgent | None:
+    def _published(self, agent_id: str, place: _Place, choice: Choice | None = None) -> ResolvedAgent | None:
         """Return the published version of a sub-agent, if it is granted here or the caller may read it."""
+        choice = choice or self._published_choice
         if place.identity is not None:
-            part = self._look_up(agent_id, self._published_choice, identity=place.identity)
+            part = self._look_up(agent_id, choice, identity=place.identity)
             if part is not None and part.is_live:
                 return part
-        served = self._look_up(agent_id, self._published_choice)
+        served = self._look_up(agent_id, choice)
         # A published agent never runs the latest version in place of a missing published one.
         published_only = place.is_live or self._published_only
         return served if served is None or not published_only or served.is_live else None
@@ -292,7 +306,7 @@ class _Planner:
 
     @property
     def _published_choice(self) -> Choice:
-        return Choice(selector=PUBLISHED, by=self._context.by)
+        return Choice(selector=self._unselected, by=self._context.by)
 
     def _fall_back(self, code: str, message: str, place: str | None) -> None:
         if self._strict:

@@ -42,7 +42,14 @@ def _blocks_for(candidate: Candidate, evaluation: Evaluation, caller: Caller) ->
     evaluation.field = "instructions"
     if not wanted:
         return {}
-    return find_blocks(wanted, candidate.policy, caller, evaluation, selected=candidate.selected_blocks)
+    return find_blocks(
+        wanted,
+        candidate.policy,
+        caller,
+        evaluation,
+        selected=candidate.selected_blocks,
+        release=candidate.release,
+    )
 
 
 def _shown(candidate: Candidate, found: Found) -> Texts:

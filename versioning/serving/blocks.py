@@ -20,6 +20,7 @@ from versioning.models import BlockReference, PromptBlock, PromptBlockVersion
 from versioning.serving import choice
 from versioning.serving.candidates import Blocks, Candidate
 from versioning.serving.grants import granted
+from versioning.serving.releases import OpenRelease
 from versioning.serving.resolution import select
 
 READ_AT_ONCE: Final = 100
@@ -52,13 +53,14 @@ def find_blocks(
     *,
     is_paid: bool = True,
     selected: SelectedBlocks = NO_BLOCKS,
+    release: OpenRelease | None = None,
 ) -> dict[str, FoundBlock]:
     """Return, by block id, the text that counts or the reason why there is none.
 
     Ids that are not in the result are missing or not readable. Reading is charged to the evaluation
-    unless `is_paid` is false; its context determines which published version the request gets. Of a block
-    in `selected` that version counts instead, if whoever selected it may read it. A selection never makes a
-    block readable.
+    unless `is_paid` is false; its context determines which published version the request gets. Those that a
+    `release` holds count as if it were published. Of a block in `selected` that version counts instead, if
+    whoever selected it may read it. A selection never makes a block readable.
     """
     blocks = PromptBlock.objects.all() if policy is Blocks.LIVE else PromptBlock.objects.readable_by(caller)
     # In one statement with their versions: a version could be deleted before a second query.
@@ -69,12 +71,16 @@ def find_blocks(
     ids = iter(sorted(wanted))
     while some := list(islice(ids, READ_AT_ONCE)):
         found_rows = list(rows.filter(pk__in=some))
-        chosen = {} if policy is Blocks.DRAFTS else choice.chosen(found_rows, evaluation.context)
+        chosen: dict[str, Snapshot | None] = {}
+        if policy is not Blocks.DRAFTS:
+            chosen |= choice.chosen(found_rows, evaluation.context)
+        if release is not None:
+            chosen |= _held(found_rows, release)
         for block in found_rows:
             if is_paid:
                 versions = _versions(block, with_latest=with_latest)
                 evaluation.read(sum(len(version.config_json) for version in versions))
-            usual = _usual(block, policy, caller, chosen.get(block.pk))
+            usual = _usual(block, policy, caller, chosen.get(block.pk, block.active))
             one = selected.get(block.pk)
             found[block.pk] = (
                 _found(block, usual) if one is None else _selected(block, one, usual, evaluation)
@@ -90,11 +96,19 @@ def _versions(block: PromptBlock, *, with_latest: bool) -> Iterator[PromptBlockV
         yield block.latest_version
 
 
-def _usual(block: PromptBlock, policy: Blocks, caller: Caller, chosen: Snapshot | None) -> Snapshot | None:
+def _held(blocks: Iterable[PromptBlock], release: OpenRelease) -> dict[str, Snapshot | None]:
+    """Return the versions of the blocks that a release holds, by id; None for one that it unpublishes."""
+    held = {block.pk: one.version_id for block in blocks if (one := release.of(block)) is not None}
+    rows = PromptBlockVersion.objects.defer("search_text").filter(pk__in=[pk for pk in held.values() if pk])
+    versions = {version.version_id: version for version in rows}
+    return {block_id: versions.get(version_id or "") for block_id, version_id in held.items()}
+
+
+def _usual(block: PromptBlock, policy: Blocks, caller: Caller, live: Snapshot | None) -> Snapshot | None:
     """Return the version that counts if the request selects none."""
     if policy is Blocks.DRAFTS and caller.may(Right.READ_DRAFTS, block.workspace_id):
         return block.latest
-    return chosen or block.active
+    return live
 
 
 def _selected(

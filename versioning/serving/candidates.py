@@ -13,6 +13,7 @@ from versioning.domain.overrides import IN_CODE, CodeAgent, laid_over
 from versioning.domain.resolved_agent import Notice
 from versioning.domain.selectors import NO_BLOCKS, SelectedBlocks, Selector, Status
 from versioning.models import Agent
+from versioning.serving.releases import OpenRelease
 from versioning.serving.resolution import Resolved
 
 
@@ -44,6 +45,8 @@ class Candidate:
     is_live: bool
     workspace_id: str
     fallback: Notice | None = None
+    release: OpenRelease | None = None
+    """A release whose prompt blocks count as if it were published."""
     selected_blocks: SelectedBlocks = field(default_factory=lambda: NO_BLOCKS)
     """The prompt blocks of which the request selects a version."""
 
@@ -65,6 +68,7 @@ class Candidate:
             is_live=resolved.is_live,
             workspace_id=agent.workspace_id,
             fallback=resolved.fallback,
+            release=resolved.release,
         )
 
     @classmethod
@@ -76,6 +80,7 @@ class Candidate:
         workspace_id: str,
         row: Agent | None,
         override: Resolved[Agent] | None,
+        release: OpenRelease | None = None,
     ) -> Candidate:
         """Return the candidate for a code-defined agent, with the selected override applied.
 
@@ -94,10 +99,13 @@ class Candidate:
             policy=_policy(override) if override else Blocks.LIVE,
             workspace_id=workspace_id,
             is_live=override.is_live if override else True,
+            release=release,
         )
 
 
 def _policy(resolved: Resolved[Agent]) -> Blocks:
     if resolved.selector.asks_for_draft:
         return Blocks.DRAFTS
+    if resolved.is_held and not resolved.is_active:  # it was granted nothing yet
+        return Blocks.READABLE
     return Blocks.LIVE if resolved.is_live else Blocks.READABLE

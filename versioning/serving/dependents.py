@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, Final
 
-from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models.functions import Coalesce
 
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.overrides import code_config
@@ -17,19 +19,40 @@ from versioning.models import Agent, AgentLabel, VersionedResource, Visibility
 from versioning.models.agents import is_visible
 from versioning.models.querysets import within
 
+_ASKED_BY_ID: Final = 1_000
+"""The names of so many agents are asked for by their ids; of more, all are."""
 
-@dataclass(frozen=True, kw_only=True)
+
 class Dependents:
     """The agents that refer to a target: those that the caller may read, and the number of others."""
 
-    readable: list[tuple[str, str]]
-    """(id, name), sorted by id."""
-    hidden_count: int
+    def __init__(
+        self,
+        ids: Sequence[str],
+        hidden_count: int,
+        names: Callable[[Collection[str] | None], dict[str, str]],
+    ) -> None:
+        self.ids = ids
+        """The ids of those that the caller may read, sorted."""
+        self.hidden_count = hidden_count
+        self._names = names
 
     @property
     def count(self) -> int:
         """How many there are, hidden ones included."""
-        return len(self.readable) + self.hidden_count
+        return len(self.ids) + self.hidden_count
+
+    @cached_property
+    def readable(self) -> list[tuple[str, str]]:
+        """The (id, name) of all that the caller may read, sorted by id."""
+        return self.named(self.ids)
+
+    def named(self, ids: Sequence[str]) -> list[tuple[str, str]]:
+        """Return the (id, name) of some of them, in one query; of thousands, a page shows a few."""
+        if not ids:
+            return []
+        names = self._names(ids if len(ids) <= _ASKED_BY_ID else None)
+        return [(agent_id, names[agent_id]) for agent_id in ids if agent_id in names]
 
 
 def dependents_of(
@@ -48,13 +71,21 @@ def dependents_of(
     do not count; otherwise `unstored` are the overrides that only a file describes.
     """
     found = _referring(target, code, status, caller, unstored)
-    named = dict(found.rows.readable_by(caller, code).order_by().values_list("id", found.name))
-    named |= dict.fromkeys(found.not_in_rows(caller, code), "")
-    named |= {agent_id: agent.name for agent_id, agent in code.agents.items() if agent_id in named}
+    rows = found.rows.readable_by(caller, code).order_by()
+    elsewhere = dict.fromkeys(found.not_in_rows(caller, code), "")
+    ids = sorted({*rows.values_list("id", flat=True), *elsewhere})
     hidden = 0
     if target.visibility_by(code) == Visibility.PUBLIC:
-        hidden = found.rows.count() + len(found.in_code) - len(named)
-    return Dependents(readable=sorted(named.items()), hidden_count=hidden)
+        hidden = found.rows.count() + len(found.in_code) - len(ids)
+
+    def names(wanted: Collection[str] | None) -> dict[str, str]:
+        in_rows = (
+            rows.values_list("id", found.name) if wanted is None else found.names_of(wanted, caller, code)
+        )
+        named = {agent_id: name for agent_id, name in in_rows if name is not None} | elsewhere
+        return named | {agent_id: agent.name for agent_id, agent in code.agents.items() if agent_id in named}
+
+    return Dependents(ids, hidden, names)
 
 
 def count_of_dependents(
@@ -78,9 +109,25 @@ class _Referring:
     """Those that rows describe."""
     name: Case
     """The name of an agent in the version that counts."""
+    versions: Any
+    """All versions that refer to the target."""
+    status: Status
     in_code: set[str]
     overriding: set[str]
     """Those that override files describe."""
+
+    def names_of(self, ids: Collection[str], caller: Caller, code: Registry) -> Any:
+        """Return the (id, name) of agents that are known to refer, without asking for the others again.
+
+        The name is None if an agent does not any more.
+        """
+        agents: Any = Agent.objects.filter(pk__in=ids)
+        released = AgentLabel.objects.filter(resource__in=ids, released=True).order_by()
+        is_live = Q(version__in=agents.order_by().values("active_version")) | Q(
+            version__in=released.values("version")
+        )
+        _, name = _reference_that_counts(self.versions.filter(is_live), self.status, caller)
+        return agents.readable_by(caller, code).order_by().values_list("id", name)
 
     def not_in_rows(self, caller: Caller, code: Registry) -> set[str]:
         """Return the ids of those in code and in files that the caller may read."""
@@ -93,8 +140,7 @@ def _referring(
     references: Any = target.referred_by
     found = references.objects.filter(target_id=target.pk)
     versions = found.values("version_id")
-    agents = Agent.objects.filter(pk__in=found.values("version__resource_id"))
-    agents = agents.exclude(pk__in=code.agents) if references.fixed_by_code else agents
+    agents = Agent.objects.exclude(pk__in=code.agents) if references.fixed_by_code else Agent.objects.all()
     agents = agents.exclude(pk=target.pk) if isinstance(target, Agent) else agents
     overrides = () if references.fixed_by_code else unstored
     condition, name = _reference_that_counts(versions, status, caller)
@@ -102,6 +148,8 @@ def _referring(
     return _Referring(
         rows=agents.exclude(pk__in=[agent.pk for agent in overrides]).filter(condition),
         name=name,
+        versions=versions,
+        status=status,
         in_code=_code_dependents(target, code),
         overriding=_overrides_that_refer(target, judged, overrides, versions) if overrides else set(),
     )
@@ -136,12 +184,17 @@ def agents_that_show(shown: VersionedResource, code: Registry, unstored: Sequenc
 
 def _reference_that_counts(versions: QuerySet[Any], status: Status, caller: Caller) -> tuple[Q, Case]:
     """Return the condition that a version of an agent counts, and the agent's name in that version."""
-    released = AgentLabel.objects.filter(resource=OuterRef("pk"), released=True, version__in=versions)
+    # An expression instead of the column: SQLite would look for a label of each version that refers, of which
+    # there can be many more than released labels.
+    version_id = Coalesce("version_id", "version_id")
+    released = AgentLabel.objects.alias(of=version_id).filter(released=True, of__in=versions).order_by()
     active = Q(active_version__in=versions)
-    live = active | Q(Exists(released))
+    # Both conditions are lookups in an index: no agent is read that does not count.
+    live = active | Q(pk__in=released.values("resource_id"))
+    of_label = AgentLabel.objects.filter(resource=OuterRef("pk"), released=True, version__in=versions)
     live_name = Case(
         When(active, then=F("active_version__name")),
-        default=Subquery(released.values("version__name")[:1]),
+        default=Subquery(of_label.values("version__name")[:1]),
     )
     if status is Status.PUBLISHED:
         return live, live_name

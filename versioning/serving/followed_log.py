@@ -3,9 +3,10 @@
 Positions are in the order of commits. So where the log has not moved, nothing has changed; where it
 has, the new entries say what, and everything else that this process holds is as right as before.
 
-What is held depends on resources, on all resources of a kind, or on the rights of API keys:
+What is held depends on resources, on all resources of a kind, on what is not versioned of these, or on the
+rights of API keys:
 
-    ("agent", "writer")     ("agent", None)     RIGHTS
+    ("agent", "writer")     ("agent", None)     beside_drafts("agent")     RIGHTS
 """
 
 from __future__ import annotations
@@ -30,6 +31,15 @@ HOLD_SECONDS: Final = 60.0
 _MAX_ENTRIES: Final = 1000
 _MAX_CHANGES: Final = 10_000
 _SUBJECTS_OF_RIGHTS: Final = frozenset({"member", "key"})
+_NEW_DRAFT: Final = "versionCreated"
+
+
+def beside_drafts(kind_word: str) -> Dependency:
+    """Return the dependency on everything about all resources of a kind but their newest versions.
+
+    What people do most is to save drafts, and those change neither metadata nor labels, nor what is live.
+    """
+    return f"{kind_word} beside drafts", None
 
 
 class Moment(NamedTuple):
@@ -138,9 +148,12 @@ def _dependencies_on(entry: Change) -> set[Dependency] | None:
     """Return what depends on what an entry is about; None for everything."""
     if entry.type.partition(".")[0] in _SUBJECTS_OF_RIGHTS:
         return {RIGHTS}
-    if entry.resource_kind:
-        return {(entry.resource_kind, entry.resource_id), (entry.resource_kind, None)}
-    return None
+    if not entry.resource_kind:
+        return None
+    about: set[Dependency] = {(entry.resource_kind, entry.resource_id), (entry.resource_kind, None)}
+    if entry.type != f"{entry.resource_kind}.{_NEW_DRAFT}":
+        about.add(beside_drafts(entry.resource_kind))
+    return about
 
 
 log: Final = FollowedLog()

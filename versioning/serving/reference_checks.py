@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 from django.db.models import Q
@@ -20,6 +22,9 @@ from versioning.models.statements import prepared_cursor
 MAX_WARNINGS: Final = 1000
 """The maximum number of warnings in the answer to a save."""
 
+NO_BLOCKS: Final[Mapping[str, bool]] = MappingProxyType({})
+"""Nothing is published or unpublished in the same transaction."""
+
 _readable: Final[QueriesForCallers[ValuesByKeys]] = QueriesForCallers()
 """For the ids of the agents that callers may read; every save asks for its sub-agents."""
 
@@ -27,8 +32,11 @@ _readable: Final[QueriesForCallers[ValuesByKeys]] = QueriesForCallers()
 _REFERS: Final = f'SELECT 1 FROM "{SubAgentReference._meta.db_table}" WHERE target_id = %s LIMIT 1'  # noqa: S608
 
 
-def refuse_unpublished_blocks(config: Config, caller: Caller) -> None:
-    """Raise `Invalid` naming every referenced block that is unpublished or that the caller cannot read."""
+def refuse_unpublished_blocks(config: Config, caller: Caller, moving: Mapping[str, bool] = NO_BLOCKS) -> None:
+    """Raise `Invalid` naming every referenced block that is unpublished or that the caller cannot read.
+
+    `moving` are blocks that are published (True) or unpublished (False) in the same transaction, by id.
+    """
     references = list(referenced_blocks(config))
     if not references:
         return
@@ -43,7 +51,7 @@ def refuse_unpublished_blocks(config: Config, caller: Caller) -> None:
             f"the prompt block {target!r} {'is not published' if target in published else 'does not exist'}",
         )
         for field, target in references
-        if published.get(target) is None
+        if target not in published or not moving.get(target, published[target] is not None)
     ]
     if issues:
         raise Invalid(issues, code="unpublished_blocks")

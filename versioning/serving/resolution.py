@@ -6,7 +6,7 @@ The record routes, the served agent, export, clone and the studio all use it.
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from editor_client.shared import ids
@@ -17,6 +17,7 @@ from versioning.domain.resolved_agent import Notice
 from versioning.domain.selectors import PUBLISHED, Selector, Status
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource, VersionLabel
+from versioning.serving.releases import OpenRelease, open_release
 
 R = TypeVar("R", bound=VersionedResource)
 
@@ -30,6 +31,8 @@ class Resolved(Generic[R]):
     selector: Selector = PUBLISHED
     label: VersionLabel | None = None
     """The label that was asked for; None for a computed one."""
+    release: OpenRelease | None = None
+    """The release that was asked for."""
     is_chosen: bool = False
     """Whether it replaces the active version for this request (`versioning.serving.choice`)."""
     fallback: Notice | None = None
@@ -37,13 +40,31 @@ class Resolved(Generic[R]):
 
     @property
     def is_live(self) -> bool:
-        """Whether it is served as published: active, chosen instead, or asked for by a released label."""
+        """Whether it is served as published: active, chosen instead, or asked for by a released label.
+
+        A version that a release holds counts too, for whoever asks what would be served then.
+        """
         is_released = self.label is not None and self.label.released
-        return is_released or self.is_chosen or self.version.version_id == self.resource.active_id
+        return is_released or self.is_chosen or self.is_held or self.is_active
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it is the active version."""
+        return self.version.version_id == self.resource.active_id
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it is the version that the release publishes."""
+        held = self.release.of(self.resource) if self.release is not None else None
+        return held is not None and held.version_id == self.version.version_id
 
 
 NEVER_PUBLISHED = Notice(
     code="no_published_version", message="Nothing is published yet; this is the latest version instead."
+)
+
+WOULD_BE_UNPUBLISHED = Notice(
+    code="no_published_version", message="The release unpublishes it; this is the latest version instead."
 )
 
 
@@ -56,6 +77,8 @@ def select(resource: R, selector: Selector, caller: Caller, *, chosen: Snapshot 
     """
     if resource.gone and selector.version_id is None:
         raise NotFound
+    if selector.release is not None:
+        return _in_release(resource, selector, open_release(selector.release, caller), caller)
     if selector.asks_for_draft:
         require_drafts(selector, caller, resource.workspace_id)
     if chosen is not None and selector.status is Status.PUBLISHED:
@@ -73,6 +96,16 @@ def select(resource: R, selector: Selector, caller: Caller, *, chosen: Snapshot 
     if not found.is_live:
         require_drafts(selector, caller, resource.workspace_id)
     return found
+
+
+def _in_release(resource: R, selector: Selector, release: OpenRelease, caller: Caller) -> Resolved[R]:
+    """Return what would be served of a resource; the caller may read the drafts of the release."""
+    held = release.of(resource)
+    if held is None:
+        return replace(select(resource, PUBLISHED, caller), selector=selector, release=release)
+    fallback = WOULD_BE_UNPUBLISHED if held.version_id is None else None
+    version = resource.latest if held.version_id is None else find_version(resource, held.version_id)
+    return Resolved(resource=resource, version=version, selector=selector, release=release, fallback=fallback)
 
 
 def require_drafts(selector: Selector, caller: Caller, workspace_id: str) -> None:

@@ -83,12 +83,18 @@ function showOperand(row) {
   sort.hidden = SORTS[comparison] === "none";
   const chosen = sort.querySelector("select").value;
   value.hidden = sort.hidden || chosen === "none";
-  value.querySelector("input").placeholder = EXAMPLES[chosen] ?? "";
+  const input = value.querySelector("input");
+  input.placeholder = EXAMPLES[chosen] ?? "";
+  if (chosen === "boolean") input.setAttribute("list", "known-booleans");
+  else input.removeAttribute("list");
 }
 
 function onCondition(target) {
   const row = target.closest("[data-row]");
   if (target.matches("[data-comparison]")) suitSort(row, target.value);
+  // There are two such values, and most conditions ask for this one.
+  const value = row.querySelector(".part-value input");
+  if (target.matches("[data-type]") && target.value === "boolean" && !value.value) value.value = "true";
   showOperand(row);
 }
 

@@ -67,11 +67,19 @@ function takeScrolled() {
   }
 }
 
+function leadingTo(problem) {
+  const button = Object.assign(document.createElement("button"), { type: "button", className: "button button-small", textContent: gettext("Go to the first problem") });
+  button.addEventListener("click", () => problem.focus());
+  return button;
+}
+
 function lookAtWhatMatters() {
   const scrolled = takeScrolled();
   const first = document.querySelector("[data-first-look]");
   if (first) {
     for (const error of form.querySelectorAll(".error, [aria-invalid=true]")) error.closest("details")?.setAttribute("open", "");
+    const problem = form.querySelector("[aria-invalid=true]");
+    if (problem) first.append(leadingTo(problem));
     first.focus();
   } else if (scrolled !== null) scrollTo(0, Number(scrolled));
 }

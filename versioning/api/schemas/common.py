@@ -16,6 +16,7 @@ from versioning.editor.inputs import MAX_MESSAGE
 
 NotEmpty = Annotated[str, Field(json_schema_extra={"minLength": 1})]
 ChangeMessage = Annotated[str, Field(json_schema_extra={"maxLength": MAX_MESSAGE})]
+ResourceKind = TypeAliasType("ResourceKind", Literal["agent", "promptBlock"])
 RecordStatus = TypeAliasType("RecordStatus", Literal["published", "draft"])
 
 
@@ -96,6 +97,21 @@ class CurrentState(ResponseSchema):
     changed_fields: list[str]
 
 
+class NamedResource(ResponseSchema):
+    """A reference to a resource."""
+
+    kind: ResourceKind
+    id: str
+
+
+class ProblemAnswer(ResponseSchema):
+    """What keeps several resources from being published together, or is worth knowing before."""
+
+    resource: NamedResource | None
+    code: str
+    message: str
+
+
 class MissingReview(ResponseSchema):
     """What a version lacks that needs approvals to go live."""
 
@@ -117,3 +133,4 @@ class ErrorAnswer(ResponseSchema):
     dependents: list[Named] = []
     hidden_count: int = 0
     review: MissingReview | None = None
+    problems: list[ProblemAnswer] = []

@@ -48,7 +48,15 @@ class LabelSelector(RequestSchema):
     label: NotEmpty
 
 
-VersionSelector = TypeAliasType("VersionSelector", StatusSelector | VersionIdSelector | LabelSelector)
+class ReleaseSelector(RequestSchema):
+    """The version that would be served if this release were published now."""
+
+    release: NotEmpty
+
+
+VersionSelector = TypeAliasType(
+    "VersionSelector", StatusSelector | VersionIdSelector | LabelSelector | ReleaseSelector
+)
 
 
 class Versions(RequestSchema):

@@ -161,17 +161,26 @@ class Found(Sequence[Entry]):
             self._ids = list(self._ids)
 
     def __len__(self) -> int:
-        stored = len(self._ids) if isinstance(self._ids, list) else self._rows.count()
-        return len(self._in_code) + stored
+        return len(self._in_code) + self._count
 
     def __getitem__(self, part: Any) -> Any:
         """Return the entries of a slice."""
         start, stop = part.start or 0, part.stop
         skipped = len(self._in_code)
-        first, last = max(start - skipped, 0), max(stop - skipped, 0)
+        ids = self._ids_between(max(start - skipped, 0), max(stop - skipped, 0))
         # Once more, without what narrows the list: what is read is what the caller may read now.
-        rows = in_order(self._catalog.stored(), list(self._ids[first:last]))
-        return [*self._in_code[part], *self._catalog.entries(rows)]
+        return [*self._in_code[part], *self._catalog.entries(in_order(self._catalog.stored(), ids))]
+
+    @cached_property
+    def _count(self) -> int:
+        """How many rows match."""
+        return len(self._ids) if isinstance(self._ids, list) else self._rows.count()
+
+    def _ids_between(self, first: int, last: int) -> list[str]:
+        """Return the ids of some rows, from the nearer end: a database sorts no more than it has to skip."""
+        if isinstance(self._ids, list) or 2 * first < self._count:
+            return list(self._ids[first:last])
+        return list(self._ids.reverse()[max(self._count - last, 0) : max(self._count - first, 0)])[::-1]
 
 
 def _shown_name(catalog: Catalog) -> Case | Lower:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, Self, TypeVar
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
+from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Value, When
 from django.db.models.functions import Lower
 from editor_client.shared.tags import tags_of
 
@@ -43,6 +43,11 @@ class Viewer:
     def drafts(self) -> Q:
         """The condition that the caller may read the drafts of a resource."""
         return within("workspace_id", self.caller.scope(Right.READ_DRAFTS))
+
+    @property
+    def shown_version(self) -> Case:
+        """The id of the version that lists show: the newest one that the caller may read."""
+        return Case(When(self.drafts, then=F("latest_version_id")), default=F("active_version_id"))
 
     @property
     def own(self) -> Q:
@@ -130,9 +135,11 @@ def _marked(rows: Rows, _wanted: bool, viewer: Viewer) -> Rows:  # noqa: FBT001 
 
 
 def _saved_by(rows: Rows, name: str, viewer: Viewer) -> Rows:
-    # On SQLite an index has the author of each version: migration 0015.
-    newest = Q(viewer.drafts, (name_of("latest_version__author"), name))
-    return rows.filter(newest | Q(~viewer.drafts, (name_of("active_version__author"), name)))
+    # An index has the author of each version. So all versions of the author are asked for once, and not the
+    # author of each version that is shown.
+    saved: Any = rows.model.version_model.objects.filter((name_of("author"), name))
+    shown: Rows = rows.alias(shown=viewer.shown_version)
+    return shown.filter(shown__in=saved.order_by().values("pk"))
 
 
 def _labelled(name: str, viewer: Viewer) -> Q:
@@ -141,9 +148,10 @@ def _labelled(name: str, viewer: Viewer) -> Q:
 
 
 def _has_label(label_model: Any, viewer: Viewer) -> Q:
-    labels = label_model.objects.filter(resource=OuterRef("pk"))
-    is_live = Q(released=True) | Q(version=OuterRef("active_version"))
-    return (viewer.drafts & Q(Exists(labels))) | Q(Exists(labels.filter(is_live)))
+    labels = label_model.objects.order_by()
+    released = labels.filter(released=True).values("resource")
+    is_live = Q(pk__in=released) | Q(active_version__in=labels.values("version"))
+    return (viewer.drafts & Q(pk__in=labels.values("resource"))) | is_live
 
 
 def _in_state(state: ResourceState, viewer: Viewer) -> Q:

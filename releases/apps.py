@@ -1,0 +1,24 @@
+"""The application's configuration."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import MappingProxyType
+
+from django.apps import AppConfig
+
+
+class ReleasesConfig(AppConfig):
+    """Publishing several resources together."""
+
+    name = "releases"
+    verbose_name = "Releases"
+    default_auto_field = "django.db.models.BigAutoField"
+    api_urls = "releases.api_urls"
+    """The routes that it adds to the API."""
+    editor_attributes = MappingProxyType({"releases": "releases.together.editor.Releases"})
+    """What it adds to the Python interface."""
+
+    def ready(self) -> None:
+        """Answer for the selector `release`, and keep the versions that open releases hold."""
+        import_module("releases.together.selecting").register()  # not at the top: it needs the models

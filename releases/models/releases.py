@@ -1,0 +1,150 @@
+"""Releases and their items."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Self
+from uuid import uuid4
+
+from django.conf import settings
+from django.db import models
+from django.db.models.signals import pre_delete
+from django.dispatch import receiver
+from django.utils import timezone
+
+from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.models import Workspace, events
+from versioning.models.querysets import within
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.db.models.fields.related_descriptors import RelatedManager
+
+MAX_TITLE: Final = 200
+MAX_DESCRIPTION: Final = 10_000
+MAX_ITEMS: Final = 200
+
+
+class State(models.TextChoices):
+    """What has become of a release."""
+
+    DRAFT = "draft"
+    PUBLISHED = "published"
+    REVERTED = "reverted"
+    """It was published, and so was a release that takes it back."""
+
+
+class Action(models.TextChoices):
+    """What a release does with a resource."""
+
+    PUBLISH = "publish"
+    UNPUBLISH = "unpublish"
+
+
+class ReleaseQuerySet(models.QuerySet["Release"]):
+    """Queries for releases."""
+
+    def readable_by(self, caller: Caller) -> Self:
+        """Filter by the releases that the caller may read: those whose drafts it may."""
+        return self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
+
+    def locked(self) -> Self:
+        """Lock the rows until the end of the transaction."""
+        return self.select_for_update(of=("self",), no_key=True)
+
+    def with_people(self) -> Self:
+        """Select the releases with who made and who published them."""
+        return self.select_related("created_by", "published_by")
+
+
+class Release(models.Model):
+    """Several resources of a workspace that are published together."""
+
+    id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
+    title = models.CharField(max_length=MAX_TITLE)
+    description = models.TextField(blank=True)
+    state = models.CharField(max_length=16, choices=State, default=State.DRAFT)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", editable=False
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    published_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", editable=False
+    )
+    published_at = models.DateTimeField(null=True, editable=False)
+    reverts = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="+")
+    """The release that this one takes back."""
+    revision = models.PositiveIntegerField(default=0, editable=False)
+    """Counts every change of the release, for `If-Match`."""
+
+    if TYPE_CHECKING:
+        items: RelatedManager[ReleaseItem]
+        reverts_id: UUID | None
+
+    deleted_by: Caller = APPLICATION
+    """Who deletes it; the application if its workspace is deleted."""
+
+    objects = ReleaseQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-created_at", "pk"]
+        indexes = [models.Index(name="release_of_workspace", fields=["workspace", "-created_at"])]
+        constraints = [
+            models.CheckConstraint(
+                name="release_published_at_known",
+                condition=models.Q(state=State.DRAFT, published_at=None)
+                | (~models.Q(state=State.DRAFT) & models.Q(published_at__isnull=False)),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+    def record(self, what: str, by: Caller, **detail: Any) -> None:
+        """Record a change of the release in the log."""
+        about = {"releaseId": str(self.pk), **detail}
+        events.record(f"release.{what}", by=by, workspace_id=self.workspace_id, **about)
+
+
+@receiver(pre_delete, sender=Release)
+def _record_end_of_release(instance: Release, **_signal: Any) -> None:
+    with events.transaction():
+        instance.record("deleted", instance.deleted_by)
+
+
+class ReleaseItem(models.Model):
+    """A resource in a release, and what is to become of it."""
+
+    release = models.ForeignKey(Release, on_delete=models.CASCADE, related_name="items")
+    place = models.PositiveSmallIntegerField()
+    """Where it stands among the items, as the caller ordered them."""
+    kind = models.CharField(max_length=32)
+    """The word of the kind of the resource."""
+    resource_id = models.CharField(max_length=200)
+    identity = models.UUIDField()
+    """What a later resource with the same id does not share."""
+    action = models.CharField(max_length=16, choices=Action)
+    version_id = models.UUIDField(null=True)
+    """The version to publish. It may have been deleted since."""
+    version_number = models.PositiveIntegerField(null=True)
+    active_before = models.UUIDField(null=True)
+    """What was live when the release was published; null if nothing was, or while it is a draft."""
+
+    class Meta:
+        ordering = ["release", "place"]
+        constraints = [
+            models.UniqueConstraint(name="release_item_once", fields=["release", "kind", "resource_id"]),
+            models.CheckConstraint(
+                name="release_item_version_to_publish",
+                condition=models.Q(action=Action.UNPUBLISH, version_id=None)
+                | models.Q(action=Action.PUBLISH, version_id__isnull=False),
+            ),
+        ]
+        indexes = [
+            models.Index(name="release_item_version", fields=["version_id"]),
+            models.Index(name="release_item_resource", fields=["resource_id", "kind"]),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.kind} {self.resource_id}"

@@ -1,0 +1,1 @@
+"""Releases: resources that go live together or not at all."""

@@ -1,0 +1,156 @@
+"""Releases over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from django.conf import settings
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from releases.models import Release, ReleaseItem
+from releases.models.releases import State
+from releases.together import items
+from releases.together.editing import tag_of
+from releases.together.editor import Releases
+from releases.together.rules import ReleaseChanged
+from releases.together.schemas import (
+    CheckAnswer,
+    ReleaseAnswer,
+    ReleaseCreate,
+    ReleasePage,
+    ReleasePublish,
+    ReleaseUpdate,
+    ReleaseView,
+    RevertAnswer,
+)
+from versioning.api import errors, parameters
+from versioning.api.base import EditorViewSet, content_tag, expected_tags, tagged
+from versioning.api.paging import Page
+from versioning.api.schemas.common import Nothing, Success, bypass_of
+from versioning.conf import get_editor
+
+ORDERS: Final = {"createdAt": "created_at"}
+
+errors.STATUS[ReleaseChanged] = 412
+
+
+class ReleaseViewSet(EditorViewSet):
+    """Releases of the workspaces whose drafts the caller may read."""
+
+    subject = "release"
+    created = frozenset({"create", "revert"})
+    guarded = frozenset({"update", "destroy", "publish"})
+    errors = {
+        "create": (404,),
+        "update": (409,),
+        "destroy": (409,),
+        "publish": (409,),
+        "revert": (409,),
+    }
+    query = {
+        "list": (
+            *parameters.paging(20, ORDERS),
+            parameters.query("workspaceId", "Only of this workspace."),
+            parameters.query("state", "Only in this state.", enum=State.values),
+        ),
+    }
+    requests = {
+        "create": ReleaseCreate,
+        "update": ReleaseUpdate,
+        "destroy": Nothing,
+        "publish": ReleasePublish,
+        "revert": Nothing,
+    }
+    paths = {"id": ({"type": "string", "format": "uuid"}, "The id of the release.")}
+    responses = {
+        "list": ReleasePage,
+        "create": ReleaseAnswer,
+        "retrieve": ReleaseAnswer,
+        "update": ReleaseAnswer,
+        "destroy": Success,
+        "check": CheckAnswer,
+        "publish": ReleaseAnswer,
+        "revert": RevertAnswer,
+    }
+
+    def list(self, request: Request) -> Response:
+        """List the releases, newest first."""
+        given = request.query_params
+        found = self._releases.list(
+            workspace=given.get("workspaceId"), state=given.get("state"), by=self.caller
+        )
+        page = Page.read(given, size=20, fields=ORDERS, then="pk")
+        return Response(self.dump(page.of(found.order_by(*page.order), _views)))
+
+    def create(self, request: Request) -> Response:
+        """Make a release, a draft."""
+        given = ReleaseCreate.read(request)
+        workspace = given.pop("workspaceId")
+        made = self._releases.create(workspace, **given, by=self.caller)
+        return self._answer(request, made, status=201, headers={"Location": _address(made)})
+
+    def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Read a release, and what is live now of what it names."""
+        return self._answer(request, self._releases.find(id, by=self.caller))
+
+    def update(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Change a draft release."""
+        changes = ReleaseUpdate.read(request)
+        changed = self._releases.change(id, **changes, by=self.caller, expect=expected_tags(request))
+        return self._answer(request, changed)
+
+    def destroy(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Delete a draft release."""
+        Nothing.read(request)
+        self._releases.delete(id, by=self.caller, expect=expected_tags(request))
+        return Response(self.dump(f"The release {id} is deleted."))
+
+    def check(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Say what keeps a release from being published now."""
+        return Response(self.dump(self._releases.check(id, by=self.caller)))
+
+    def publish(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Publish all of a release, or nothing."""
+        reason = bypass_of(ReleasePublish.read(request))
+        published = self._releases.publish(
+            id, bypass_review=reason, by=self.caller, expect=expected_tags(request)
+        )
+        return self._answer(request, published)
+
+    def revert(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Make a draft release back to what was live before."""
+        Nothing.read(request)
+        made = self._releases.revert(id, by=self.caller)
+        headers = {"Location": _address(made.release)}
+        return self._answer(request, made.release, made.conflicts, status=201, headers=headers)
+
+    @property
+    def _releases(self) -> Releases:
+        found: Releases = get_editor().releases
+        return found
+
+    def _answer(
+        self, request: Request, release: Release, conflicts: Sequence[items.ItemNow] = (), **response: Any
+    ) -> Response:
+        [view] = _views([release], conflicts)
+        body = self.dump(view)
+        # `If-Match` reads what is before the hyphen, so a draft of an item that is saved meanwhile does not
+        # keep anybody from changing the release; for `If-None-Match` all of it counts.
+        return tagged(request, body, tag=f"{tag_of(release)}-{content_tag(body)}", **response)
+
+
+def _views(releases: Sequence[Release], conflicts: Sequence[items.ItemNow] = ()) -> list[ReleaseView]:
+    """Return what is shown of releases; the number of queries does not depend on how many they are."""
+    rows = ReleaseItem.objects.filter(release__in=[release.pk for release in releases])
+    found: dict[Any, list[items.ItemNow]] = {release.pk: [] for release in releases}
+    for one in items.now(get_editor(), rows.select_related("release").order_by("place")):
+        found[one.item.release_id].append(one)
+    return [
+        ReleaseView(release=release, items=found[release.pk], conflicts=conflicts) for release in releases
+    ]
+
+
+def _address(release: Release) -> str:
+    return f"/{settings.EDITOR_API_PREFIX}/releases/{release.pk}"

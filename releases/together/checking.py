@@ -1,0 +1,91 @@
+"""What keeps a release from being published, computed at the moment of asking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from releases.models import Release
+from releases.models.releases import Action
+from releases.together import rules
+from releases.together.editing import find
+from releases.together.items import ItemNow, moves_of_blocks, now
+from releases.together.rules import Problem, in_order
+from versioning.domain.access import Caller, Right
+from versioning.domain.errors import Forbidden
+from versioning.editor import Editor, gate
+from versioning.editor.resources import Who, caller_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """What a release would meet if it were published now."""
+
+    problems: Sequence[Problem]
+    """Each keeps it from being published."""
+    warnings: Sequence[Problem]
+    """None of them does."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether it could be published."""
+        return not self.problems
+
+
+def check(editor: Editor, release_id: str, *, by: Who) -> Check:
+    """Return what the caller would meet who publishes the release now; nothing is stored or locked.
+
+    Blocks that the release itself publishes count as published, and those that it unpublishes do not.
+    """
+    caller = caller_of(by)
+    release = find(release_id, by=caller)
+    items = in_order(now(editor, release.items.all(), with_texts=True))
+    return Check(
+        problems=problems_of(release, items, caller),
+        warnings=[warning for item in items for warning in _warnings(item)],
+    )
+
+
+def problems_of(
+    release: Release, items: Sequence[ItemNow], by: Caller, *, bypass_review: str | None = None
+) -> list[Problem]:
+    """Return what keeps the caller from publishing a release with these items, as they are stored now."""
+    if not items:
+        return [rules.empty()]
+    blocks = moves_of_blocks(one.item for one in items)
+    return [
+        problem
+        for one in items
+        for problem in _problems(release, one, by, blocks, bypass_review=bypass_review)
+    ]
+
+
+def _problems(
+    release: Release, one: ItemNow, by: Caller, blocks: dict[str, bool], *, bypass_review: str | None
+) -> Iterator[Problem]:
+    publishes = one.item.action == Action.PUBLISH
+    if one.resource is None:
+        yield rules.gone(one, is_version=False)
+    elif one.is_file:
+        yield rules.kept_as_file(one)
+    elif publishes and one.version is None:
+        yield rules.gone(one, is_version=True)
+    elif publishes and not one.is_unchanged:
+        passage = gate.Passage(
+            resource=one.resource, version=one.version, caller=by, blocks=blocks, bypass_review=bypass_review
+        )
+        refusal = gate.refusal(passage)
+        if refusal is not None:
+            yield rules.problem_of(one, refusal)
+    else:
+        try:
+            by.require(Right.PUBLISH, release.workspace_id)
+        except Forbidden as error:
+            yield rules.problem_of(one, error)
+
+
+def _warnings(one: ItemNow) -> Iterator[Problem]:
+    if one.newer:
+        yield rules.newer(one)
+    if one.is_unchanged:
+        yield rules.unchanged(one)

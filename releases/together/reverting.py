@@ -1,0 +1,67 @@
+"""Take a release back: a new release with what was live before it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from releases.models import Release, ReleaseItem
+from releases.models.releases import MAX_TITLE, Action, State
+from releases.together.editing import find, store_new
+from releases.together.items import ItemNow, collection_of, now
+from versioning.domain.access import Right
+from versioning.domain.errors import Conflict
+from versioning.editor import Editor
+from versioning.editor.locking import retried
+from versioning.editor.resources import Who, caller_of
+from versioning.models import events
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reverting:
+    """A draft release that takes another one back, and what it leaves alone."""
+
+    release: Release
+    conflicts: Sequence[ItemNow]
+    """The items of the other release whose live version is no longer that release's."""
+
+
+@retried
+def revert(editor: Editor, release_id: str, *, by: Who) -> Reverting:
+    """Make a draft release back to what was live before a published one; nothing is moved.
+
+    An item is left out where something else has gone live since, such as a hotfix, and where the release
+    changed nothing. Raises `Conflict` for a release that is not published.
+    """
+    caller = caller_of(by)
+    with events.transaction():
+        published = find(release_id, by=caller, right=Right.SAVE)
+        if published.state != State.PUBLISHED:
+            raise Conflict("Only a release that is published can be reverted.", code="not_published")
+        items = now(editor, published.items.select_related("release"))
+        conflicts = [one for one in items if not one.is_unchanged]
+        moved = [one for one in items if one.is_unchanged and one.item.active_before != one.item.version_id]
+        release = Release(
+            workspace_id=published.workspace_id,
+            title=f"Revert: {published.title}"[:MAX_TITLE],
+            created_by_id=caller.user_id,
+            reverts=published,
+        )
+        store_new(release, [_back(editor, release, one, place) for place, one in enumerate(moved)], caller)
+    return Reverting(release=find(str(release.pk), by=caller), conflicts=conflicts)
+
+
+def _back(editor: Editor, release: Release, one: ItemNow, place: int) -> ReleaseItem:
+    before = one.item.active_before
+    versions = collection_of(editor, one.kind).model.version_model.objects
+    number = versions.filter(pk=before).values_list("number", flat=True).first() if before else None
+    return ReleaseItem(
+        release=release,
+        place=place,
+        kind=one.kind,
+        resource_id=one.resource_id,
+        identity=one.item.identity,
+        action=Action.UNPUBLISH if before is None else Action.PUBLISH,
+        version_id=before,
+        version_number=number,
+    )

@@ -1,0 +1,134 @@
+"""The rules of releases that need no database. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeVar
+
+from versioning.domain.errors import Conflict, Invalid, Issue, VersioningError
+from versioning.domain.kinds import KINDS, ResourceKind
+
+KINDS_BY_WORD: Final[Mapping[str, ResourceKind]] = {kind.word: kind for kind in KINDS}
+
+
+class Named(Protocol):
+    """What names a resource."""
+
+    @property
+    def kind(self) -> str:
+        """The word of its kind."""
+
+    @property
+    def resource_id(self) -> str:
+        """Its id."""
+
+
+N = TypeVar("N", bound=Named)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """Why a release cannot be published, or what is worth knowing before it is."""
+
+    resource: Named | None
+    """The resource that it is about; None for the release itself."""
+    code: str
+    message: str
+
+    @property
+    def as_json(self) -> dict[str, Any]:
+        """The problem as a JSON object."""
+        named = self.resource
+        about = None if named is None else {"kind": named.kind, "id": named.resource_id}
+        return {"resource": about, "code": self.code, "message": self.message}
+
+
+class ReleaseBlocked(Conflict):
+    """A release cannot be published as it is; nothing was moved."""
+
+    code = "release_blocked"
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        first = problems[0].message
+        more = f" There are {len(problems) - 1} more problems." if len(problems) > 1 else ""
+        super().__init__(f"Nothing was published. {first}{more}")
+        self.problems = tuple(problems)
+
+    def details(self) -> dict[str, Any]:
+        """Return the problems, those of the release itself first."""
+        return {"problems": [problem.as_json for problem in self.problems]}
+
+
+class ReleaseChanged(VersioningError):
+    """`If-Match` does not match: somebody has changed the release since the caller read it."""
+
+    code = "edit_conflict"
+
+    def __init__(self) -> None:
+        super().__init__("The release has changed since you read it; look at it again.")
+
+
+def in_order(items: Iterable[N]) -> list[N]:
+    """Return the items in the order in which every release locks and publishes them.
+
+    What others show comes first, so that a prompt block is live before the agents that refer to it are looked
+    at; within a kind they are ordered by id. All releases take their locks in this order, so no two wait for
+    each other.
+    """
+    return sorted(
+        items, key=lambda item: (not KINDS_BY_WORD[item.kind].is_shown, item.kind, item.resource_id)
+    )
+
+
+def problem_of(item: Named, error: VersioningError) -> Problem:
+    """Return the problem for an error with which the gate refuses an item."""
+    if isinstance(error, Invalid):
+        said = "; ".join(f"{issue.field}: {issue.message}" for issue in error.issues)
+        return Problem(resource=item, code=error.code, message=f"{_title(item)} cannot be published: {said}.")
+    return Problem(resource=item, code=error.code, message=f"{_title(item)}: {error.message}")
+
+
+def gone(item: Named, *, is_version: bool) -> Problem:
+    """Return the problem of an item whose resource or version was deleted."""
+    what = "The version to publish was deleted." if is_version else "It was deleted."
+    return Problem(resource=item, code="gone", message=f"{_title(item)}: {what}")
+
+
+def kept_as_file(item: Named) -> Problem:
+    """Return the problem of an item whose override is a file by now."""
+    message = f"{_title(item)}: Its override is kept as a file, which no transaction can move."
+    return Problem(resource=item, code="code_source", message=message)
+
+
+def empty() -> Problem:
+    """Return the problem of a release without items."""
+    return Problem(resource=None, code="empty", message="There is nothing in the release.")
+
+
+def newer(item: Named) -> Problem:
+    """Return the warning that a newer version was saved."""
+    message = f"{_title(item)}: A newer version was saved, which the release does not publish."
+    return Problem(resource=item, code="newer_version", message=message)
+
+
+def unchanged(item: Named) -> Problem:
+    """Return the warning that an item changes nothing."""
+    return Problem(resource=item, code="unchanged", message=f"{_title(item)}: It is like that already.")
+
+
+def refuse_twice(items: Sequence[Named]) -> None:
+    """Raise `Invalid` naming each item whose resource an earlier one has named."""
+    seen: set[tuple[str, str]] = set()
+    issues = []
+    for number, item in enumerate(items):
+        if (item.kind, item.resource_id) in seen:
+            issues.append(Issue(f"items.{number}.resource", "is in the release already"))
+        seen.add((item.kind, item.resource_id))
+    if issues:
+        raise Invalid(issues)
+
+
+def _title(item: Named) -> str:
+    singular = KINDS_BY_WORD[item.kind].singular
+    return f"{singular.capitalize()} {item.resource_id!r}"

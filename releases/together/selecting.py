@@ -1,0 +1,50 @@
+"""What other parts of the editor ask of releases: the selector `release`, and the versions to keep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from releases.models import ReleaseItem
+from releases.models.releases import State
+from releases.together.editing import find
+from versioning.domain.access import Caller
+from versioning.domain.errors import NotFound
+from versioning.editor import pins
+from versioning.models import VersionedResource
+from versioning.serving import releases
+from versioning.serving.releases import HeldVersion, OpenRelease
+
+
+def register() -> None:
+    """Answer for the selector, and keep the versions that draft releases hold."""
+    releases.register(open_release)
+    pins.register(versions_to_publish)
+
+
+def open_release(release_id: str, caller: Caller) -> OpenRelease:
+    """Return what a draft release holds; raises `NotFound` for one that is published."""
+    release = find(release_id, by=caller)
+    if release.state != State.DRAFT:
+        raise NotFound("The release is published: only a draft can be selected.")
+    return OpenRelease(
+        held={
+            (item.kind, item.resource_id): HeldVersion(
+                identity=item.identity,
+                version_id=None if item.version_id is None else str(item.version_id),
+            )
+            for item in release.items.all()
+        }
+    )
+
+
+def versions_to_publish(resource: VersionedResource) -> Iterable[UUID]:
+    """Return the versions of a resource that draft releases hold."""
+    items = ReleaseItem.objects.filter(
+        resource_id=resource.pk,
+        kind=resource.kind.word,
+        identity=resource.uuid,
+        version_id__isnull=False,
+        release__state=State.DRAFT,
+    )
+    return [version_id for version_id in items.values_list("version_id", flat=True) if version_id]

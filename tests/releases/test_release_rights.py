@@ -1,0 +1,142 @@
+"""Who may do what with releases: four roles, strangers, limited keys, and ids of other workspaces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.conftest import Cast
+from tests.releases.conftest import Pair, check, codes, item, live, make, post, publish
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api, Kind
+from tests.support.people import give_role, key_of
+
+Ask = Callable[[Api, str], Answer]
+READING: dict[str, Ask] = {
+    "read": lambda api, address: api.get(address),
+    "check": lambda api, address: api.get(f"{address}/check"),
+}
+SAVING: dict[str, Ask] = {
+    "change": lambda api, address: api.patch(address, {"title": "Mine"}),
+    "delete": lambda api, address: api.delete(address),
+}
+PUBLISHING: dict[str, Ask] = {"publish": lambda api, address: api.post(f"{address}/publish")}
+ALL = {**READING, **SAVING, **PUBLISHING, "revert": lambda api, address: api.post(f"{address}/revert")}
+OTHER = {"there is none": "00000000-0000-4000-8000-000000000000", "no id": "none", "upper case": ""}
+
+
+@pytest.mark.parametrize("ask", ALL)
+def test_strangers_are_told_what_they_are_told_of_nothing(cast: Cast, pair: Pair, ask: str) -> None:
+    release = make(cast.edgar, *pair.items())
+    stranger = ALL[ask](cast.charlie, f"/releases/{release['id']}")
+    missing = [
+        ALL[ask](cast.charlie, f"/releases/{one}") for one in (*OTHER.values(), release["id"].upper()) if one
+    ]
+    assert {(stranger.status, str(stranger.body)), *((one.status, str(one.body)) for one in missing)} == {
+        (404, str(stranger.body))
+    }
+    assert ALL[ask](cast.nobody, f"/releases/{release['id']}").status == 401
+    assert ALL[ask](cast.vera, f"/releases/{release['id']}").status == 403
+    assert cast.edgar.get(f"/releases/{release['id']}").body == release
+
+
+def test_editors_prepare_and_publishers_publish(cast: Cast, pair: Pair) -> None:
+    release = make(cast.edgar, *pair.items())
+    refused = publish(cast.edgar, release)
+    assert (refused.status, refused.code) == (403, "forbidden")
+    assert codes(check(cast.edgar, release)["problems"]) == [("tone", "forbidden"), ("writer", "forbidden")]
+    assert live(cast.alice, AGENTS, "writer") == pair.old["writer"]
+    assert publish(cast.paula, release).status == 200
+    assert cast.edgar.post(f"/releases/{release['id']}/revert").status == 201
+
+
+def test_lists_leave_out_what_may_not_be_read(cast: Cast, pair: Pair) -> None:
+    mine = make(cast.edgar, *pair.items())
+    make(cast.charlie, workspace="elsewhere")
+    seen = {name: getattr(cast, name).get("/releases").body for name in ("edgar", "vera", "charlie", "root")}
+    assert {name: page["total"] for name, page in seen.items()} == {
+        "edgar": 1,
+        "vera": 0,
+        "charlie": 1,
+        "root": 2,
+    }
+    assert seen["edgar"]["releases"] == [mine]
+    assert cast.vera.get("/releases", workspaceId="acme").body["total"] == 0
+    assert cast.charlie.get("/releases", workspaceId="acme").body["total"] == 0
+    assert cast.edgar.get("/releases", state="published").body["total"] == 0
+    assert cast.edgar.get("/releases", state="gone").status == 400
+
+
+@pytest.mark.parametrize("name", ["charlie", "vera"])
+def test_nobody_makes_releases_where_they_may_not_save(cast: Cast, name: str) -> None:
+    answer = post(getattr(cast, name))
+    assert answer.status == (404 if name == "charlie" else 403)
+    assert cast.alice.get("/releases").body["total"] == 0
+
+
+def test_a_workspace_holds_no_resource_of_another(cast: Cast, kind: Kind) -> None:
+    foreign = kind.make(cast.charlie, "theirs", workspaceId="elsewhere", autoPublish=True)
+    if kind is AGENTS:
+        cast.charlie.patch(kind.url("theirs"), {"visibility": "public"})
+    known = post(cast.alice, item(kind, "theirs", foreign["latestVersionId"]))
+    unknown = post(cast.alice, item(kind, "nowhere", foreign["latestVersionId"]))
+    assert (known.status, known.body) == (400, unknown.body)
+    release = make(cast.root, workspace="acme")
+    answer = cast.root.patch(f"/releases/{release['id']}", {"items": [item(kind, "theirs")]})
+    assert (answer.status, answer.fields) == (400, ["items.0.resource"])
+
+
+def test_keys_are_limited_to_their_role_and_workspace(cast: Cast, pair: Pair) -> None:
+    release = make(cast.edgar, *pair.items())
+    assert publish(key_of("alice", role="editor"), release).status == 403
+    assert publish(key_of("root", workspace="elsewhere"), release).status == 404
+    limited = key_of("alice", workspace="acme", role="publisher")
+    answer = publish(limited, release)
+    assert (answer.status, answer.body["publishedBy"]) == (200, "alice")
+
+
+def test_a_role_that_was_lowered_since_the_check_counts(cast: Cast, pair: Pair) -> None:
+    release = make(cast.paula, *pair.items())
+    assert check(cast.paula, release)["ok"]
+    give_role("paula", "acme", "editor")
+    assert publish(cast.paula, release).status == 403
+    assert live(cast.alice, AGENTS, "writer") == pair.old["writer"]
+
+
+def test_events_of_releases_are_for_those_who_may_read_drafts(cast: Cast, pair: Pair) -> None:
+    publish(cast.paula, make(cast.edgar, *pair.items()))
+    page: dict[str, Any] = {
+        name: [event["type"] for event in getattr(cast, name).get("/events", type="release.*").body["events"]]
+        for name in ("edgar", "vera", "charlie")
+    }
+    assert page == {"edgar": ["release.created", "release.published"], "vera": [], "charlie": []}
+    seen = cast.vera.get("/events", type="agent.published").body["events"]
+    assert seen[-1]["versionId"] == pair.new["writer"]
+
+
+@pytest.mark.parametrize("which", ["one that does not exist", "somebody else's", "a published one"])
+def test_the_selector_finds_no_release_that_is_not_an_open_one_of_mine(
+    cast: Cast, pair: Pair, which: str
+) -> None:
+    release = (
+        make(cast.charlie, workspace="elsewhere")
+        if which == "somebody else's"
+        else make(cast.paula, *pair.items())
+    )
+    if which == "a published one":
+        publish(cast.paula, release)
+    release_id = OTHER["there is none"] if which == "one that does not exist" else release["id"]
+    for path in ("/agents/writer", AGENTS.url("writer"), PROMPT_BLOCKS.url("tone")):
+        assert cast.alice.get(path, release=release_id).status == 404, path
+
+
+def test_the_selector_needs_the_right_to_drafts(cast: Cast, pair: Pair) -> None:
+    cast.alice.patch(AGENTS.url("writer"), {"visibility": "public"})
+    release = make(cast.paula, *pair.items())["id"]
+    for path in ("/agents/writer", AGENTS.url("writer"), PROMPT_BLOCKS.url("tone")):
+        assert cast.vera.get(path, release=release).status == 403, path
+        assert cast.charlie.get(path, release=release).status == 404, path
+    body = {"messages": "hello", "versions": {"self": {"release": release}}}
+    assert cast.vera.post("/agents/writer/generate", body).status == 403
+    assert cast.charlie.post("/agents/writer/generate", body).status == 404

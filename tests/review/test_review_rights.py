@@ -1,0 +1,193 @@
+"""Who may do what with reviews: four roles, strangers, limited keys, and ids that exist elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from review.models import Review, Verdict
+from tests.conftest import Cast
+from tests.support.api import AGENTS, Answer, Api, Kind
+from tests.support.people import give_role, key_of
+from tests.support.reviews import (
+    NO_SUCH,
+    REVIEWS,
+    approve,
+    ask,
+    listed,
+    path,
+    read,
+    reference,
+    require_approvals,
+    say,
+)
+from versioning.conf import get_editor
+from versioning.domain.access import APPLICATION
+from versioning.domain.errors import Forbidden
+from versioning.models import Event
+
+pytestmark = pytest.mark.django_db
+
+Review_ = dict[str, Any]
+Ask = Callable[[Api, Review_], Answer]
+ROUTES: dict[str, Ask] = {
+    "read": lambda api, review: api.get(path(review)),
+    "reassign": lambda api, review: api.patch(path(review), {"reviewers": ["alice"]}),
+    "close": lambda api, review: api.patch(path(review), {"state": "closed"}),
+    "approve": lambda api, review: say(api, review, "approve"),
+    "withdraw": lambda api, review: say(api, review, "withdraw"),
+}
+LEAST = {"read": "edgar", "reassign": "edgar", "close": "edgar", "approve": "paula", "withdraw": "paula"}
+ORDER = ["vera", "edgar", "paula", "alice", "root"]
+
+
+def stored() -> list[Any]:
+    rows = [list(model.objects.order_by("pk").values()) for model in (Review, Verdict)]
+    return [*rows, list(Review.reviewers.through.objects.values_list()), Event.objects.count()]
+
+
+@pytest.fixture
+def review(cast: Cast, kind: Kind) -> Review_:
+    """A review of something published, which viewers can read, with a draft that nobody of the cast saved."""
+    by = "edda"
+    User.objects.create_user(by)
+    give_role(by, "acme", "publisher")
+    edda = key_of(by)
+    kind.make(edda, autoPublish=True)
+    kind.save(edda)
+    return ask(edda, kind)
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_a_role_may_do_what_the_table_says(cast: Cast, review: Review_, route: str) -> None:
+    before = stored()
+    for name in ORDER[: ORDER.index(LEAST[route])]:
+        answer = ROUTES[route](getattr(cast, name), review)
+        assert (answer.status, answer.code) == (403, "forbidden"), name
+    unknown = ROUTES[route](cast.alice, {**review, "id": NO_SUCH})
+    assert unknown.status == 404
+    assert ROUTES[route](cast.nobody, review).status == 401
+    stranger = ROUTES[route](cast.charlie, review)
+    assert (stranger.status, stranger.body) == (404, unknown.body)
+    assert stored() == before
+    for name in ORDER[ORDER.index(LEAST[route]) :]:
+        assert ROUTES[route](getattr(cast, name), review).status == 200, name
+
+
+def test_asking_needs_the_right_to_save(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.edgar, autoPublish=False)
+    body = {"resource": reference(kind)}
+    before = stored()
+    unknown = cast.alice.post(REVIEWS, {"resource": reference(kind, "nothing")})
+    for api in (cast.charlie, cast.vera):  # nothing is published, so a viewer does not know of it either
+        hidden = api.post(REVIEWS, body)
+        assert (hidden.status, hidden.body) == (404, unknown.body)
+    kind.publish(cast.paula, "writer", kind.versions(cast.alice)[0]["id"])
+    before[-1] += 1
+    assert cast.vera.post(REVIEWS, body).code == "forbidden"
+    assert cast.charlie.post(REVIEWS, body).body == unknown.body
+    assert stored() == before
+    assert cast.edgar.post(REVIEWS, body).status == 201
+
+
+def test_who_reads_a_public_agent_reads_none_of_its_reviews(cast: Cast) -> None:
+    made = AGENTS.make(cast.paula, visibility="public", autoPublish=True)
+    review = ask(cast.edgar, AGENTS)
+    assert made["visibility"] == "public"
+    assert cast.charlie.get(path(review)).code == "forbidden"
+    assert cast.charlie.post(REVIEWS, {"resource": reference(AGENTS)}).code == "forbidden"
+    assert say(cast.charlie, review, "approve").code == "forbidden"
+    assert listed(cast.charlie) == []
+
+
+def test_lists_leave_out_what_may_not_be_read(cast: Cast, review: Review_) -> None:
+    theirs = AGENTS.make(cast.charlie, "theirs")
+    other = ask(cast.charlie, AGENTS, "theirs")
+    assert theirs["workspaceId"] == "elsewhere"
+    found = {name: listed(getattr(cast, name)) for name in ("alice", "edgar", "vera", "charlie", "root")}
+    assert found == {
+        "alice": [review["id"]],
+        "edgar": [review["id"]],
+        "vera": [],
+        "charlie": [other["id"]],
+        "root": [other["id"], review["id"]],
+    }
+    for query in ({"workspaceId": "acme"}, {"workspaceId": "nowhere"}, {"id": "writer"}, {"state": "open"}):
+        assert review["id"] not in listed(cast.charlie, **query)
+        assert listed(cast.vera, **query) == []
+    assert cast.nobody.get(REVIEWS).status == 401
+
+
+@pytest.mark.parametrize(
+    ("limits", "reads", "judges"),
+    [
+        ({}, 200, 200),
+        ({"workspace": "acme"}, 200, 200),
+        ({"workspace": "acme", "role": "editor"}, 200, 403),
+        ({"role": "viewer"}, 403, 403),
+        ({"workspace": "elsewhere"}, 404, 404),
+    ],
+)
+def test_a_key_does_no_more_than_its_limits(
+    cast: Cast, review: Review_, limits: dict[str, str], reads: int, judges: int
+) -> None:
+    give_role("paula", "elsewhere", "admin")
+    key = key_of("paula", **limits)  # type: ignore[arg-type]
+    assert key.get(path(review)).status == reads
+    answer = say(key, review, "approve")
+    assert answer.status == judges
+    if judges == 200:
+        assert [one["by"] for one in answer.body["verdicts"]] == ["paula"]
+
+
+def test_a_person_has_one_verdict_whatever_key_they_use(cast: Cast, review: Review_) -> None:
+    require_approvals(2)
+    approve(cast.paula, review)
+    again = say(key_of("paula", workspace="acme"), review, "approve", body="By a key.").body
+    assert [one["counts"] for one in again["verdicts"]] == [False, True]
+    assert (again["missing"], again["state"]) == (1, "open")
+
+
+def test_no_verdict_comes_from_who_saved_by_a_key(cast: Cast, kind: Kind) -> None:
+    kind.make(key_of("paula"))
+    review = ask(cast.edgar, kind)
+    assert say(cast.paula, review, "approve").code == "own_change"
+
+
+def test_an_id_of_a_review_has_one_spelling(cast: Cast, review: Review_) -> None:
+    for spelling in (review["id"].upper(), review["id"].replace("-", ""), "1", "%00", "\N{SNOWMAN}"):
+        for route in ROUTES.values():
+            assert route(cast.alice, {**review, "id": spelling}).status == 404
+
+
+def test_the_application_asks_and_closes_but_gives_no_verdict(cast: Cast, kind: Kind) -> None:
+    made = kind.make(cast.edgar)
+    reviews = get_editor().reviews
+    review = reviews.ask(reference(kind)["kind"], "writer", message="Look.")
+    assert (review.requested_by, review.state) == (None, "open")
+    with pytest.raises(Forbidden):
+        reviews.give_verdict(review.id, version_id=made["latestVersionId"], verdict="approve")
+    assert reviews.list(author=APPLICATION).count() == 0
+    assert reviews.list(reviewer=APPLICATION).count() == 0
+    judged = reviews.give_verdict(
+        review.id,
+        version_id=made["latestVersionId"],
+        verdict="approve",
+        by=User.objects.get(username="paula"),
+    )
+    assert judged.outcome.approved_by == ("paula",)
+    assert reviews.change(review.id, is_closed=True).state == "closed"
+
+
+def test_a_counting_verdict_counts_no_more_when_the_role_is_lost(cast: Cast, review: Review_) -> None:
+    require_approvals(1)
+    approve(cast.paula, review)
+    assert read(cast.alice, review)["state"] == "approved"
+    give_role("paula", "acme", "editor")
+    found = read(cast.alice, review)
+    assert (found["state"], found["missing"], found["verdicts"][0]["counts"]) == ("open", 1, False)
+    give_role("paula", "acme", "publisher")
+    assert read(cast.alice, review)["state"] == "approved"

@@ -1,0 +1,57 @@
+"""The selector `release`: what would be served if a release were published now.
+
+Releases are the business of another application, which registers in `AppConfig.ready()` how one is read.
+Without it there is no release, and the selector finds nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from uuid import UUID
+
+from versioning.domain.access import Caller
+from versioning.domain.errors import NotFound
+from versioning.models import VersionedResource
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeldVersion:
+    """What a release does with a resource."""
+
+    identity: UUID
+    """The identity of the resource, which a later one with its id does not share."""
+    version_id: str | None
+    """The version that it publishes; None if it unpublishes the resource."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenRelease:
+    """A release that is not published yet."""
+
+    held: Mapping[tuple[str, str], HeldVersion]
+    """By the word of the kind and the id of the resource."""
+
+    def of(self, resource: VersionedResource) -> HeldVersion | None:
+        """Return what it does with a resource; None if it leaves it alone."""
+        found = self.held.get((resource.kind.word, resource.pk))
+        return found if found is not None and found.identity == resource.uuid else None
+
+
+Reader = Callable[[str, Caller], OpenRelease]
+"""Returns the release of this id; raises `NotFound` where there is none that is open or that the caller may
+know of, and `Forbidden` for who may not read the drafts of its workspace."""
+
+_readers: list[Reader] = []
+
+
+def register(reader: Reader) -> None:
+    """Register how releases are read; the reader that was registered last counts."""
+    _readers.append(reader)
+
+
+def open_release(release_id: str, caller: Caller) -> OpenRelease:
+    """Return a release that is not published yet; raises what a `Reader` does."""
+    if not _readers:
+        raise NotFound
+    return _readers[-1](release_id, caller)
