@@ -91,9 +91,12 @@ def test_what_is_open_is_seen_on_later_versions_and_outdated_when_its_words_are_
     say(cast.paula, second, kind, body="later")
     page = Visitor("paula").get(version_page(kind, second))
     beside = part(page, f"comments-at-{kind.text}")
-    assert "kept" in beside and "done" not in beside
-    assert beside.count("Outdated") == 1 and beside.index("Outdated") < beside.index("Be brief.")
-    assert beside.count("on version 1") == 2 and "later" in part(page, "comments")
+    assert beside.count("Outdated") == 1 and beside.index("kept") < beside.index("Outdated")
+    assert beside.index("Outdated") < beside.index("Be brief.") < beside.index("1 resolved")
+    assert beside.count("on version 1") == 3 and "later" in part(page, "comments")
+    kind.save(cast.alice, text="Third.")
+    page = Visitor("paula").get(version_page(kind, second))
+    assert "done" not in words_of(page) and "gone" in words_of(page)
     page = Visitor("paula").get(version_page(kind, first))
     beside = part(page, f"comments-at-{kind.text}")
     assert "Outdated" not in beside and "1 resolved" in beside and "done" in beside

@@ -1,4 +1,4 @@
-"""The threads that a page about a version shows: those of the version, and open ones of earlier versions."""
+"""The threads that a page about a version shows: its own, and those of earlier versions that are open."""
 
 from __future__ import annotations
 
@@ -134,13 +134,14 @@ class Viewpoint:
         return self._thread(first, [], self._stored([first]), None, longest=len(first.body))
 
     def _concerning(self) -> Q:
-        """Return the condition for what was said of the version, and what is open since earlier ones."""
+        """Return the condition for what was said of the version, and what is open since earlier ones.
+
+        The latest version has everything that was ever said of the resource.
+        """
         resource, version = self.resource, self.version
-        if resource is None or version is None:
+        if resource is None or version is None or version.version_id == resource.latest_id:
             return Q()
         own = Q(version_id=version.version_id)
-        if version.version_id == resource.latest_id:
-            return own | Q(resolved_at=None)
         if version.source != "database":
             return own
         elsewhere = Q(version_id__startswith=_NOT_IN_ROWS[0]) | Q(version_id__startswith=_NOT_IN_ROWS[1])
