@@ -41,7 +41,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
             template, context = "review/comments/count.html", {"count": _open_in(own), "name": name}
         else:
             template, context = "review/comments/field.html", {**common, "name": name, **_sorted(own)}
-            context["title"] = words_of(name).title
+            context["field_title"] = words_of(name).title
         html = render_to_string(template, context, request=shown.request)
         yield Panel(slot=Slot.FIELD, field=name, html=html, **FILES)
     others = [thread for thread in page.threads if thread.field not in fields]
@@ -49,8 +49,8 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
         **common,
         **_sorted(others),
         **_pager(shown.request, page),
-        "page": page,
-        "fields": [(name, words_of(name).title) for name in in_reading_order(shown.version.config)],
+        "threads": page,
+        "commentable": [(name, words_of(name).title) for name in in_reading_order(shown.version.config)],
         "beside": len(page.threads) - len(others),
     }
     html = render_to_string("review/comments/version.html", context, request=shown.request)
