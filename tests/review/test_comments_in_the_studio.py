@@ -151,6 +151,8 @@ def test_what_cannot_be_said_is_shown_again(cast: Cast, typed: dict[str, str], s
     made = AGENTS.make(cast.alice, text=TEXT)
     answer = write(Visitor("edgar"), AGENTS, made, **typed)
     assert answer.status_code == 400 and said in words_of(answer)
+    if typed.get("field") == "name":
+        assert '<option value="name" selected>' in answer.content.decode()
     assert typed["body"].strip() in answer.content.decode() and listed(cast.alice) == []
 
 

@@ -23,6 +23,7 @@ from tests.support.people import make_cast
 from tests.support.studio import Visitor, workspace_page
 from tests.support.webhooks import DeliveryFactory, WebhookFactory
 from tests.support.window import studio_routes
+from versioning.conf import get_editor
 from versioning.models import ApiKey
 
 HOSTILE = (
@@ -53,7 +54,7 @@ QUERY = (
         "field",
     ),
     *("tag", "waiting", "labelled", "starred", "whose", "find", "mode", "agent", "blocks", "of", "example"),
-    *("draftBlock", "language", "v"),
+    *("draftBlock", "language", "v", "comments", "page"),
 )
 """What pages read from their addresses."""
 FORM = (
@@ -64,6 +65,7 @@ FORM = (
     *("instructions.blocks.0.rules.conditions.0.value", "model.provider", "variants.0.value", "workspace"),
     *("chosen", "matching", "add", "remove", "which", "starred", "density", "live", "draft", "next"),
     *("example", "example_tag", "example_name", "do", "given.tier", "query", "rename", "blocks", "agent"),
+    *("body", "field", "quote"),
 )
 """What pages read from forms, beside the fields that they show."""
 MULTIPART = '--x\r\nContent-Disposition: form-data; name="username"\r\n\r\nzoé\r\n--x--\r\n'
@@ -128,6 +130,7 @@ def real(history: History) -> dict[str, str]:
         "webhook": str(delivery.webhook_id),
         "delivery": str(delivery.pk),
         "language": "de",
+        "comment": str(get_editor().comments.add("agent", "writer", history.draft, body="Why?").pk),
     }
 
 

@@ -8,10 +8,10 @@ from typing import Any, Final
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 
-from review.comments.studio.threads import Thread, ThreadPage, Viewpoint
+from review.comments.studio.threads import Thread, ThreadPage, Viewpoint, commentable
 from review.comments.values import MAX_BODY
 from studio.extensions import Panel, Slot, VersionOnPage
-from studio.forms.words import in_reading_order, words_of
+from studio.forms.words import words_of
 from versioning.conf import get_editor
 from versioning.domain.access import Right
 from versioning.editor.targets import target_of
@@ -50,7 +50,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
         **_sorted(others),
         **_pager(shown.request, page),
         "threads": page,
-        "commentable": [(name, words_of(name).title) for name in in_reading_order(shown.version.config)],
+        "commentable": commentable(shown.version),
         "beside": len(page.threads) - len(others),
     }
     html = render_to_string("review/comments/version.html", context, request=shown.request)

@@ -15,7 +15,7 @@ from review.comments.places import Content, top
 from review.comments.verbs import is_own
 from review.models import Comment
 from studio.domain_messages.translated import translated
-from studio.forms.words import words_of
+from studio.forms.words import in_reading_order, words_of
 from studio.kinds import StudioKind
 from studio.limits import shortened
 from versioning.domain.access import Caller
@@ -196,6 +196,12 @@ def _newest_replies(threads: Sequence[Comment]) -> dict[Any, list[Any]]:
     for reply in newest.order_by("created_at", "pk"):
         by_thread.setdefault(reply.parent_id, []).append(reply)
     return by_thread
+
+
+def commentable(version: Snapshot) -> list[tuple[str, str]]:
+    """Return the names and titles of the fields that comments can be on: those that are set."""
+    names = in_reading_order(name for name, value in version.config.items() if value is not None)
+    return [(name, words_of(name).title) for name in names]
 
 
 def version_in_words(comment: Comment) -> str:

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
 from review.comments.places import located
-from review.comments.studio.threads import Said, Viewpoint
+from review.comments.studio.threads import Said, Viewpoint, commentable
 from review.comments.values import MAX_BODY
 from review.comments.verbs import Comments
 from review.models import Comment
@@ -99,7 +99,7 @@ class CommentsPage(CommentingPage):
             status=400,
             version=version,
             typed={name: given.get(name, "") for name in ("field", "quote", "body")},
-            field_title=words_of(given["field"]).title if given.get("field") else "",
+            commentable=commentable(version),
             problems=[translated(issue.message) for issue in error.issues],
             add_address=self.address("comments"),
             next=way_back(self.request, self.address("version", version.version_id)),
