@@ -42,6 +42,8 @@ class Library:
     """How an API key of acme begins."""
     comment: str = ""
     """The id of a comment on the draft of the agent."""
+    review: str = ""
+    """The id of a review of the agent."""
 
     @property
     def main_pages(self) -> dict[str, str]:
@@ -92,6 +94,10 @@ class Library:
             "change-webhook": f"{acme}/webhooks/{self.webhook}/change/",
             "rotate-secret": f"{acme}/webhooks/{self.webhook}/rotate/",
             "delete-webhook": f"{acme}/webhooks/{self.webhook}/delete/",
+            "reviews": f"{acme}/reviews/",
+            "review-policy": f"{acme}/review-policy/",
+            "ask-for-review": "versioning/promptblock/tone/reviews/ask/",
+            "review": f"{agent}/reviews/{self.review}/",
             "language": "language/",
             "password": "password_change/",
             "password-changed": "password_change/done/",

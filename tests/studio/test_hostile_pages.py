@@ -38,7 +38,7 @@ HOSTILE_IN_ADDRESSES = (*HOSTILE, "x" * 5_000, "00000000-0000-0000-0000-00000000
 HOSTILE_IN_FIELDS = ("\x00", "9999-12-31", "9" * 400, "[" * 500)
 MAX_FIELDS = 8
 QUERY = (
-    *("after", "before", "base", "resource_kind", "resource_id", "workspace_id", "type"),
+    *("after", "before", "base", "show", "seen", "resource_kind", "resource_id", "workspace_id", "type"),
     *("q", "page", "workspace", "state", "visibility", "author", "label", "folder", "order", "next", "kind"),
     *(
         "action",
@@ -64,6 +64,7 @@ FORM = (
     *("url", "event_types", "id_prefix", "description", "hours", "enabled", "language"),
     *("instructions.blocks.0.rules.conditions.0.value", "model.provider", "variants.0.value", "workspace"),
     *("chosen", "matching", "add", "remove", "which", "starred", "density", "live", "draft", "next"),
+    *("reviewers", "verdict", "body", "bypass", "required", "then"),
     *("example", "example_tag", "example_name", "do", "given.tier", "query", "rename", "blocks", "agent"),
     *("body", "field", "quote"),
 )
@@ -116,6 +117,11 @@ def history(cast: Cast, made: tuple[dict[str, str], History]) -> History:
     return made[1]
 
 
+def the_review() -> Any:
+    """Ask for a review of the agent's draft, and return its id."""
+    return get_editor().reviews.ask("agent", "writer", by=User.objects.get(username="alice")).id
+
+
 @pytest.fixture
 def real(history: History) -> dict[str, str]:
     """What stands in the place of each variable of an address, so that the page is there."""
@@ -129,6 +135,7 @@ def real(history: History) -> dict[str, str]:
         "token": "ei_nothing",
         "webhook": str(delivery.webhook_id),
         "delivery": str(delivery.pk),
+        "review": str(the_review()),
         "language": "de",
         "comment": str(get_editor().comments.add("agent", "writer", history.draft, body="Why?").pk),
     }
