@@ -69,6 +69,7 @@ TAKING_A_BODY = [
     "POST /reviews/{}/verdicts",
     "POST /stored/agents/{}/change-request",
     "POST /stored/agents/preview-instructions",
+    "POST /locks",
     *RUNS,
 ]
 WITH_A_SELECTOR = [

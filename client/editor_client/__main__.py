@@ -22,7 +22,7 @@ from editor_client.shared import canonical
 from editor_client.sync import Client
 
 DONE, DIFFERENT, FAILED = 0, 1, 2
-SELECTOR = ("status", "version_id", "label")
+SELECTOR = ("status", "version_id", "label", "release")
 
 EPILOG = """\
 environment:
@@ -132,6 +132,7 @@ def _parser() -> argparse.ArgumentParser:
     version.add_argument("--status", choices=("published", "draft"))
     version.add_argument("--version-id", metavar="ID")
     version.add_argument("--label", metavar="NAME")
+    version.add_argument("--release", metavar="ID")
     get.set_defaults(command=_get)
 
     pull = commands.add_parser("pull", help="write everything that is published as files")

@@ -21,16 +21,13 @@ from delivery.webhooks.schemas import (
     WebhookPage,
     WebhookUpdate,
 )
-from delivery.webhooks.signing_secrets import RootKeyUnreadable
-from versioning.api import errors, parameters
+from versioning.api import parameters
 from versioning.api.base import EditorViewSet, content_tag, tagged
 from versioning.api.paging import Page
 from versioning.api.schemas.common import Nothing, Success
 
 ORDERS: Final = {"createdAt": "created_at"}
 UUID: Final = {"type": "string", "format": "uuid"}
-
-errors.STATUS[RootKeyUnreadable] = 503
 
 
 class WebhookViewSet(EditorViewSet):

@@ -15,9 +15,17 @@ from typing import Any, Final
 from django.utils import timezone
 
 from delivery.webhooks import retries
-from delivery.webhooks.models import Delivery, DeliveryAttempt, DisabledReason, Outcome, State, Webhook
+from delivery.webhooks.models import (
+    Delivery,
+    DeliveryAttempt,
+    DisabledReason,
+    Outcome,
+    RootKeyUnreadable,
+    State,
+    Webhook,
+)
 from delivery.webhooks.signatures import signed_headers
-from delivery.webhooks.signing_secrets import RootKeyUnreadable, root_key, secret_of
+from delivery.webhooks.signing_secrets import root_key, secret_of
 from versioning.models import connections, events
 
 WITHOUT_KEY_AGAIN: Final = 60.0

@@ -9,7 +9,6 @@ from django.utils import timezone
 
 from delivery.webhooks import attempts, outbox
 from delivery.webhooks.models import Delivery, RootKey
-from delivery.webhooks.signing_secrets import root_key
 from versioning.models import events
 from versioning.worker import jobs
 
@@ -41,8 +40,7 @@ def register() -> None:
 def keep_up() -> None:
     """Delete what is old, and encrypt the root key anew if another key of the settings is the newest now."""
     remove_old()
-    if RootKey.objects.exists():
-        root_key()
+    RootKey.keep_up()
 
 
 def remove_old() -> None:

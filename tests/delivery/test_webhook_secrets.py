@@ -228,4 +228,4 @@ def test_without_the_key_nothing_is_half_done_and_the_error_says_what_is_missing
 
 def test_an_empty_fallback_is_no_key(settings: Any) -> None:
     settings.EDITOR_WEBHOOK_KEY, settings.SECRET_KEY_FALLBACKS = " , ", [""]
-    assert signing_secrets._texts() == [settings.SECRET_KEY]
+    assert RootKey.texts() == [settings.SECRET_KEY]

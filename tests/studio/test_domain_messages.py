@@ -25,8 +25,13 @@ SPEAKERS = (
     "versioning/sources",
 )
 ONLY_FOR_PROGRAMS = {
+    "has agents of more than {} characters together: lock fewer at once",
+    "is a lock, beside which nothing else can select versions",
+    "is not a lock as this installation has made it",
+    "leads to more than {} agents and prompt blocks: lock fewer at once",
+    "versions.agents.{}: You may not read drafts of this agent.",
     "cannot be combined with after",
-    "give only one of status, versionId and label",
+    "give only one of {}",
     "must be a whole number from 0 to {}",
     "must be an object of selectors by id",
     "must begin with a letter or _, then letters, digits, _",
@@ -38,7 +43,16 @@ ONLY_FOR_PROGRAMS = {
 """What only the API and commands say."""
 PUT_TOGETHER = {"block {} {}", "the prompt block {} {}"}
 """What is there for translators as several whole sentences."""
-MESSAGE_AT = {"field": 1, "Issue": 1, "Notice": 1, "Forbidden": 0, "IdTaken": 0, "Refused": 0}
+MESSAGE_AT = {
+    "field": 1,
+    "Issue": 1,
+    "Notice": 1,
+    "Conflict": 0,
+    "Forbidden": 0,
+    "IdTaken": 0,
+    "NotFound": 0,
+    "Refused": 0,
+}
 
 
 def said() -> Iterator[tuple[str, str]]:

@@ -17,6 +17,8 @@ from rest_framework.views import set_rollback
 
 from versioning.api.schemas.base import utc
 from versioning.domain import errors
+from versioning.domain.locks import LockBroken
+from versioning.models.sealed_keys import KeyUnreadable
 from versioning.runtime import errors as runtime
 from versioning.sources.files import OverrideChanged, OverrideNotWritten, OverrideUnreadable
 
@@ -31,6 +33,8 @@ STATUS: dict[type[errors.VersioningError], int] = {
     errors.Conflict: 409,
     errors.CursorExpired: 410,
     errors.EditConflict: 412,
+    KeyUnreadable: 503,
+    LockBroken: 424,
     OverrideNotWritten: 503,
     OverrideChanged: 503,
     OverrideUnreadable: 503,

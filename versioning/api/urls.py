@@ -19,6 +19,7 @@ from django.views.decorators.csrf import csrf_exempt
 from versioning.api import errors, health
 from versioning.api.agents import PreviewViewSet, ServedAgentViewSet
 from versioning.api.events import EventViewSet
+from versioning.api.locks import LockViewSet
 from versioning.api.openapi import document
 from versioning.api.resources import ResourceViewSet
 from versioning.api.runs import RunViewSet
@@ -79,6 +80,7 @@ urlpatterns = [
     re_path(rf"^agents/{ID}/stream\Z", RunViewSet.as_view({"post": "stream"})),
     re_path(rf"^agents/{ID}\Z", ServedAgentViewSet.as_view({"get": "retrieve"})),
     re_path(r"^events\Z", EventViewSet.as_view({"get": "list"})),
+    re_path(r"^locks\Z", LockViewSet.as_view({"post": "create"})),
     *routes_of_applications(),
     path("schema", document.schema, name="schema"),
     path("docs", document.docs, name="docs"),

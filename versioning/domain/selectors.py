@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from versioning.domain.access import Caller
 from versioning.domain.errors import Invalid, Issue
+from versioning.domain.locks import OWN_MEMBERS, SentLock
 
 _Value = TypeVar("_Value")
 _LISTED: Final = "status, versionId, label and release"
@@ -62,6 +63,14 @@ class Selector:
             return cls(label=named["label"])
         return cls(release=named["release"]) if "release" in named else PUBLISHED
 
+    @classmethod
+    def read(cls, value: Any, place: str) -> Selector:
+        """Return the selector for a JSON object with one member; raises `Invalid` naming the place."""
+        problem = _selector_problem(value)
+        if problem is not None:
+            raise Invalid.field(place, problem)
+        return cls.parse(value)
+
     @property
     def asks_for_draft(self) -> bool:
         """Whether it asks for the latest version, whichever that is."""
@@ -108,6 +117,8 @@ class VersionsMap:
     """The status for sub-agents without an entry; None means published."""
     strict: bool | None = None
     """Whether a version that cannot be resolved is an error rather than a warning."""
+    lock: SentLock | None = None
+    """A lock, which selects every version; a map with one has nothing else."""
 
     MEMBERS = ("agents", "promptBlocks", "self", "defaultStatus", "strict")
 
@@ -116,13 +127,16 @@ class VersionsMap:
         """Return the map for a JSON object; None gives an empty map.
 
         `{"agents": {<id>: selector}, "promptBlocks": {<id>: selector}, "self"?: selector, "defaultStatus"?,
-        "strict"?}`, where a selector is an object with exactly one of them. Raises `Invalid` with every
-        problem at once; each is named below `field`, such as `versions.agents.<id>`.
+        "strict"?}`, where a selector is an object with exactly one of them; or a lock. Raises `Invalid` with
+        every problem at once; each is named below `field`, such as `versions.agents.<id>`. Raises
+        `LockInvalid` for what has a member of a lock and is none.
         """
         if value is None:
             return NO_VERSIONS
         if not isinstance(value, Mapping):
             raise Invalid.field(field, "must be an object")
+        if value.keys() & OWN_MEMBERS:
+            return cls(lock=SentLock.parse(value, field))
         unknown = [name for name in value if name not in cls.MEMBERS]
         issues = [Issue(f"{field}.{name}", "is not a known member") for name in unknown]
         parsed = cls(
@@ -138,7 +152,16 @@ class VersionsMap:
 
     @classmethod
     def merged(cls, *weakest_first: VersionsMap) -> VersionsMap:
-        """Return one map made from several; the last one with an entry wins, id by id."""
+        """Return one map made from several; the last one with an entry wins, id by id.
+
+        Raises `Invalid` for a lock beside anything else, since it would not be what runs.
+        """
+        locked = next((versions for versions in weakest_first if versions.lock is not None), None)
+        if locked is not None and locked.lock is not None:
+            if any(versions not in (NO_VERSIONS, locked) for versions in weakest_first):
+                message = "is a lock, beside which nothing else can select versions"
+                raise Invalid.field(locked.lock.place, message)
+            return locked
         return cls(
             agents=_united(versions.agents for versions in weakest_first),
             prompt_blocks=_united(versions.prompt_blocks for versions in weakest_first),

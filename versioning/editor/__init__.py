@@ -12,7 +12,7 @@ audit log; the REST API, the studio and the commands call these same verbs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,17 +25,21 @@ from django.db import connections
 from django.utils.module_loading import import_string
 from editor_client.shared.evaluation import Evaluation
 
-from versioning.domain.kinds import AGENT, ResourceKind
+from versioning.domain.access import APPLICATION
+from versioning.domain.kinds import AGENT, PROMPT_BLOCK, ResourceKind
+from versioning.domain.locks import Lock, SentLock
 from versioning.domain.overrides import CodeAgent
 from versioning.domain.registry import Registry
 from versioning.domain.resolved_agent import Involving, ResolvedAgent
-from versioning.domain.selectors import NO_BLOCKS, SelectedBlocks, Selector
+from versioning.domain.selectors import NO_BLOCKS, PUBLISHED, SelectedBlocks, Selector
 from versioning.editor.blocks import Explanation, UsedBlock
 from versioning.editor.collection import Agents, Collection, Prompts, agents_of, prompts_of
 from versioning.editor.event_log import EventLog
 from versioning.editor.invitations import Invitations
+from versioning.editor.locks import make_lock
 from versioning.editor.resources import Who, caller_of
 from versioning.editor.workspaces import Workspaces
+from versioning.models import LockKey
 from versioning.serving import choice, grants
 from versioning.serving.answer_cache import AnswerCache, dependencies_of
 from versioning.serving.consistent import consistently
@@ -138,6 +142,50 @@ class Editor:
     def is_cached(self, selector: Selector, context: Mapping[str, Any]) -> bool:
         """Say whether a resolved agent depends on nothing but what is stored and what its caller may do."""
         return bool(settings.EDITOR_CACHE_BYTES) and not context and not choice.has_choosers()
+
+    def lock(
+        self,
+        agents: Iterable[str] = (),
+        *,
+        prompt_blocks: Iterable[str] = (),
+        selector: Selector = PUBLISHED,
+        by: Who = APPLICATION,
+    ) -> dict[str, Any]:
+        """Return a lock: a JSON object that can be passed as `versions` and always gives the same prompts.
+
+        It holds the named agents and prompt blocks in the versions that the selector names, and all
+        sub-agents and prompt blocks that they reach, as they were at one moment; `make_lock` says which.
+        Nothing of it is stored. Raises `NotFound`, `Forbidden` and `Invalid` as `make_lock` does, and
+        `LockKeyUnreadable` if nothing can be signed.
+        """
+        key, caller = LockKey.opened(), caller_of(by)
+        named, blocks = list(dict.fromkeys(agents)), list(dict.fromkeys(prompt_blocks))
+        lock = consistently(
+            lambda: make_lock(
+                self.agent, self.prompt, named=named, blocks=blocks, selector=selector, by=caller
+            ),
+            lambda _: ((AGENT.word, None), (PROMPT_BLOCK.word, None)),
+        )
+        return lock.signed(key)
+
+    def opened(self, sent: SentLock) -> Lock:
+        """Return a lock that was sent; raises `LockInvalid` unless this installation has signed it."""
+        return sent.opened(LockKey.opened())
+
+    def serve_locked(
+        self,
+        agent_id: str,
+        lock: Lock,
+        *,
+        context: Mapping[str, Any] | Evaluation,
+        by: Who,
+        as_part: bool,
+        is_called: bool,
+    ) -> ResolvedAgent:
+        """Return the agent as the lock names it; see `Agents.serve_locked`."""
+        return self.agent.serve_locked(
+            agent_id, lock, context=context, by=by, as_part=as_part, is_called=is_called
+        )
 
     def consistently(self, read: Callable[[], Planned]) -> Planned:
         """Return what is planned, all of it as it was stored at one moment."""

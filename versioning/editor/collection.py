@@ -13,6 +13,7 @@ from versioning.editor import (
     favorites,
     impact,
     labelling,
+    locked,
     proposing,
     publishing,
     reading,
@@ -79,6 +80,7 @@ class Agents(Collection[Agent]):
 
     serve = serving.serve
     serve_all = serving.serve_all
+    serve_locked = locked.serve_locked
     parts = serving.parts
     preview = serving.preview
     explain = serving.explain

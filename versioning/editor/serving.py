@@ -54,7 +54,7 @@ def serve(
 
     def read() -> ResolvedAgent:
         evaluation = Evaluation.of(context or {})
-        candidate = _candidate(resources, agent_id, selector, by, evaluation.context, identity=identity)
+        candidate = candidate_for(resources, agent_id, selector, by, evaluation.context, identity=identity)
         return assembled(replace(candidate, selected_blocks=blocks), evaluation, by)
 
     if isinstance(context, Evaluation):  # whoever shares it reads several agents, and sees to it
@@ -71,7 +71,7 @@ def parts(
     """
     by = caller_of(by)
     return consistently(
-        lambda: parts_of(_candidate(resources, agent_id, selector, by, {}), by), dependencies_of_parts
+        lambda: parts_of(candidate_for(resources, agent_id, selector, by, {}), by), dependencies_of_parts
     )
 
 
@@ -171,7 +171,7 @@ def _as_if_published(
     drafts_of_blocks: bool,
 ) -> Candidate:
     """Return the candidate of a version, with the prompt blocks that it would show once published."""
-    candidate = _candidate(resources, agent_id, selector, by, context)
+    candidate = candidate_for(resources, agent_id, selector, by, context)
     if drafts_of_blocks:
         return replace(candidate, policy=Blocks.DRAFTS)
     if candidate.policy is Blocks.DRAFTS:
@@ -179,7 +179,7 @@ def _as_if_published(
     return candidate
 
 
-def _candidate(
+def candidate_for(
     resources: Resources[Agent],
     agent_id: str,
     selector: Selector,

@@ -18,6 +18,7 @@ from versioning.models.labels import VersionLabel
 from versioning.models.log import Event, LogPosition
 from versioning.models.prompts import PromptBlock, PromptBlockLabel, PromptBlockTag, PromptBlockVersion
 from versioning.models.references import Reference
+from versioning.models.sealed_keys import LockKey
 from versioning.models.sign_in_attempts import SignInAttempts
 from versioning.models.tags import Tag
 from versioning.models.text_search.documents import AgentDocument, PromptBlockDocument, SearchProgress
@@ -41,6 +42,7 @@ __all__ = [
     "Favorited",
     "Invitation",
     "KnownOverride",
+    "LockKey",
     "LogPosition",
     "Membership",
     "PeriodicJob",

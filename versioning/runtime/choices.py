@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from versioning.domain.access import APPLICATION, Caller
@@ -35,10 +36,15 @@ def own_choice(agent_id: str, context: RequestContext, selector: Selector | None
         places[next(iter(selector.as_dict()))] = selector
     found = {place: one for place, one in places.items() if one is not None}
     if len(found) > 1:
-        raise Invalid(
-            [Issue(place, "the called agent's own version is selected more than once") for place in found]
-        )
+        raise selected_twice(found)
     return next((Choice(selector=one, by=context.by, place=place) for place, one in found.items()), None)
+
+
+def selected_twice(places: Iterable[str]) -> Invalid:
+    """Return the error for several selectors of the called agent itself, at these places of the request."""
+    return Invalid(
+        [Issue(one, "the called agent's own version is selected more than once") for one in places]
+    )
 
 
 def sub_agent_choice(agent_id: str, context: RequestContext, framework: VersionsMap) -> Choice | None:

@@ -12,7 +12,7 @@ from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.selectors import PUBLISHED, Selector, VersionsMap
 from versioning.runtime.agent import Agent, SelectedAgent
 from versioning.runtime.calls import REQUEST_LIMIT, Call, Options
-from versioning.runtime.planning import Catalogue
+from versioning.runtime.plans import Catalogue
 from versioning.runtime.results import Result
 from versioning.runtime.store import AgentStore, CodeOnly, in_thread
 from versioning.runtime.streaming import Event, EventStream, Producer

@@ -8,58 +8,29 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from uuid import UUID
 
 from editor_client.shared.evaluation import Evaluation
 
-from versioning.domain.errors import Forbidden, Invalid, Issue, NotFound
-from versioning.domain.overrides import CodeAgent
+from versioning.domain.errors import Forbidden, Invalid, NotFound
 from versioning.domain.resolved_agent import Notice, ResolvedAgent
 from versioning.domain.selectors import PUBLISHED, Selector, VersionsMap
 from versioning.runtime.choices import Choice, block_choices, own_choice, sub_agent_choice
 from versioning.runtime.context import RequestContext
 from versioning.runtime.errors import VersionUnresolved
-from versioning.runtime.store import AgentStore, CodeOnly, as_code
+from versioning.runtime.locked_planning import locked_plan
+from versioning.runtime.plans import (
+    STEPS_OF_AN_AGENT,
+    Catalogue,
+    Plan,
+    agent_unavailable,
+    notices_of,
+    within,
+)
+from versioning.runtime.store import as_code
 
 logger = logging.getLogger("versioning.runtime")
-
-STEPS_OF_AN_AGENT = 64 * 1024
-"""The evaluation steps charged for looking up an agent, found or not: a few queries."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Catalogue:
-    """Where agents come from: the code, a store, and the framework's default versions."""
-
-    code: Mapping[str, CodeAgent]
-    store: AgentStore
-    versions: VersionsMap
-
-    @property
-    def has_editor(self) -> bool:
-        """Whether there can be stored versions."""
-        return not isinstance(self.store, CodeOnly)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """The agents involved in a request: the called one and all that it can reach."""
-
-    root: ResolvedAgent
-    agents: Mapping[str, ResolvedAgent]
-    """By id, the called one included."""
-    looked_up: frozenset[str]
-    """The ids of all agents that were asked for, whether they are available or not."""
-    delegations: Mapping[str, frozenset[str]]
-    """The sub-agents available to each agent."""
-    warnings: tuple[Notice, ...]
-
-    @property
-    def resolved_versions(self) -> dict[str, str | None]:
-        """The version of every agent involved; None for one that is as defined in code."""
-        return {agent_id: served.resolved_version_id for agent_id, served in self.agents.items()}
 
 
 def plan(
@@ -81,8 +52,10 @@ def plan(
     version if the caller may read drafts. Of an agent that a release selects, sub-agents without a selector
     are those of the release too. Raises `Invalid` if the agent is selected twice, `NotFound` if it
     cannot be resolved, `Forbidden` for a version that the caller may not read, and `VersionUnresolved`
-    instead of a fallback if `strict` is set.
+    instead of a fallback if `strict` is set. A lock decides everything: `locked_plan`.
     """
+    if context.versions.lock is not None:
+        return locked_plan(catalogue, agent_id, context, context.versions.lock, selector=selector)
     choice = own_choice(agent_id, context, selector)
 
     def planned() -> Plan:
@@ -182,9 +155,7 @@ class _Planner:
     def notices(self, root: ResolvedAgent) -> tuple[Notice, ...]:
         """Return all notices for the caller; raises `VersionUnresolved` if `strict` does not allow one."""
         for agent_id in self._unavailable:
-            self._fall_back(
-                "agent_unavailable", f"The sub-agent {agent_id!r} is not available.", f"agents.{agent_id}"
-            )
+            self._fall_back(agent_unavailable(agent_id))
         for block_id in sorted({one for served in self.agents.values() for one in served.unresolved_blocks}):
             self._without_selected(block_id)
         shown = {report.id for served in self.agents.values() for report in served.blocks}
@@ -196,7 +167,7 @@ class _Planner:
                 self._not_applied(
                     f"versions.promptBlocks.{block_id}", "no agent of this request refers to it"
                 )
-        own = [notice for served in self.agents.values() for notice in _notices_of(served, root)]
+        own = [notice for served in self.agents.values() for notice in notices_of(served, root)]
         return (*own, *self._warnings.values())
 
     def _sub_agent(self, agent_id: str, place: _Place) -> ResolvedAgent | None:
@@ -250,7 +221,7 @@ class _Planner:
         served = self._published(agent_id, place)
         in_code = served is not None and served.source == "code"
         instead = "it runs as its code says" if in_code else "its published version runs, if it has one"
-        self._fall_back("version_unresolved", f"{message}; {instead}.", choice.place)
+        self._fall_back(Notice("version_unresolved", f"{message}; {instead}.", choice.place))
         if not in_code:
             return served
         agent = self._catalogue.code[agent_id]
@@ -265,7 +236,8 @@ class _Planner:
         place = f"versions.promptBlocks.{block_id}"
         reason = "cannot be resolved" if self._catalogue.has_editor else "needs an editor, and there is none"
         message = f"The version of the prompt block {block_id!r} that {place} selects {reason}"
-        self._fall_back("version_unresolved", f"{message}; it is shown as without that, if at all.", place)
+        instead = "it is shown as without that, if at all"
+        self._fall_back(Notice("version_unresolved", f"{message}; {instead}.", place))
 
     def _not_applied(self, place: str, reason: str) -> None:
         """Warn of an entry that plays no part, unless it has been said that it cannot be resolved."""
@@ -297,8 +269,7 @@ class _Planner:
                 blocks=self._blocks,
             )
         except Invalid as error:
-            issues = [Issue(f"agents.{agent_id}.{one.field}", one.message) for one in error.issues]
-            raise Invalid(issues if self.agents else error.issues, code=error.code) from None
+            raise within(agent_id, error, is_called=not self.agents) from None
         except Forbidden as error:
             if choice.place is None:
                 raise
@@ -308,18 +279,11 @@ class _Planner:
     def _published_choice(self) -> Choice:
         return Choice(selector=self._unselected, by=self._context.by)
 
-    def _fall_back(self, code: str, message: str, place: str | None) -> None:
+    def _fall_back(self, notice: Notice) -> None:
         if self._strict:
-            raise VersionUnresolved(message)
-        logger.warning("%s", message)
-        self._warn(Notice(code, message, place))
+            raise VersionUnresolved(notice.message)
+        logger.warning("%s", notice.message)
+        self._warn(notice)
 
     def _warn(self, notice: Notice) -> None:
         self._warnings.setdefault((notice.code, notice.field), notice)
-
-
-def _notices_of(served: ResolvedAgent, root: ResolvedAgent) -> list[Notice]:
-    notices = [*([served.fallback] if served.fallback else []), *served.warnings]
-    if served is root:
-        return notices
-    return [replace(notice, message=f"Sub-agent {served.id!r}: {notice.message}") for notice in notices]

@@ -13,7 +13,7 @@ from versioning.domain.resolved_agent import Notice, ResolvedAgent
 from versioning.runtime.calls import REQUEST_LIMIT, Call
 from versioning.runtime.errors import NoModel, ProviderUnavailable
 from versioning.runtime.options import RunOptions
-from versioning.runtime.planning import Plan
+from versioning.runtime.plans import Plan
 from versioning.runtime.providers import Providers
 from versioning.runtime.tools import Toolbox
 

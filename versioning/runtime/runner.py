@@ -13,7 +13,8 @@ from versioning.domain.errors import Invalid, Issue
 from versioning.domain.resolved_agent import CONTEXT_INVALID
 from versioning.runtime.calls import Call
 from versioning.runtime.loop import background_loop
-from versioning.runtime.planning import Catalogue, Plan, plan
+from versioning.runtime.planning import plan
+from versioning.runtime.plans import Catalogue, Plan
 from versioning.runtime.preparation import Prepared, Preparer
 from versioning.runtime.providers import Providers
 from versioning.runtime.results import Result

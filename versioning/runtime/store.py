@@ -14,6 +14,7 @@ from editor_client.shared.instructions import BlockReport, assemble
 
 from versioning.domain.access import Caller
 from versioning.domain.errors import NoInstructions, NotFound
+from versioning.domain.locks import Lock, LockBroken, LockInvalid, SentLock
 from versioning.domain.overrides import IN_CODE, CodeAgent, code_config
 from versioning.domain.resolved_agent import Involving, Notice, ResolvedAgent
 from versioning.domain.selectors import NO_BLOCKS, PUBLISHED, SelectedBlocks, Selector, Status
@@ -46,6 +47,26 @@ class AgentStore(Protocol):
         resolved are in its `unresolved_blocks`. Raises `NotFound` for an unknown agent, version or label, for
         one that the caller cannot read, and for an agent with another identity; `Forbidden` if the caller
         may read the agent but not this version; and `Invalid` if it is too much to evaluate.
+        """
+
+    def opened(self, sent: SentLock) -> Lock:
+        """Return a lock that was sent; raises `LockInvalid` unless this installation has signed it."""
+
+    def serve_locked(
+        self,
+        agent_id: str,
+        lock: Lock,
+        *,
+        context: Mapping[str, Any] | Evaluation,
+        by: Caller,
+        as_part: bool,
+        is_called: bool,
+    ) -> ResolvedAgent:
+        """Return the agent as the lock names it, with the prompt blocks as the lock names them.
+
+        With `as_part` it runs as part of an agent, for whoever may run that; otherwise the caller has to be
+        somebody who may read it. Raises `LockBroken`, and `Forbidden` for a called agent whose draft the
+        caller may not read.
         """
 
     def consistently(self, read: Callable[[], Planned]) -> Planned:
@@ -95,6 +116,23 @@ class CodeOnly:
         served = as_code(self._agents[agent_id], context, selector)
         unresolved = {report.id for report in served.blocks if report.id is not None} & blocks.keys()
         return replace(served, unresolved_blocks=tuple(sorted(unresolved)))
+
+    def opened(self, sent: SentLock) -> Lock:
+        """Raise `LockInvalid`: without an editor nothing can tell a lock from a forged one."""
+        raise LockInvalid.at(sent.place)
+
+    def serve_locked(
+        self,
+        agent_id: str,
+        lock: Lock,
+        *,
+        context: Mapping[str, Any] | Evaluation,
+        by: Caller,
+        as_part: bool,
+        is_called: bool,
+    ) -> ResolvedAgent:
+        """Raise `LockBroken`: there are no versions."""
+        raise LockBroken(agents=[agent_id])
 
     def consistently(self, read: Callable[[], Planned]) -> Planned:
         """Return what it returns: code does not change."""

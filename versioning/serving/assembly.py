@@ -29,7 +29,7 @@ def assembled(candidate: Candidate, evaluation: Evaluation, caller: Caller) -> R
     resolved = {one for one, block in found.items() if one in texts and not block.is_unresolved}
     wanted = {target for _, target in referenced_blocks(candidate.config)}
     unresolved = sorted((wanted & candidate.selected_blocks.keys()) - resolved)
-    return replace(_build(candidate, evaluation, texts), unresolved_blocks=tuple(unresolved))
+    return replace(build(candidate, evaluation, texts), unresolved_blocks=tuple(unresolved))
 
 
 def texts_for(candidate: Candidate, evaluation: Evaluation, caller: Caller) -> Texts:
@@ -85,7 +85,7 @@ def all_assembled(
     built: dict[str, ResolvedAgent] = {}
     for one in sorted(candidates, key=lambda one: not _is_own(one, caller)):
         try:
-            built[one.id] = _build(one, evaluation, texts[one.id])
+            built[one.id] = build(one, evaluation, texts[one.id])
         except Invalid as error:
             if _is_own(one, caller):
                 raise Invalid.field(
@@ -100,7 +100,8 @@ def _is_own(candidate: Candidate, caller: Caller) -> bool:
     return candidate.source == "code" or caller.may(Right.READ, candidate.workspace_id)
 
 
-def _build(candidate: Candidate, evaluation: Evaluation, texts: Texts) -> ResolvedAgent:
+def build(candidate: Candidate, evaluation: Evaluation, texts: Texts) -> ResolvedAgent:
+    """Return the served agent for a candidate that shows these texts; raises as `assembled` does."""
     require_instructions(candidate)
     config = candidate.config
     agent = evaluated(config, texts, evaluation)

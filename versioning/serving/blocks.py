@@ -37,6 +37,8 @@ class FoundBlock:
     text: BlockText | str
     workspace_id: str
     uuid: UUID
+    is_live: bool
+    """Whether the version counts for everybody; False for a draft, and for one that the request selects."""
     is_unresolved: bool = False
     """Whether the request selects a version that does not exist, or that may not be read."""
 
@@ -71,20 +73,17 @@ def find_blocks(
     ids = iter(sorted(wanted))
     while some := list(islice(ids, READ_AT_ONCE)):
         found_rows = list(rows.filter(pk__in=some))
-        chosen: dict[str, Snapshot | None] = {}
-        if policy is not Blocks.DRAFTS:
-            chosen |= choice.chosen(found_rows, evaluation.context)
-        if release is not None:
-            chosen |= _held(found_rows, release)
+        chosen = {} if policy is Blocks.DRAFTS else choice.chosen(found_rows, evaluation.context)
+        held = _held(found_rows, release)
+        served: dict[str, Snapshot | None] = {**chosen, **held}
         for block in found_rows:
             if is_paid:
                 versions = _versions(block, with_latest=with_latest)
                 evaluation.read(sum(len(version.config_json) for version in versions))
-            usual = _usual(block, policy, caller, chosen.get(block.pk, block.active))
+            live = served.get(block.pk, block.active)
+            usual = _usual(block, policy, caller, live, is_held=block.pk in held)
             one = selected.get(block.pk)
-            found[block.pk] = (
-                _found(block, usual) if one is None else _selected(block, one, usual, evaluation)
-            )
+            found[block.pk] = usual if one is None else _selected(block, one, usual, evaluation)
     return found
 
 
@@ -96,35 +95,41 @@ def _versions(block: PromptBlock, *, with_latest: bool) -> Iterator[PromptBlockV
         yield block.latest_version
 
 
-def _held(blocks: Iterable[PromptBlock], release: OpenRelease) -> dict[str, Snapshot | None]:
+def _held(blocks: Iterable[PromptBlock], release: OpenRelease | None) -> dict[str, Snapshot | None]:
     """Return the versions of the blocks that a release holds, by id; None for one that it unpublishes."""
+    if release is None:
+        return {}
     held = {block.pk: one.version_id for block in blocks if (one := release.of(block)) is not None}
     rows = PromptBlockVersion.objects.defer("search_text").filter(pk__in=[pk for pk in held.values() if pk])
     versions = {version.version_id: version for version in rows}
     return {block_id: versions.get(version_id or "") for block_id, version_id in held.items()}
 
 
-def _usual(block: PromptBlock, policy: Blocks, caller: Caller, live: Snapshot | None) -> Snapshot | None:
-    """Return the version that counts if the request selects none."""
+def _usual(
+    block: PromptBlock, policy: Blocks, caller: Caller, served: Snapshot | None, *, is_held: bool
+) -> FoundBlock:
+    """Return the block in the version that counts if the request selects none."""
     if policy is Blocks.DRAFTS and caller.may(Right.READ_DRAFTS, block.workspace_id):
-        return block.latest
-    return live
+        return _found(block, block.latest, is_live=block.latest_id == block.active_id)
+    is_live = not is_held or (served is not None and served.version_id == block.active_id)
+    return _found(block, served, is_live=is_live)
 
 
 def _selected(
-    block: PromptBlock, one: SelectedBlock, usual: Snapshot | None, evaluation: Evaluation
+    block: PromptBlock, one: SelectedBlock, usual: FoundBlock, evaluation: Evaluation
 ) -> FoundBlock:
     """Return the block in the selected version, or as usual if that cannot be resolved."""
     if one.selector == PUBLISHED:
-        return _found(block, choice.chosen([block], evaluation.context).get(block.pk, block.active))
+        chosen = choice.chosen([block], evaluation.context).get(block.pk)
+        return _found(block, chosen or block.active, is_live=True)
     if one.selector.version_id is not None and one.selector.version_id == block.active_id:
-        return _found(block, block.active)
+        return _found(block, block.active, is_live=True)
     evaluation.spend(STEPS_OF_A_SELECTION)
     version = _named(block, one)
     if version is None:
-        return replace(_found(block, usual), is_unresolved=True)
+        return replace(usual, is_unresolved=True)
     evaluation.read(len(cast("PromptBlockVersion", version).config_json))
-    return _found(block, version)
+    return _found(block, version, is_live=False)
 
 
 def _named(block: PromptBlock, one: SelectedBlock) -> Snapshot | None:
@@ -136,9 +141,9 @@ def _named(block: PromptBlock, one: SelectedBlock) -> Snapshot | None:
     return None
 
 
-def _found(block: PromptBlock, version: Snapshot | None) -> FoundBlock:
+def _found(block: PromptBlock, version: Snapshot | None, *, is_live: bool) -> FoundBlock:
     text = BlockText(version_id=version.version_id, config=version.config) if version else "unpublished"
-    return FoundBlock(text=text, workspace_id=block.workspace_id, uuid=block.uuid)
+    return FoundBlock(text=text, workspace_id=block.workspace_id, uuid=block.uuid, is_live=is_live)
 
 
 def shown_texts(candidates: Sequence[Candidate], found: Mapping[Blocks, Found]) -> Iterator[Texts]:

@@ -50,6 +50,11 @@ class Candidate:
     selected_blocks: SelectedBlocks = field(default_factory=lambda: NO_BLOCKS)
     """The prompt blocks of which the request selects a version."""
 
+    @property
+    def is_of_release_only(self) -> bool:
+        """Whether it would be served if the release were published, and is not yet."""
+        return self.release is not None and self.version_id not in {self.active_version_id, None}
+
     @classmethod
     def stored(cls, resolved: Resolved[Agent]) -> Candidate:
         """Return the candidate for the selected version of a stored agent."""

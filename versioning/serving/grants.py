@@ -55,10 +55,16 @@ def granted_sub_agents(parent: ResolvedAgent, code: Registry) -> dict[str, UUID]
     Sub-agents named by code are defined by the application or belong to the workspace of its agents. Takes
     two queries at most.
     """
-    if parent.source != "code":
-        return granted(SubAgentReference, [parent.resolved_version_id]).get(parent.resolved_version_id, {})
-    in_code = {agent_id: IN_CODE for agent_id in parent.agents if agent_id in code.agents}
-    stored = Agent.objects.filter(pk__in=parent.agents.keys() - in_code.keys(), workspace=code.workspace_id)
+    if parent.source == "code":
+        return granted_to_code(parent.agents, code)
+    return granted(SubAgentReference, [parent.resolved_version_id]).get(parent.resolved_version_id, {})
+
+
+def granted_to_code(named: Iterable[str], code: Registry) -> dict[str, UUID]:
+    """Return those of the named sub-agents that run as part of an agent in code: identities by id."""
+    wanted = set(named)
+    in_code = {agent_id: IN_CODE for agent_id in wanted if agent_id in code.agents}
+    stored = Agent.objects.filter(pk__in=wanted - in_code.keys(), workspace=code.workspace_id)
     return {**dict(stored.values_list("pk", "uuid")), **in_code}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from versioning.models import LockKey
 from versioning.models.text_search import following
 from versioning.worker import housekeeping, jobs, override_watch
 
@@ -16,6 +17,7 @@ def register() -> None:
     )
     jobs.register(jobs.Periodic(name="waste", run=housekeeping.remove_waste, every=housekeeping.SECONDS))
     jobs.register(jobs.Periodic(name="old events", run=housekeeping.prune_log, every=housekeeping.SECONDS))
+    jobs.register(jobs.Periodic(name="keys", run=LockKey.keep_up, every=housekeeping.SECONDS))
     jobs.register(
         jobs.Periodic(name="search index", run=following.follow, every=following.SECONDS, in_each_worker=True)
     )

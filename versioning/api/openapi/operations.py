@@ -28,7 +28,7 @@ _ERRORS = {
     412: "`If-Match` does not hold.",
     413: "The body is too large.",
     422: "The agent cannot run: no model, or a provider that is unknown or lacks its credentials.",
-    424: "With `strict`: the version of a sub-agent or of a prompt block cannot be resolved.",
+    424: "With `strict`: a version cannot be resolved. With a lock: what it names cannot; `names` says what.",
     502: "The provider of the model failed.",
     415: "The body is not JSON.",
     429: "Too many requests; `Retry-After` says when to go on.",

@@ -132,5 +132,6 @@ class ErrorAnswer(ResponseSchema):
     current: CurrentState | None = None
     dependents: list[Named] = []
     hidden_count: int = 0
+    names: Annotated[list[str], Field(description="What a lock names and cannot be resolved.")] = []
     review: MissingReview | None = None
     problems: list[ProblemAnswer] = []

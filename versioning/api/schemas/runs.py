@@ -71,6 +71,23 @@ class Versions(RequestSchema):
     ] = UNCHANGED
 
 
+class PinnedVersion(RequestSchema):
+    """The exact version in a lock, and the digest of its configuration; null is the code's."""
+
+    version_id: str | None
+    digest: str
+
+
+class SentLock(RequestSchema):
+    """A lock, just as `POST /locks` has answered it."""
+
+    lock_version: Literal[1]
+    digest: str
+    signature: str
+    agents: dict[str, PinnedVersion]
+    prompt_blocks: dict[str, PinnedVersion]
+
+
 class RunSettings(RequestSchema):
     """Settings of the model; the agent decides those that are absent or null."""
 
@@ -112,7 +129,7 @@ class Run(RequestSchema):
         Described(Messages),
         Field(description="Text, a message, or a list of messages that ends with the user's."),
     ]
-    versions: Annotated[JsonObject, Described(Versions)] | None = None
+    versions: Annotated[JsonObject, Described(Versions | SentLock)] | None = None
     request_context: JsonObject | None = None
     max_steps: Annotated[int, Field(json_schema_extra={"minimum": 1})] | None = None
     model_settings: Annotated[JsonObject, Described(RunSettings)] | None = None

@@ -1,16 +1,13 @@
-"""Encryption of the root key under keys that follow from texts of the settings."""
+"""Encryption of stored keys under keys that follow from texts of the settings."""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from typing import Final
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-
-_PURPOSE: Final = b"the root key of the editor's webhooks"
 
 
 class Unreadable(Exception):
@@ -18,10 +15,10 @@ class Unreadable(Exception):
 
 
 class Keys:
-    """Keys made of texts, the newest first: that one encrypts, all of them decrypt."""
+    """Keys made of texts for one purpose, the newest first: that one encrypts, all of them decrypt."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
-        self._newest, *self._older = (Fernet(_key_from(text)) for text in texts)
+    def __init__(self, texts: Sequence[str], purpose: bytes) -> None:
+        self._newest, *self._older = (Fernet(_key_from(text, purpose)) for text in texts)
 
     def seal(self, secret: bytes) -> str:
         """Return a secret encrypted under the newest key."""
@@ -43,6 +40,6 @@ class Keys:
         return self._newest.decrypt(renewed), renewed.decode()
 
 
-def _key_from(text: str) -> bytes:
-    derived = HKDF(algorithm=SHA256(), length=32, salt=None, info=_PURPOSE).derive(text.encode())
+def _key_from(text: str, purpose: bytes) -> bytes:
+    derived = HKDF(algorithm=SHA256(), length=32, salt=None, info=purpose).derive(text.encode())
     return base64.urlsafe_b64encode(derived)

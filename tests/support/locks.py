@@ -1,0 +1,33 @@
+"""Locks over HTTP, and running agents by them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.support.api import Answer, Api
+from tests.support.runs import ran
+
+Json = dict[str, Any]
+
+
+def lock(api: Api, *resources: tuple[str, str], selector: Json | None = None) -> Answer:
+    """Ask for a lock of resources, each a kind and an id."""
+    body: Json = {"resources": [{"kind": kind, "id": one} for kind, one in resources]}
+    return api.post("/locks", body if selector is None else {**body, "selector": selector})
+
+
+def locked(api: Api, *agents: str, selector: Json | None = None) -> Json:
+    """Return a lock of agents."""
+    answer = lock(api, *(("agent", one) for one in agents), selector=selector)
+    assert answer.status == 200, answer.body
+    return dict(answer.body)
+
+
+def by_lock(api: Api, made: Json | None, agent_id: str = "lead", **more: Any) -> Json:
+    """Say hello to an agent by a lock and return its answer."""
+    return ran(api, agent_id, **more) if made is None else ran(api, agent_id, versions=made, **more)
+
+
+def prompts_of(answer: Json) -> tuple[str, list[Any]]:
+    """Return what the echo models answered: the prompt of the called agent, and those of its sub-agents."""
+    return answer["text"], [result["result"] for result in answer["toolResults"]]

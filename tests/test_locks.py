@@ -1,0 +1,236 @@
+"""A lock gives the very same prompts whatever happens afterwards, or says what of it is gone."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api
+from tests.support.locks import by_lock, lock, locked, prompts_of
+from tests.support.runs import agent, noticed, ran, run
+from tests.support.served import FOR_GOLD, published_block, reference, text
+from versioning.conf import get_editor
+from versioning.domain.errors import NotFound
+from versioning.domain.selectors import DRAFT
+from versioning.models import LockKey, PeriodicJob, caller_for
+from versioning.runtime import Framework
+from versioning.worker.jobs import registered
+from versioning.worker.running import Worker
+
+BOTH = (AGENTS, PROMPT_BLOCKS)
+
+
+def house(api: Api) -> dict[str, str]:
+    """Make `lead`, which delegates to `writer`; both show `tone`, and `writer` for gold `gold` too."""
+    tone = published_block(api, "tone", "Be kind.")
+    gold = published_block(api, "gold", "Be golden.", rules=FOR_GOLD)
+    writer = agent(api, "writer", [text("Write."), reference("tone"), reference("gold")])
+    lead = agent(api, "lead", [text("Lead."), reference("tone")], agents={"writer": {}})
+    return {"lead": lead, "writer": writer, "tone": tone, "gold": gold}
+
+
+def change_everything(api: Api) -> None:
+    """Publish other versions of all, unpublish some, move labels, rename, and leave drafts behind."""
+    for kind, names in ((AGENTS, ("lead", "writer")), (PROMPT_BLOCKS, ("tone", "gold"))):
+        for name in names:
+            kind.save(api, name, f"changed {name}", autoPublish=True)
+            kind.save(api, name, f"drafted {name}")
+    api.patch("/stored/agents/lead", {"agents": {}, "metadata": {"moved": True}, "autoPublish": True})
+    for address in ("/stored/prompt-blocks/tone", "/stored/agents/writer", "/stored/agents/lead"):
+        assert api.post(f"{address}/unpublish").status == 200
+
+
+def test_a_lock_holds_everything_that_is_run_and_shown_in_any_context(alice: Api) -> None:
+    versions = house(alice)
+    made = locked(alice, "lead")
+    assert made.keys() == {"lockVersion", "digest", "signature", "agents", "promptBlocks"}
+    assert made["lockVersion"] == 1
+    pinned = {**made["agents"], **made["promptBlocks"]}
+    assert {name: pin["versionId"] for name, pin in pinned.items()} == versions
+    assert all(pin.keys() == {"versionId", "digest"} and len(pin["digest"]) == 64 for pin in pinned.values())
+    assert locked(alice, "lead") == made
+
+
+@pytest.mark.parametrize("person", ["alice", "edgar", "vera"])
+def test_the_same_bytes_when_everything_has_changed(cast: Cast, person: str) -> None:
+    house(cast.alice)
+    reader = getattr(cast, person)
+    contexts: list[dict[str, Any]] = [{}, {"tier": "gold"}]
+    before = [prompts_of(ran(reader, "lead", requestContext=context)) for context in contexts]
+    made = json.loads(json.dumps(locked(reader, "lead")))
+    change_everything(cast.alice)
+    assert [prompts_of(by_lock(reader, made, requestContext=context)) for context in contexts] == before
+    in_context = by_lock(reader, None, requestContext={"versions": made})
+    assert prompts_of(in_context) == before[0] and in_context["warnings"] == []
+    assert in_context["resolvedVersions"] == {
+        name: made["agents"][name]["versionId"] for name in ("lead", "writer")
+    }
+
+
+def test_in_python_a_lock_is_made_and_used_by_the_same_rules(alice: Api) -> None:
+    house(alice)
+    editor = get_editor()
+    framework = Framework(editor=editor)
+    before = prompts_of(framework.generate("lead", "hello").as_dict())
+    made = editor.lock(["lead"])
+    assert made == locked(alice, "lead")
+    change_everything(alice)
+    assert prompts_of(framework.generate("lead", "hello", versions=made).as_dict()) == before
+    events = framework.stream("lead", "hello", versions=made)
+    assert "".join(event["payload"].get("text", "") for event in events if event) == before[0]
+    with pytest.raises(NotFound):
+        editor.lock(["nobody"])
+
+
+def test_what_was_not_there_stays_away(alice: Api) -> None:
+    published_block(alice, "tone", "Be kind.")
+    PROMPT_BLOCKS.make(alice, "later", "Be late.")
+    agent(alice, "lead", [text("Lead."), reference("tone")], agents={"writer": {}})
+    alice.post("/stored/prompt-blocks/tone/unpublish")
+    made = locked(alice, "lead")
+    assert (made["agents"].keys(), made["promptBlocks"]) == ({"lead"}, {})
+    agent(alice, "writer", "I am here now.")
+    PROMPT_BLOCKS.save(alice, "tone", "Be back.", autoPublish=True)
+    answer = by_lock(alice, made)
+    assert answer["text"] == "Lead.\n\nhello\n\nThe agent 'writer' is not available."
+    assert noticed(answer) == [
+        ("block_missing", "instructions.1.id"),
+        ("agent_unavailable", "agents.writer"),
+    ]
+
+
+@pytest.mark.parametrize("missing", ["lead", "writer", "tone", "gold"])
+def test_a_version_that_is_pruned_is_named(alice: Api, missing: str) -> None:
+    versions = house(alice)
+    made = locked(alice, "lead")
+    kind = PROMPT_BLOCKS if missing in {"tone", "gold"} else AGENTS
+    kind.save(alice, missing, "another", autoPublish=True)
+    answer = alice.delete(kind.url(missing, "versions", versions[missing]))
+    assert answer.status == 200
+    refused(run(alice, "lead", versions=made), [missing])
+
+
+def test_everything_that_is_gone_is_named_at_once(alice: Api) -> None:
+    house(alice)
+    made = locked(alice, "lead")
+    for address in ("agents/lead", "agents/writer", "prompt-blocks/gold", "prompt-blocks/tone"):
+        assert alice.delete(f"/stored/{address}").status == 200
+    refused(run(alice, "lead", versions=made), ["lead"])
+    # What the lock does not hold is not looked for.
+    refused(run(alice, "writer", versions=locked_of(alice, "other")), ["writer"])
+    refused(run(alice, "nobody", versions=made), ["nobody"])
+
+
+def locked_of(api: Api, agent_id: str) -> dict[str, Any]:
+    agent(api, agent_id)
+    return locked(api, agent_id)
+
+
+@pytest.mark.parametrize("kind", BOTH, ids=str)
+def test_a_namesake_is_not_what_the_lock_names(cast: Cast, kind: Any) -> None:
+    house(cast.alice)
+    made = locked(cast.alice, "lead")
+    name = "writer" if kind is AGENTS else "tone"
+    before = {"agents/writer": "Write.", "prompt-blocks/tone": "Be kind."}
+    assert cast.alice.delete(f"/stored/{kind.path.removeprefix('/stored/')}/{name}").status == 200
+    more = {"visibility": "public"} if kind is AGENTS else {}
+    content = next(text for address, text in before.items() if address.endswith(name))
+    kind.make(cast.charlie, name, content, autoPublish=True, **more)
+    refused(run(cast.alice, "lead", versions=made), [name])
+    refused(run(cast.charlie, "lead", versions=made), ["lead"])
+
+
+def test_each_kind_of_selector_says_what_is_locked(alice: Api) -> None:
+    versions = house(alice)
+    AGENTS.save(alice, "lead", "New lead.", autoPublish=True)
+    alice.put("/stored/agents/lead/labels/old", {"versionId": versions["lead"]})
+    drafts = {
+        name: kind.save(alice, name, f"drafted {name}", **more)["latestVersionId"]
+        for kind, name, more in (
+            (AGENTS, "lead", {"instructions": [text("Drafted."), reference("tone")]}),
+            (AGENTS, "writer", {}),
+            (PROMPT_BLOCKS, "tone", {}),
+        )
+    }
+    for selector in ({"versionId": versions["lead"]}, {"label": "old"}):
+        made = locked(alice, "lead", selector=selector)
+        assert {name: pin["versionId"] for name, pin in made["agents"].items()} == {
+            name: versions[name] for name in ("lead", "writer")
+        }
+        assert made["promptBlocks"]["tone"]["versionId"] == versions["tone"]
+    made = locked(alice, "lead", selector={"status": "draft"})
+    assert {name: pin["versionId"] for name, pin in (made["agents"] | made["promptBlocks"]).items()} == drafts
+    assert by_lock(alice, made)["text"].startswith("Drafted.\n\ndrafted tone")
+    block = lock(alice, ("promptBlock", "tone"), selector={"versionId": versions["tone"]}).body
+    assert (block["agents"], block["promptBlocks"]["tone"]["versionId"]) == ({}, versions["tone"])
+    assert get_editor().lock(["lead"], selector=DRAFT) == made
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "resources"),
+        ({"resources": []}, "resources"),
+        ({"resources": [{"kind": "tool", "id": "x"}]}, "resources.0.kind"),
+        ({"resources": [{"kind": "agent"}]}, "resources.0.id"),
+        ({"resources": [{"kind": "agent", "id": "x", "version": 1}]}, "resources.0.version"),
+        ({"resources": [{"kind": "agent", "id": "x"}] * 1001}, "resources"),
+        ({"resources": [{"kind": "agent", "id": "x"}], "selector": {}}, "selector"),
+        ({"resources": [{"kind": "agent", "id": "x"}], "selector": {"status": "live"}}, "selector"),
+        ({"resources": [{"kind": "agent", "id": "x"}], "label": "x"}, "label"),
+    ],
+    ids=str,
+)
+def test_what_is_no_request_for_a_lock_is_named(alice: Api, body: dict[str, Any], field: str) -> None:
+    answer = alice.post("/locks", body)
+    assert answer.status == 400 and answer.fields[0].startswith(field)
+
+
+def test_what_cannot_be_read_cannot_be_locked(cast: Cast) -> None:
+    house(cast.alice)
+    for selector in (None, {"status": "draft"}, {"versionId": "x"}, {"label": "x"}):
+        strange = lock(cast.charlie, ("agent", "lead"), selector=selector)
+        missing = lock(cast.charlie, ("agent", "nothing at all"), selector=selector)
+        assert (strange.status, strange.body) == (404, missing.body)
+        assert lock(cast.charlie, ("promptBlock", "tone"), selector=selector).body == missing.body
+    assert lock(cast.vera, ("agent", "lead"), selector={"status": "draft"}).status == 403
+    assert lock(cast.nobody, ("agent", "lead")).status == 401
+    assert cast.alice.get("/locks").status == 405
+
+
+def test_a_new_secret_key_breaks_no_lock(alice: Api, settings: Any) -> None:
+    house(alice)
+    made = locked(alice, "lead")
+    old, settings.SECRET_KEY = settings.SECRET_KEY, "new"
+    answer = run(alice, "lead", versions=made)
+    assert (answer.status, answer.code) == (503, "lock_key_unreadable")
+    assert lock(alice, ("agent", "lead")).code == "lock_key_unreadable"
+    assert "SECRET_KEY_FALLBACKS" in answer.body["error"]
+    settings.SECRET_KEY_FALLBACKS = [old]
+    assert Worker([registered()["keys"]]).once()
+    settings.SECRET_KEY_FALLBACKS = []
+    by_lock(alice, made)
+    assert locked(alice, "lead") == made
+
+
+def test_without_a_lock_there_is_no_key(db: None) -> None:
+    PeriodicJob.objects.update(due_at=timezone.now())
+    assert Worker([registered()["keys"]]).once() and not LockKey.objects.exists()
+
+
+def test_a_person_may_lock_what_they_may_run(cast: Cast) -> None:
+    house(cast.alice)
+    from django.contrib.auth import get_user_model  # noqa: PLC0415
+
+    vera = get_user_model().objects.get(username="vera")
+    assert get_editor().lock(["lead"], by=vera) == get_editor().lock(["lead"], by=caller_for(vera))
+
+
+def refused(answer: Answer, names: list[str]) -> None:
+    assert (answer.status, answer.code) == (424, "lock_broken"), answer.body
+    assert answer.body["names"] == names
+    assert all(repr(name) in answer.body["error"] for name in names)

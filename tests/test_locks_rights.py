@@ -1,0 +1,308 @@
+"""Who may use a lock, and what a lock gives to nobody: forged ones, drafts, what others may not read."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import json
+from typing import Any
+
+import pytest
+from editor_client.shared import canonical
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api
+from tests.support.locks import by_lock, lock, locked, prompts_of
+from tests.support.people import give_role
+from tests.support.runs import agent, ran, run
+from tests.support.served import published_block, reference, text
+from versioning.domain.access import Role
+from versioning.domain.locks import MAX_ENTRIES
+from versioning.models import AgentVersion, LockKey, Membership
+
+SECRET = "nobody else may read this"
+
+
+def lead(api: Api) -> dict[str, Any]:
+    """Make `lead` with the block `tone` and the sub-agent `writer`, published, and return a lock of it."""
+    published_block(api, "tone", "Be kind.")
+    agent(api, "writer", "Write.")
+    agent(api, "lead", [text("Lead."), reference("tone")], agents={"writer": {}})
+    return locked(api, "lead")
+
+
+def refused(answer: Answer, names: list[str]) -> None:
+    assert (answer.status, answer.code) == (424, "lock_broken"), answer.body
+    assert answer.body["names"] == names
+    assert SECRET not in str(answer.body)
+
+
+def invalid(answer: Answer) -> None:
+    assert (answer.status, answer.code) == (400, "lock_invalid"), answer.body
+
+
+# Changed and forged
+
+
+def changed(made: dict[str, Any], *path: str, to: Any) -> dict[str, Any]:
+    copied = copy.deepcopy(made)
+    inner = copied
+    for name in path[:-1]:
+        inner = inner[name]
+    inner[path[-1]] = to
+    return copied
+
+
+def redigested(made: dict[str, Any]) -> dict[str, Any]:
+    """Return the lock with the digest that belongs to what it holds: anybody can compute that."""
+    content = {name: made[name] for name in ("lockVersion", "agents", "promptBlocks")}
+    return {**made, "digest": canonical.digest(content)}
+
+
+def test_no_byte_of_a_lock_can_be_changed(cast: Cast) -> None:
+    made = lead(cast.alice)
+    draft = str(AGENTS.save(cast.alice, "lead", SECRET)["latestVersionId"])
+    other = locked(cast.alice, "writer")
+    signature = made["signature"]
+    terms = base64.urlsafe_b64encode(b'{"draftAgents":[]}').decode().rstrip("=")
+    forged: list[dict[str, Any]] = [
+        changed(made, "agents", "lead", "versionId", to=draft),
+        changed(made, "agents", "lead", "versionId", to=None),
+        changed(made, "agents", "lead", "digest", to="0" * 64),
+        changed(made, "agents", "other", to=made["agents"]["lead"]),
+        changed(made, "agents", to={}),
+        changed(made, "promptBlocks", to={}),
+        changed(made, "signature", to=other["signature"]),
+        changed(made, "signature", to=terms + signature[signature.index(".") :]),
+        changed(made, "signature", to=signature[:-1] + ("0" if signature[-1] != "0" else "1")),
+        changed(made, "signature", to=signature.partition(".")[2]),
+        changed(made, "signature", to=""),
+        changed(made, "signature", to="é."),
+    ]
+    invalid(run(cast.vera, "lead", versions=changed(made, "digest", to=other["digest"])))
+    for sent in forged:
+        invalid(run(cast.vera, "lead", versions=sent))
+        invalid(run(cast.vera, "lead", versions=redigested(sent)))
+        invalid(run(cast.vera, "lead", requestContext={"versions": sent}))
+    by_lock(cast.vera, dict(reversed(made.items())))
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("lockVersion",), 2),
+        (("lockVersion",), True),
+        (("lockVersion",), "1"),
+        (("digest",), 1),
+        (("signature",), None),
+        (("agents",), []),
+        (("agents",), {"lead": "version"}),
+        (("agents", "lead"), {"versionId": "x"}),
+        (("agents", "lead"), {"versionId": 1, "digest": ""}),
+        (("agents", "lead"), {"versionId": "x", "digest": "", "more": 1}),
+        (("promptBlocks",), None),
+        (("strict",), True),
+        (("self",), {"status": "draft"}),
+    ],
+    ids=str,
+)
+def test_what_is_not_shaped_like_a_lock_is_none(alice: Api, path: tuple[str, ...], value: Any) -> None:
+    invalid(run(alice, "lead", versions=changed(lead(alice), *path, to=value)))
+
+
+@pytest.mark.parametrize("missing", ["lockVersion", "digest", "signature", "agents", "promptBlocks"])
+def test_no_member_of_a_lock_can_be_left_out(alice: Api, missing: str) -> None:
+    made = lead(alice)
+    invalid(run(alice, "lead", versions={name: made[name] for name in made if name != missing}))
+
+
+def test_the_lock_of_another_installation_is_none(alice: Api) -> None:
+    made = lead(alice)
+    LockKey.objects.all().delete()
+    invalid(run(alice, "lead", versions=made))
+    by_lock(alice, locked(alice, "lead"))
+
+
+def test_nothing_is_selected_beside_a_lock(alice: Api) -> None:
+    made = lead(alice)
+    draft: dict[str, Any] = {"status": "draft"}
+    answer = run(alice, "lead", query=draft, versions=made)
+    assert (answer.status, answer.fields) == (400, ["status", "versions"])
+    for more in ({"agents": {"writer": draft}}, {"strict": True}, {"promptBlocks": {"tone": draft}}):
+        answer = run(alice, "lead", versions=made, requestContext={"versions": more})
+        assert (answer.status, answer.fields) == (400, ["versions"])
+        answer = run(alice, "lead", versions=more, requestContext={"versions": made})
+        assert (answer.status, answer.fields) == (400, ["requestContext.versions"])
+    by_lock(alice, made, requestContext={"versions": made})
+
+
+# Drafts
+
+
+def test_a_lock_of_drafts_takes_the_right_to_drafts(cast: Cast) -> None:
+    lead(cast.alice)
+    AGENTS.save(cast.alice, "lead", SECRET)
+    made = locked(cast.edgar, "lead", selector={"status": "draft"})
+    assert SECRET in by_lock(cast.edgar, made)["text"]
+    answer = run(cast.vera, "lead", versions=made)
+    assert (answer.status, answer.code) == (403, "forbidden")
+    assert "versions.agents.lead" in answer.body["error"]
+    refused(run(cast.charlie, "lead", versions=made), ["lead"])
+    cast.alice.patch("/stored/agents/lead", {"visibility": "public"})
+    refused(run(cast.charlie, "lead", versions=made), ["lead"])
+    # What has gone live since is a draft no more.
+    draft = made["agents"]["lead"]["versionId"]
+    assert cast.alice.post(AGENTS.url("lead", "versions", draft, "activate")).status == 200
+    assert SECRET in by_lock(cast.vera, made)["text"]
+    refused(run(cast.charlie, "lead", versions=made), ["writer"])  # a draft runs nothing as a part of itself
+
+
+def test_drafts_of_blocks_and_sub_agents_are_answered_as_what_is_gone(cast: Cast) -> None:
+    lead(cast.alice)
+    draft = str(PROMPT_BLOCKS.save(cast.alice, "tone", SECRET)["latestVersionId"])
+    made = locked(cast.alice, "lead", selector={"status": "draft"})
+    assert made["promptBlocks"]["tone"]["versionId"] == draft
+    assert SECRET in by_lock(cast.edgar, made)["text"]
+    refused(run(cast.vera, "lead", versions=made), ["tone"])
+    AGENTS.save(cast.alice, "writer", SECRET)
+    made = locked(cast.alice, "lead", selector={"status": "draft"})
+    refused(run(cast.vera, "lead", versions=made), ["writer", "tone"])
+    PROMPT_BLOCKS.save(cast.alice, "tone", SECRET, autoPublish=True)
+    refused(run(cast.vera, "lead", versions=made), ["writer"])
+
+
+def test_what_was_never_published_is_locked_as_the_draft_that_it_is(cast: Cast) -> None:
+    AGENTS.make(cast.alice, "lead", SECRET, autoPublish=False, model={"provider": "echo", "name": "echo"})
+    made = locked(cast.edgar, "lead")
+    assert lock(cast.vera, ("agent", "lead")).status == 404
+    assert run(cast.vera, "lead", versions=made).status == 403
+    assert SECRET in by_lock(cast.edgar, made)["text"]
+
+
+def test_a_label_gives_the_right_only_while_the_lock_is_made(cast: Cast) -> None:
+    lead(cast.alice)
+    draft = AGENTS.save(cast.alice, "lead", "Pilot.")["latestVersionId"]
+    pilot = {"label": "pilot"}
+    cast.alice.put("/stored/agents/lead/labels/pilot", {"versionId": draft})
+    assert lock(cast.vera, ("agent", "lead"), selector=pilot).status == 403
+    unreleased = locked(cast.edgar, "lead", selector=pilot)
+    cast.alice.put("/stored/agents/lead/labels/pilot", {"versionId": draft, "released": True})
+    released = locked(cast.vera, "lead", selector=pilot)
+    cast.alice.delete("/stored/agents/lead/labels/pilot")
+    assert by_lock(cast.vera, released)["text"].startswith("Pilot.")
+    assert run(cast.vera, "lead", versions=unreleased).status == 403
+
+
+# Rights that are gone, and rights that were never there
+
+
+def test_a_lock_is_no_right_to_run_the_agent(cast: Cast) -> None:
+    made = lead(cast.alice)
+    refused(run(cast.charlie, "lead", versions=made), ["lead"])
+    assert run(cast.nobody, "lead", versions=made).status == 401
+    by_lock(cast.vera, made)
+    Membership.objects.filter(user__username="vera").delete()
+    refused(run(cast.vera, "lead", versions=made), ["lead"])
+
+
+def test_an_agent_that_is_public_no_more_runs_no_more_for_strangers(cast: Cast) -> None:
+    lead(cast.alice)
+    cast.alice.patch("/stored/agents/lead", {"visibility": "public"})
+    made = locked(cast.charlie, "lead")
+    before = ran(cast.charlie, "lead")
+    assert prompts_of(by_lock(cast.charlie, made)) == prompts_of(before)
+    assert made["agents"].keys() == {"lead", "writer"}  # which runs as part of it
+    refused(run(cast.charlie, "writer", versions=made), ["writer"])
+    cast.alice.patch("/stored/agents/lead", {"visibility": "private"})
+    refused(run(cast.charlie, "lead", versions=made), ["lead"])
+
+
+def test_a_sub_agent_that_ran_by_the_callers_own_right_needs_it_still(cast: Cast) -> None:
+    """`helper` of another workspace was public when `lead` was published, and nobody granted it."""
+    agent(cast.charlie, "helper", "Help.", visibility="public")
+    agent(cast.alice, "lead", "Lead.", agents={"helper": {}})
+    made = locked(cast.alice, "lead")
+    assert by_lock(cast.vera, made)["toolResults"][0]["result"] == "Help.\n\nhello"
+    cast.charlie.patch("/stored/agents/helper", {"visibility": "private"})
+    refused(run(cast.vera, "lead", versions=made), ["helper"])
+    assert locked(cast.alice, "lead")["agents"].keys() == {"lead"}
+
+
+def test_a_block_is_shown_by_no_other_agent_of_the_lock_than_before(cast: Cast) -> None:
+    """`theirs` names a block of acme that its publisher could not read, and `ours` shows it."""
+    published_block(cast.alice, "tone", SECRET)
+    agent(cast.alice, "ours", [reference("tone")], visibility="public")
+    agent(cast.charlie, "theirs", [text("Mine."), reference("tone")], autoPublish=False)
+    give_role("edgar", "elsewhere", Role.PUBLISHER)
+    version = AGENTS.versions(cast.charlie, "theirs")[0]["id"]
+    assert cast.edgar.post(AGENTS.url("theirs", "versions", version, "activate")).status == 200
+    granted = locked(cast.charlie, "theirs", "ours")
+    assert SECRET in by_lock(cast.charlie, granted, "theirs")["text"]
+    # Published again by somebody who may not read the block, it shows it no more; the lock as it did.
+    AgentVersion.objects.get(pk=version).blocks.update(target_uuid=None)
+    made = locked(cast.charlie, "theirs", "ours")
+    assert made["promptBlocks"].keys() == {"tone"}
+    assert by_lock(cast.charlie, made, "theirs")["text"] == "Mine.\n\nhello"
+    assert SECRET in by_lock(cast.charlie, made, "ours")["text"]
+    assert SECRET in by_lock(cast.charlie, granted, "theirs")["text"]
+
+
+def test_a_sub_agent_runs_for_no_other_agent_of_the_lock_than_before(cast: Cast) -> None:
+    """`theirs` merely names `writer`, which runs as part of `lead` only."""
+    agent(cast.alice, "writer", SECRET)
+    agent(cast.alice, "lead", "Lead.", agents={"writer": {}}, visibility="public")
+    agent(cast.charlie, "theirs", "Mine.", agents={"writer": {}})
+    made = locked(cast.charlie, "lead", "theirs")
+    assert made["agents"].keys() == {"lead", "theirs", "writer"}
+    assert SECRET in by_lock(cast.charlie, made)["toolResults"][0]["result"]
+    answer = by_lock(cast.charlie, made, "theirs")
+    assert answer["resolvedVersions"].keys() == {"theirs"} and SECRET not in str(answer)
+
+
+def test_a_draft_shows_blocks_to_those_who_may_read_them_only(cast: Cast) -> None:
+    give_role("edgar", "elsewhere", Role.EDITOR)
+    published_block(cast.alice, "tone", SECRET)
+    agent(cast.charlie, "theirs", [text("Mine.")])
+    AGENTS.save(cast.charlie, "theirs", [text("Mine."), reference("tone")])
+    draft: dict[str, Any] = {"status": "draft"}
+    made = locked(cast.edgar, "theirs", selector=draft)
+    assert SECRET in by_lock(cast.edgar, made, "theirs")["text"]
+    refused(run(cast.charlie, "theirs", versions=made), ["tone"])
+    own = locked(cast.charlie, "theirs", selector=draft)
+    assert own["promptBlocks"] == {}
+    assert by_lock(cast.edgar, own, "theirs")["text"] == "Mine.\n\nhello"
+
+
+# Sizes, and ids that look like something else
+
+
+@pytest.mark.parametrize("name", ["__proto__", "a.b", "team/lead", "'; DROP", "ünï", "digest", "{{ x }}"])
+def test_ids_are_nothing_but_ids(alice: Api, name: str) -> None:
+    PROMPT_BLOCKS.make(alice, name, "Be kind.", autoPublish=True)
+    agent(alice, name, [reference(name)])
+    made = locked(alice, name)
+    assert by_lock(alice, made, name)["text"] == "Be kind.\n\nhello"
+    assert alice.delete(PROMPT_BLOCKS.url(name)).status == 200
+    refused(run(alice, name, versions=made), [name])
+
+
+def test_a_lock_holds_a_thousand_blocks_and_not_more_than_it_may(alice: Api) -> None:
+    agent(alice, "writer", [text("Write.")])
+    names = [f"block-{number}" for number in range(1000)]
+    for name in names:
+        published_block(alice, name, name)
+    agent(alice, "lead", [reference(name) for name in names])
+    made = locked(alice, "lead")
+    assert len(made["promptBlocks"]) == 1000 and len(json.dumps(made)) < 1024 * 1024
+    assert by_lock(alice, made)["text"] == ran(alice, "lead")["text"]
+    pin = made["agents"]["lead"]
+    invalid(run(alice, "lead", versions={**made, "agents": {str(n): pin for n in range(MAX_ENTRIES + 1)}}))
+
+
+def test_more_than_a_lock_may_hold_is_refused(alice: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    lead(alice)
+    for most, status in ((3, 200), (2, 400), (1, 400)):
+        monkeypatch.setattr("versioning.editor.locks.MAX_ENTRIES", most)
+        answer = lock(alice, ("agent", "lead"))
+        assert answer.status == status, most
+    assert answer.fields == ["resources"]

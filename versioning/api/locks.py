@@ -1,0 +1,36 @@
+"""Locks: the exact versions of agents and prompt blocks, signed."""
+
+from __future__ import annotations
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from versioning.api.base import EditorViewSet
+from versioning.api.schemas.locks import LockAnswer, LockCreate
+from versioning.conf import get_editor
+from versioning.domain.kinds import AGENT, PROMPT_BLOCK, ResourceKind
+from versioning.domain.selectors import PUBLISHED, Selector
+
+
+class LockViewSet(EditorViewSet):
+    """Locks, which are stored nowhere."""
+
+    subject = "lock"
+    requests = {"create": LockCreate}
+    responses = {"create": LockAnswer}
+    errors = {"create": (404,)}
+
+    def create(self, request: Request) -> Response:
+        """Return a lock of the named resources and of all that they run and show."""
+        body = LockCreate.read(request)
+
+        def named(kind: ResourceKind) -> list[str]:
+            return [one["id"] for one in body["resources"] if one["kind"] == kind.word]
+
+        lock = get_editor().lock(
+            named(AGENT),
+            prompt_blocks=named(PROMPT_BLOCK),
+            selector=Selector.read(body["selector"], "selector") if "selector" in body else PUBLISHED,
+            by=self.caller,
+        )
+        return Response(lock)

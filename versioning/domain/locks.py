@@ -1,0 +1,250 @@
+"""Locks: the exact versions of agents and of everything that they run and show, signed. Pure.
+
+A lock is a JSON object that its holder keeps; nothing of it is stored. It names each agent and each prompt
+block with a version and the digest of its configuration. The signature says in addition, for whoever checks
+it, under which conditions that was served when the lock was made (`Terms`): otherwise a lock could be used
+to read a draft, or a private agent through a public one that merely names it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final
+
+from editor_client.shared import canonical
+
+from versioning.domain.errors import Invalid, Issue, VersioningError
+
+LOCK_VERSION: Final = 1
+MAX_ENTRIES: Final = 2000
+"""How many agents and prompt blocks a lock holds at most: so it fits into the body of a run."""
+
+OWN_MEMBERS: Final = frozenset({"lockVersion", "digest", "signature"})
+"""The members by which a lock differs from other maps of versions."""
+
+_MEMBERS: Final = OWN_MEMBERS | {"agents", "promptBlocks"}
+_PIN_MEMBERS: Final = frozenset({"versionId", "digest"})
+
+Json = dict[str, Any]
+
+
+class LockInvalid(Invalid):
+    """What was sent as a lock is none that this installation has signed."""
+
+    code = "lock_invalid"
+
+    @classmethod
+    def at(cls, place: str) -> LockInvalid:
+        """Return the error; nothing says what exactly is wrong, since only whole locks can be used."""
+        return cls([Issue(place, "is not a lock as this installation has made it")])
+
+
+class LockBroken(VersioningError):
+    """Something that a lock names does not exist any more as it was, or may not be read by the caller."""
+
+    code = "lock_broken"
+
+    def __init__(
+        self,
+        *,
+        agents: Iterable[str] = (),
+        prompt_blocks: Iterable[str] = (),
+        leading_to: Collection[str] = (),
+    ) -> None:
+        self.agents, self.prompt_blocks = sorted(set(agents)), sorted(set(prompt_blocks))
+        self.leading_to = leading_to
+        """The sub-agents of what is broken, which the request may need as well."""
+        found = [f"the agent {one!r}" for one in self.agents]
+        found += [f"the prompt block {one!r}" for one in self.prompt_blocks]
+        super().__init__(f"The lock is broken: {', '.join(found)} cannot be resolved as it names them.")
+
+    def details(self) -> Json:
+        """Return the ids of what cannot be resolved."""
+        return {"names": [*self.agents, *self.prompt_blocks]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pin:
+    """The exact version of an agent or of a prompt block."""
+
+    version_id: str | None
+    """None for an agent as its code says."""
+    digest: str
+    """The digest of what is evaluated: of an agent in code, the code's configuration with the override."""
+
+    def as_dict(self) -> Json:
+        """Return the JSON form."""
+        return {"versionId": self.version_id, "digest": self.digest}
+
+
+Pins = Mapping[str, Pin]
+References = Mapping[str, frozenset[str]]
+"""The targets of references, by the id of the agent that refers to them."""
+
+
+def _nothing() -> References:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """What was so when a lock was made, beside the versions.
+
+    A reference in a published agent leads to what runs or is shown as a part of it, for every caller. The
+    references for which that is not so are listed here. All references of a draft count for those only who
+    may read the target themselves.
+    """
+
+    draft_agents: frozenset[str] = frozenset()
+    """The agents whose version was not published; running it takes the right to read drafts."""
+    draft_blocks: frozenset[str] = frozenset()
+    own_agents: References = field(default_factory=_nothing)
+    """The sub-agents of published agents that were available to the maker of the lock by their own right."""
+    without_agents: References = field(default_factory=_nothing)
+    """The sub-agents that are in the lock because of other agents, and were not available to this one."""
+    without_blocks: References = field(default_factory=_nothing)
+    """The prompt blocks that are in the lock because of other agents, and that this one did not show."""
+
+    def as_dict(self) -> Json:
+        """Return the JSON form; what is empty is left out."""
+        members: Json = {
+            "draftAgents": sorted(self.draft_agents),
+            "draftBlocks": sorted(self.draft_blocks),
+            "ownAgents": _listed(self.own_agents),
+            "withoutAgents": _listed(self.without_agents),
+            "withoutBlocks": _listed(self.without_blocks),
+        }
+        return {name: value for name, value in members.items() if value}
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Terms:
+        """Return the terms for their JSON form, which has been signed."""
+        return cls(
+            draft_agents=frozenset(given.get("draftAgents", ())),
+            draft_blocks=frozenset(given.get("draftBlocks", ())),
+            own_agents=_references(given.get("ownAgents", {})),
+            without_agents=_references(given.get("withoutAgents", {})),
+            without_blocks=_references(given.get("withoutBlocks", {})),
+        )
+
+    def runs_as_part(self, agent_id: str, sub_agent_id: str) -> bool:
+        """Say whether a sub-agent runs as part of this agent for everybody who may run the agent."""
+        return agent_id not in self.draft_agents and sub_agent_id not in self.own_agents.get(agent_id, ())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lock:
+    """The exact versions of agents and prompt blocks, and the terms on which they may be used."""
+
+    agents: Pins
+    prompt_blocks: Pins
+    terms: Terms
+
+    def signed(self, key: bytes) -> Json:
+        """Return the lock as its holder keeps it; the same lock is the same JSON."""
+        content = _content(self.agents, self.prompt_blocks)
+        digest = canonical.digest(content)
+        terms = _encoded(self.terms.as_dict())
+        return {**content, "digest": digest, "signature": f"{terms}.{_mac(key, digest, terms)}"}
+
+    def sub_agents(self, agent_id: str, named: Collection[str]) -> list[str]:
+        """Return those of the named sub-agents that were available to the agent."""
+        without = self.terms.without_agents.get(agent_id, frozenset())
+        return [one for one in named if one in self.agents and one not in without]
+
+    def blocks(self, agent_id: str, named: Collection[str]) -> list[str]:
+        """Return those of the named prompt blocks that the agent shows."""
+        without = self.terms.without_blocks.get(agent_id, frozenset())
+        return [one for one in named if one in self.prompt_blocks and one not in without]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentLock:
+    """A lock as somebody has sent it: nothing of it is to be believed before it is opened."""
+
+    place: str = field(compare=False)
+    """Where it stands in the request."""
+    agents: Pins
+    prompt_blocks: Pins
+    digest: str
+    signature: str
+
+    @classmethod
+    def parse(cls, value: Mapping[str, Any], place: str) -> SentLock:
+        """Return the lock of a JSON object; raises `LockInvalid` for one of another shape."""
+        digest, signature = value.get("digest"), value.get("signature")
+        try:
+            canonical.check(value)
+        except ValueError:
+            raise LockInvalid.at(place) from None
+        is_known = value.keys() == _MEMBERS and canonical.same(value["lockVersion"], LOCK_VERSION)
+        if not is_known or not isinstance(digest, str) or not isinstance(signature, str):
+            raise LockInvalid.at(place)
+        return cls(
+            place=place,
+            agents=_pins(value["agents"], place),
+            prompt_blocks=_pins(value["promptBlocks"], place),
+            digest=digest,
+            signature=signature,
+        )
+
+    def opened(self, key: bytes) -> Lock:
+        """Return the lock; raises `LockInvalid` unless it was signed with this key and not changed since."""
+        digest = canonical.digest(_content(self.agents, self.prompt_blocks))
+        terms, _, mac = self.signature.partition(".")
+        expected = f"{digest}.{_mac(key, digest, terms)}"
+        if not hmac.compare_digest(f"{self.digest}.{mac}".encode(), expected.encode()):
+            raise LockInvalid.at(self.place)
+        return Lock(
+            agents=self.agents, prompt_blocks=self.prompt_blocks, terms=Terms.from_dict(_decoded(terms))
+        )
+
+
+def _content(agents: Pins, prompt_blocks: Pins) -> Json:
+    return {
+        "lockVersion": LOCK_VERSION,
+        "agents": {one: agents[one].as_dict() for one in sorted(agents)},
+        "promptBlocks": {one: prompt_blocks[one].as_dict() for one in sorted(prompt_blocks)},
+    }
+
+
+def _mac(key: bytes, digest: str, terms: str) -> str:
+    return hmac.new(key, f"{digest}.{terms}".encode(), hashlib.sha256).hexdigest()
+
+
+def _pins(value: Any, place: str) -> Pins:
+    if not isinstance(value, Mapping) or len(value) > MAX_ENTRIES:
+        raise LockInvalid.at(place)
+    return MappingProxyType({str(one): _pin(given, place) for one, given in value.items()})
+
+
+def _pin(value: Any, place: str) -> Pin:
+    if not isinstance(value, Mapping) or value.keys() != _PIN_MEMBERS:
+        raise LockInvalid.at(place)
+    version_id, digest = value["versionId"], value["digest"]
+    if not isinstance(version_id, str | None) or not isinstance(digest, str):
+        raise LockInvalid.at(place)
+    return Pin(version_id=version_id, digest=digest)
+
+
+def _encoded(value: Json) -> str:
+    return base64.urlsafe_b64encode(canonical.dump(value).encode()).decode().rstrip("=")
+
+
+def _decoded(text: str) -> Json:
+    decoded: Json = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    return decoded
+
+
+def _listed(references: References) -> dict[str, list[str]]:
+    return {one: sorted(targets) for one, targets in references.items() if targets}
+
+
+def _references(given: Mapping[str, Iterable[str]]) -> References:
+    return {one: frozenset(targets) for one, targets in given.items()}

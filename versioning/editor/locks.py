@@ -1,0 +1,292 @@
+"""Make locks: the exact versions of agents and prompt blocks, and of everything that they run and show."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+from uuid import UUID
+
+from editor_client.shared import canonical
+from editor_client.shared.evaluation import MAX_CHARACTERS_READ, Evaluation
+from editor_client.shared.instructions import BlockText, referenced_blocks
+
+from versioning.domain.access import Caller
+from versioning.domain.config import referenced_agents
+from versioning.domain.errors import Forbidden, Invalid, NotFound
+from versioning.domain.locks import MAX_ENTRIES, Lock, Pin, Terms
+from versioning.domain.selectors import DRAFT, PUBLISHED, Selector
+from versioning.editor.resources import Resources
+from versioning.editor.serving import candidate_for
+from versioning.models import Agent, PromptBlock, SubAgentReference
+from versioning.serving.assembly import require_instructions
+from versioning.serving.blocks import find_blocks, shown_texts
+from versioning.serving.candidates import Candidate
+from versioning.serving.grants import granted, granted_to_code
+from versioning.serving.resolution import select
+
+AT_ONCE: Final = 50
+"""How many configurations are in memory at the same time; each can be a megabyte."""
+
+
+class _Way(Enum):
+    """How a sub-agent is available to an agent that names it."""
+
+    PART = "as part of it, for whoever may run it"
+    OWN = "to those who may run the sub-agent themselves"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Block:
+    """A prompt block in one version."""
+
+    pin: Pin
+    is_live: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Agent:
+    """An agent in one version: what a lock needs of it, without its configuration."""
+
+    pin: Pin
+    uuid: UUID
+    is_live: bool
+    is_fallback: bool
+    """Whether it is the latest version for lack of a published one."""
+    is_own: bool
+    """Whether the caller may run it by a right of their own."""
+    named: Sequence[str]
+    """Its sub-agents, whatever the context."""
+    granted: Mapping[str, UUID]
+    referred_to: Collection[str]
+    """The prompt blocks to which it refers, whatever the context."""
+    shown: Mapping[str, _Block]
+
+
+def make_lock(
+    agents: Resources[Agent],
+    prompts: Resources[PromptBlock],
+    *,
+    named: Collection[str],
+    blocks: Iterable[str],
+    selector: Selector,
+    by: Caller,
+) -> Lock:
+    """Return the lock of the named agents and prompt blocks, in the versions that the selector names.
+
+    It holds in addition every sub-agent and every prompt block that they can reach in any context, as the
+    caller would run and see them: the published versions, or the drafts for a selector that asks for
+    drafts, where the caller may read them. What is not available is not in the lock. Raises `NotFound` and
+    `Forbidden` for a named resource as `select` does, and `Invalid` for more than a lock may hold.
+    """
+    maker = _Maker(agents, selector, by)
+    for block_id in blocks:
+        maker.add_block(block_id, prompts)
+    maker.add_agents(named)
+    return maker.lock()
+
+
+class _Maker:
+    """Collects the agents and prompt blocks of one lock."""
+
+    def __init__(self, agents: Resources[Agent], selector: Selector, by: Caller) -> None:
+        self._resources = agents
+        self._selector = selector
+        self._reached = _selector_of_what_is_reached(selector)
+        self._by = by
+        self._evaluation = Evaluation({})
+        self._evaluation.field = "resources"
+        self._characters = 0
+        self._agents: dict[str, _Agent | None] = {}
+        """Every agent that was looked up; None for one that is not there for the caller."""
+        self._unread: list[tuple[Candidate, bool]] = []
+        self._locked: dict[str, None] = {}  # an ordered set
+        self._blocks: dict[str, _Block] = {}
+        """The named prompt blocks."""
+
+    def add_block(self, block_id: str, prompts: Resources[PromptBlock]) -> None:
+        """Add a named prompt block."""
+        block = prompts.backend.find(block_id, self._by, label=self._selector.label, authors=False)
+        found = select(block, self._selector, self._by)
+        pin = Pin(version_id=found.version.version_id, digest=found.version.digest)
+        self._blocks[block_id] = _Block(pin=pin, is_live=found.is_live and not found.is_of_release_only)
+
+    def add_agents(self, named: Collection[str]) -> None:
+        """Add the named agents, and then all that can be reached, level by level."""
+        for agent_id in named:
+            self._agents[agent_id] = None
+            candidate = candidate_for(self._resources, agent_id, self._selector, self._by, {})
+            require_instructions(candidate)
+            self._read_later(candidate, is_own=True)
+        self._read()
+        level = list(dict.fromkeys(named))
+        while level:
+            self._locked |= dict.fromkeys(level)
+            self._refuse_too_many(len(self._locked))
+            for parent in map(self._known, level):
+                for agent_id in parent.named:
+                    self._look_up(agent_id, parent.granted.get(agent_id))
+            self._read()
+            parents = [self._known(one) for one in level]
+            reached = dict.fromkeys(
+                one for parent in parents for one in parent.named if self._way(parent, one)
+            )
+            level = [one for one in reached if one not in self._locked]
+
+    def lock(self) -> Lock:
+        """Return the lock of what was added."""
+        agents = {agent_id: self._known(agent_id) for agent_id in self._locked}
+        blocks: dict[str, _Block] = {}
+        for one in agents.values():
+            for block_id, block in one.shown.items():
+                # One version of each: that of a draft, if the lock is one of drafts.
+                if block_id not in blocks or not block.is_live:
+                    blocks[block_id] = block
+        blocks |= self._blocks
+        self._refuse_too_many(len(agents) + len(blocks))
+        return Lock(
+            agents={agent_id: one.pin for agent_id, one in agents.items()},
+            prompt_blocks={block_id: one.pin for block_id, one in blocks.items()},
+            terms=self._terms(agents, blocks),
+        )
+
+    def _reached_from(self, level: Iterable[str]) -> Iterator[str]:
+        for parent in map(self._known, level):
+            for agent_id in parent.named:
+                if self._way(parent, agent_id) is not None:
+                    yield agent_id
+
+    def _terms(self, agents: Mapping[str, _Agent], blocks: Mapping[str, _Block]) -> Terms:
+        own, without, unshown = {}, {}, {}
+        for agent_id, one in agents.items():
+            ways = {named: self._way(one, named) for named in one.named if named in agents}
+            without[agent_id] = frozenset(named for named, way in ways.items() if way is None)
+            unshown[agent_id] = frozenset((one.referred_to & blocks.keys()) - one.shown.keys())
+            if one.is_live:
+                own[agent_id] = frozenset(named for named, way in ways.items() if way is _Way.OWN)
+        return Terms(
+            draft_agents=frozenset(agent_id for agent_id, one in agents.items() if not one.is_live),
+            draft_blocks=frozenset(block_id for block_id, one in blocks.items() if not one.is_live),
+            own_agents=own,
+            without_agents=without,
+            without_blocks=unshown,
+        )
+
+    def _way(self, parent: _Agent, agent_id: str) -> _Way | None:
+        """Return how a sub-agent is available to an agent; None if it is not."""
+        one = self._agents.get(agent_id)
+        if one is None:
+            return None
+        if one.is_fallback and (parent.is_live or self._reached.release is not None):
+            return None  # what is published never runs the latest version in place of a missing published one
+        if parent.granted.get(agent_id) == one.uuid:
+            return _Way.PART
+        return _Way.OWN if one.is_own else None
+
+    def _look_up(self, agent_id: str, identity: UUID | None) -> None:
+        """Look a sub-agent up: by the caller's own right, once, or else as what was granted to its parent."""
+        is_known = agent_id in self._agents
+        if is_known and (self._agents[agent_id] is not None or identity is None or self._is_unread(agent_id)):
+            return
+        self._refuse_too_many(len(self._agents))
+        own = None if is_known else self._found(agent_id, None)
+        self._agents.setdefault(agent_id, None)
+        candidate = own or (None if identity is None else self._found(agent_id, identity))
+        if candidate is not None:
+            self._read_later(candidate, is_own=own is not None)
+
+    def _found(self, agent_id: str, identity: UUID | None) -> Candidate | None:
+        selectors = [self._reached, PUBLISHED] if identity is None else [PUBLISHED]
+        if self._reached.release is not None:
+            selectors = [self._reached]
+        for selector in dict.fromkeys(selectors):
+            try:
+                found = candidate_for(self._resources, agent_id, selector, self._by, {}, identity=identity)
+                require_instructions(found)
+            except (NotFound, Forbidden):
+                continue
+            return found
+        return None
+
+    def _is_unread(self, agent_id: str) -> bool:
+        return any(candidate.id == agent_id for candidate, _ in self._unread)
+
+    def _read_later(self, candidate: Candidate, *, is_own: bool) -> None:
+        self._unread.append((candidate, is_own))
+        if len(self._unread) == AT_ONCE:
+            self._read()
+
+    def _read(self) -> None:
+        """Note what a lock needs of the candidates, and forget their configurations."""
+        unread, self._unread = self._unread, []
+        candidates = [candidate for candidate, _ in unread]
+        wanted: dict[str, set[str]] = {
+            one.id: {target for _, target in referenced_blocks(one.config)} for one in candidates
+        }
+        policies = {one.policy for one in candidates}
+        found = {
+            policy: find_blocks(
+                set().union(*(wanted[one.id] for one in candidates if one.policy is policy)),
+                policy,
+                self._by,
+                self._evaluation,
+                release=next((one.release for one in candidates if one.release is not None), None),
+            )
+            for policy in policies
+        }
+        for (candidate, is_own), texts in zip(unread, shown_texts(candidates, found), strict=True):
+            shown = {
+                block_id: _Block(
+                    pin=Pin(version_id=text.version_id, digest=canonical.digest(text.config)),
+                    is_live=found[candidate.policy][block_id].is_live,
+                )
+                for block_id, text in texts.items()
+                if block_id in wanted[candidate.id] and isinstance(text, BlockText)
+            }
+            self._agents[candidate.id] = self._agent(candidate, wanted[candidate.id], shown, is_own=is_own)
+
+    def _agent(
+        self, candidate: Candidate, wanted: Collection[str], shown: Mapping[str, _Block], *, is_own: bool
+    ) -> _Agent:
+        text = canonical.comparable(candidate.config)
+        self._characters += len(text)
+        if self._characters > MAX_CHARACTERS_READ:
+            message = f"has agents of more than {MAX_CHARACTERS_READ} characters together: lock fewer at once"
+            raise Invalid.field("resources", message)
+        named = list(dict.fromkeys(target for _, target in referenced_agents(candidate.config)))
+        return _Agent(
+            pin=Pin(version_id=candidate.version_id, digest=canonical.digest(candidate.config)),
+            uuid=candidate.uuid,
+            is_live=candidate.is_live and not candidate.is_of_release_only,
+            is_fallback=candidate.fallback is not None,
+            is_own=is_own,
+            named=named,
+            granted=self._granted(candidate, named),
+            referred_to=wanted,
+            shown=shown,
+        )
+
+    def _granted(self, candidate: Candidate, named: Collection[str]) -> Mapping[str, UUID]:
+        if not candidate.is_live or candidate.is_of_release_only or not named:
+            return {}
+        if candidate.source == "code":
+            return granted_to_code(named, self._resources.code)
+        return granted(SubAgentReference, [candidate.version_id]).get(candidate.version_id, {})
+
+    def _known(self, agent_id: str) -> _Agent:
+        found = self._agents[agent_id]
+        assert found is not None  # noqa: S101  only agents that were found are in the lock
+        return found
+
+    def _refuse_too_many(self, count: int) -> None:
+        if count > MAX_ENTRIES:
+            message = f"leads to more than {MAX_ENTRIES} agents and prompt blocks: lock fewer at once"
+            raise Invalid.field("resources", message)
+
+
+def _selector_of_what_is_reached(selector: Selector) -> Selector:
+    """Return the selector for what the named resources lead to: a label or an id is of those alone."""
+    if selector.release is not None:
+        return selector
+    return DRAFT if selector.asks_for_draft else PUBLISHED
