@@ -44,6 +44,8 @@ class Library:
     """The id of a comment on the draft of the agent."""
     review: str = ""
     """The id of a review of the agent."""
+    schedule: str = ""
+    """The id of a schedule of the agent."""
 
     @property
     def main_pages(self) -> dict[str, str]:
@@ -98,6 +100,10 @@ class Library:
             "review-policy": f"{acme}/review-policy/",
             "ask-for-review": "versioning/promptblock/tone/reviews/ask/",
             "review": f"{agent}/reviews/{self.review}/",
+            "calendar": f"{acme}/calendar/",
+            "calendar-as-list": f"{acme}/calendar/?view=list",
+            "schedule": f"{agent}/schedule/?version={self.draft}",
+            "change-schedule": f"{acme}/schedules/{self.schedule}/",
             "language": "language/",
             "password": "password_change/",
             "password-changed": "password_change/done/",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -52,8 +53,17 @@ def library(library: Library, studio_service: Service, keys: dict[str, str]) -> 
         }
         made = alice.post("/webhooks", webhook)
         assert made.status == 201, made.body
+    with connected(studio_service, keys["paula"]) as paula:
+        soon = datetime.datetime.now(datetime.UTC).replace(second=0, microsecond=0) + datetime.timedelta(
+            days=2
+        )
+        about = {"resource": {"kind": "agent", "id": library.agent}, "versionId": library.draft}
+        timed = paula.post("/schedules", {**about, "runAt": soon.isoformat()})
+        assert timed.status == 201, timed.body
     key = keys["vera"][:PREFIX_LENGTH]
-    return replace(library, webhook=made.body["id"], key=key, review=review.body["id"])
+    return replace(
+        library, webhook=made.body["id"], key=key, review=review.body["id"], schedule=timed.body["id"]
+    )
 
 
 # Of every control that is shown: it lies within the window, or in a row of links that scrolls; and what
