@@ -26,6 +26,6 @@ def drop(apps, schema_editor):
 class Migration(migrations.Migration):
     """The indexes have no part in the models: no query names them."""
 
-    dependencies = [("versioning", "0016_bypassed_by")]
+    dependencies = [("versioning", "0017_lock_key")]
 
     operations = [migrations.RunPython(create, drop)]
