@@ -49,6 +49,7 @@ RESULTS: dict[str, Any] = {
     "GET /agents/{}": served.ServedAgent | served.AgentParts,
     "POST /agents/{}/generate": served.Generated,
     "GET /events": log.EventPage,
+    "POST /locks": dict[str, Any],
     "GET /webhooks": webhooks.WebhookPage,
     "POST /webhooks": webhooks.NewWebhook,
     "GET /webhooks/{}": webhooks.WebhookRecord,
