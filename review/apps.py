@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 
 
 class ReviewConfig(AppConfig):
@@ -23,8 +23,10 @@ class ReviewConfig(AppConfig):
     """What it adds to the Python interface."""
 
     def ready(self) -> None:
-        """Register what the gate asks, and what depends on the log."""
+        """Register what the gate asks, what depends on the log, and the pages of the studio."""
         # Not at the top: they need the models.
         import_module("review.policy.check").register()
         import_module("review.reviews.endings").follow_deletions()
         import_module("review.comments.verbs").follow_deletions()
+        if apps.is_installed("studio"):
+            import_module("review.studio.extension").register()

@@ -24,10 +24,10 @@ def framed(
     return TemplateResponse(request, template, {**frame, "title": title, **context}, status=status)
 
 
-def error_page(request: HttpRequest, status: int, title: str, message: str) -> HttpResponse:
+def error_page(request: HttpRequest, status: int, title: str, message: str, **context: str) -> HttpResponse:
     """Return a page that says in one sentence what went wrong."""
     return framed(
-        request, "studio/error.html", title=title, status=status, message=translated(message)
+        request, "studio/error.html", title=title, status=status, message=translated(message), **context
     ).render()
 
 

@@ -106,8 +106,8 @@ class NextStep:
 
 NextSteps = Callable[[Caller, StudioKind, VersionedResource, Snapshot], Iterable[NextStep]]
 """Returns what is offered after a version was saved, to the caller who saved it."""
-AfterSaving = Callable[[StudioKind, VersionedResource, Snapshot], str]
-"""Returns the address that the edit page leads to when a version was saved for the sake of it."""
+AfterSaving = Callable[[Caller, StudioKind, VersionedResource, Snapshot], str]
+"""Does what a button of the edit page says besides saving, and returns the address of the next page."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -63,11 +63,15 @@ class StudioPage(View):
         except NotFound as error:
             return error_page(request, 404, _("There is nothing here"), error.message)
         except Forbidden as error:
-            return error_page(request, 403, _("You may not do this"), error.message)
+            return error_page(request, 403, _("You may not do this"), error.message, **self.instead())
         except EditConflict as error:
             return error_page(request, 409, _("Somebody was here in the meantime"), error.message)
         except VersioningError as error:
             return self.failed(error)
+
+    def instead(self) -> dict[str, str]:
+        """Return the `instead_address` and its `instead_name` for those who may not open the page, if any."""
+        return {}
 
     def failed(self, error: VersioningError) -> HttpResponse:
         """Return the page about an error that has no page of its own."""

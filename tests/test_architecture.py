@@ -104,7 +104,7 @@ def names_at_runtime(path: Path) -> set[str]:
 
 
 def test_a_project_may_have_accounts_of_its_own() -> None:
-    packages = ("delivery", "releases", "review", "studio", "versioning")
+    packages = ("delivery", "releases", "review", "schedules", "studio", "versioning")
     files = [path for package in packages for path in (ROOT / package).rglob("*.py")]
     assert not [path for path in files if "django.contrib.auth.models.User" in names_at_runtime(path)]
     assert "django.contrib.auth.get_user_model" in names_at_runtime(ROOT / "versioning/models/accounts.py")

@@ -194,6 +194,22 @@ def test_what_a_released_label_serves_counts_as_published(cast: Cast, target: Ki
     assert dependents(cast.edgar, target, status="draft") == ([], 0)
 
 
+@pytest.mark.parametrize("by_id", [0, 1000])
+def test_the_names_are_the_same_however_many_are_asked_for(
+    cast: Cast, target: Kind, monkeypatch: pytest.MonkeyPatch, by_id: int
+) -> None:
+    monkeypatch.setattr("versioning.serving.dependents.MAX_BY_ID", by_id)
+    user_of(target, cast.alice, "lead", name="Live name")
+    AGENTS.save(cast.alice, "lead", name="Draft name", **reference(target))
+    labelled = user_of(target, cast.alice, "other", published=False, name="Labelled")["latestVersionId"]
+    AGENTS.save(cast.alice, "other", "no more", name="Live", agents=None, autoPublish=True)
+    cast.alice.put(AGENTS.url("other", "labels", "next"), {"versionId": labelled, "released": True})
+    answer = cast.edgar.get(target.url("target", "dependents")).body["dependents"]
+    assert [one["name"] for one in answer] == ["Live name", "Labelled"]
+    drafts = cast.edgar.get(target.url("target", "dependents"), status="draft").body["dependents"]
+    assert [one["name"] for one in drafts] == ["Draft name"]
+
+
 def test_a_public_dependent_is_named_to_everybody_who_reads_the_target(cast: Cast) -> None:
     AGENTS.make(cast.alice, "target", visibility="public", autoPublish=True)
     user_of(AGENTS, cast.alice, "open", visibility="public")

@@ -30,6 +30,8 @@ from schemathesis.specs.openapi.checks import (
 from editor_project.wsgi import application
 from releases.models import Release
 from review.models import Comment, Review
+from schedules.making import Times
+from schedules.models import Schedule
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.door import one_connection
@@ -95,8 +97,8 @@ NOT_TO_BE_SAID = {
 STREAMS = {"POST /agents/{}/stream", "GET /events/stream"}
 ASKED = [route for route in ROUTES if route not in {*STREAMS, *NEVER_SUCCEEDING}]
 
-WEBHOOK, DELIVERY, REVIEW, COMMENT, RELEASE, PUBLISHED = (
-    f"6f9619ff-8b86-4011-b42d-00c04fc964{end}" for end in ("f0", "f1", "f2", "f3", "f4", "f5")
+WEBHOOK, DELIVERY, REVIEW, COMMENT, RELEASE, PUBLISHED, SCHEDULE = (
+    f"6f9619ff-8b86-4011-b42d-00c04fc964{end}" for end in ("f0", "f1", "f2", "f3", "f4", "f5", "f6")
 )
 
 Operations = dict[str, APIOperation]
@@ -118,8 +120,8 @@ def versions(
 ) -> dict[Kind, list[str]]:
     """The versions of the agent and of the block `writer`: a published and labelled one, two more.
 
-    There is a webhook too, with a delivery, a review of an agent that somebody else has saved, a comment, and
-    two releases.
+    There is a webhook too, with a delivery, a review of an agent that somebody else has saved, a comment, two
+    releases and a schedule.
     """
     with stored_once():
         webhook = WebhookFactory(pk=WEBHOOK, workspace_id="acme")
@@ -132,6 +134,9 @@ def versions(
         comment = get_editor().comments.add("agent", "writer", made[AGENTS][0], body="Why?", by=alice)
         Comment.objects.filter(pk=comment.pk).update(id=COMMENT)
         make_releases(made[PROMPT_BLOCKS][1])
+        soon = Times(local_time="2028-12-24T09:00", time_zone="Europe/Berlin")
+        later = get_editor().schedules.create("agent", "writer", soon, version_id=made[AGENTS][1], by=alice)
+        Schedule.objects.filter(pk=later.pk).update(id=SCHEDULE)
         return made
 
 
@@ -215,6 +220,7 @@ BESIDES_RESOURCES = {
     "/workspaces": "acme",
     "/revert": PUBLISHED,
     "/releases": RELEASE,
+    "/schedules": SCHEDULE,
 }
 """What the id in an address names, where that is neither an agent nor a prompt block."""
 
@@ -259,6 +265,12 @@ def honest(route: str, versions: dict[Kind, list[str]]) -> dict[str, Any]:
         ("PUT", "/workspaces/{}/review-policy"): {"required": 1, "bypass": "nobody"},
         ("PATCH", "/reviews/{}"): {"reviewers": ["paula", "vera"]},
         ("POST", "/reviews/{}/verdicts"): {"versionId": _version_under_review(), "verdict": "approve"},
+        ("POST", "/schedules"): {
+            "resource": {"kind": "agent", "id": "writer"},
+            "versionId": second,
+            "runAt": "2028-12-24T08:00:00Z",
+        },
+        ("PATCH", "/schedules/{}"): {"runAt": "2028-12-25T08:00:00Z"},
         ("POST", "/comments"): {
             "resource": {"kind": "agent", "id": "writer"},
             "versionId": first,

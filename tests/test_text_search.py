@@ -202,6 +202,22 @@ def test_with_too_much_to_look_through_the_lists_are_asked(
     assert sorted(ids("parrots")) == ["n0", "n1", "n2"] and ids("parrots", "vera") == []
 
 
+def test_with_texts_too_long_to_look_through_the_lists_are_asked(
+    cast: Cast, kind: Kind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    following.follow()
+    kind.make(cast.alice, "live", "about parrots " + "é" * 60, autoPublish=True)
+    kind.save(cast.edgar, "live", "about parrots")
+    monkeypatch.setattr(following, "MAX_BYTES_BEHIND", 130)  # in UTF-8 each é is two
+    assert following.missing() is None
+    assert ids("parrots") == ["live"] and ids("parrots", "vera") == ["live"]
+    monkeypatch.setattr(following, "MAX_BYTES_BEHIND", 300)
+    assert list((following.missing() or {}).values()) == [{"live"}]
+    assert ids("parrots") == ["live"]
+    following.follow()
+    assert following.missing() == {} and ids("parrots") == ["live"]
+
+
 def test_only_versions_that_a_pointer_leads_to_stay_in_the_index(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, autoPublish=True)
     for number in range(5):

@@ -38,6 +38,7 @@ DEFAULTS: Final[Mapping[str, Any]] = MappingProxyType(
         "EDITOR_CACHE_BYTES": 16 * 1024 * 1024,  # for cached answers, per process
         "EDITOR_MAX_BODY": 1024 * 1024,  # bytes
         "EDITOR_PIN_WORKERS": "auto",  # or "on", "off"
+        "EDITOR_SCHEDULE_GRACE": 86400,  # seconds that a schedule may be late
         "EDITOR_SOURCE": "database",  # or "code": override files under Git
         "EDITOR_STATEMENT_TIMEOUT": 4.0,  # seconds, on PostgreSQL; 0: no limit
         "EDITOR_STREAMS": None,  # open event streams of a process; None: 200, or 4 where each takes a thread

@@ -22,7 +22,7 @@ from editor_client.shared import canonical
 from editor_client.sync import Client
 
 DONE, DIFFERENT, FAILED = 0, 1, 2
-SELECTOR = ("status", "version_id", "label")
+SELECTOR = ("status", "version_id", "label", "release")
 
 EPILOG = """\
 environment:
@@ -180,6 +180,7 @@ def _add_selector(parser: argparse.ArgumentParser) -> None:
     version.add_argument("--status", choices=("published", "draft"))
     version.add_argument("--version-id", metavar="ID")
     version.add_argument("--label", metavar="NAME")
+    version.add_argument("--release", metavar="ID")
 
 
 def _add_server(parser: argparse.ArgumentParser, environment: Mapping[str, str]) -> None:

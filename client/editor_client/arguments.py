@@ -17,6 +17,8 @@ class Selector(TypedDict, total=False):
     status: Status | None
     version_id: str | None
     label: str | None
+    release: str | None
+    """What would be served if this release were published now."""
 
 
 class Saved(TypedDict, total=False):
@@ -25,6 +27,8 @@ class Saved(TypedDict, total=False):
     metadata: Object | None
     change_message: str | None
     auto_publish: bool
+    bypass_review: str
+    """Why an admin publishes without the approvals that the version needs."""
 
 
 class Created(TypedDict, total=False):

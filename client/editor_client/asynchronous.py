@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from functools import wraps
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
 
-from editor_client import agents, comments, records, reviews, stored, webhooks
+from editor_client import agents, comments, records, releases, reviews, schedules, stored, webhooks
 from editor_client.arguments import Run, Selector
 from editor_client.async_driver import AsyncDriver
 from editor_client.calls import Call
@@ -142,6 +142,22 @@ class Webhook:
     replay = awaiting(webhooks.Webhook.replay)
 
 
+class Release:
+    """A release, by id."""
+
+    def __init__(self, client: AsyncClient, calls: releases.Release) -> None:
+        self._client = client
+        self._calls = calls
+        self.id = calls.id
+
+    details = awaiting(releases.Release.details)
+    update = awaiting(releases.Release.update)
+    delete = awaiting(releases.Release.delete)
+    check = awaiting(releases.Release.check)
+    publish = awaiting(releases.Release.publish)
+    revert = awaiting(releases.Release.revert)
+
+
 class Review:
     """A review, by id."""
 
@@ -153,6 +169,19 @@ class Review:
     details = awaiting(reviews.Review.details)
     update = awaiting(reviews.Review.update)
     give_verdict = awaiting(reviews.Review.give_verdict)
+
+
+class Schedule:
+    """A schedule, by id."""
+
+    def __init__(self, client: AsyncClient, calls: schedules.Schedule) -> None:
+        self._client = client
+        self._calls = calls
+        self.id = calls.id
+
+    details = awaiting(schedules.Schedule.details)
+    update = awaiting(schedules.Schedule.update)
+    cancel = awaiting(schedules.Schedule.cancel)
 
 
 class Comment:
@@ -186,9 +215,18 @@ class AsyncClient(AsyncDriver):
     list_webhooks = awaiting(ClientCalls.list_webhooks)
     iter_webhooks = iterating(ClientCalls.iter_webhooks)
     create_webhook = awaiting(ClientCalls.create_webhook)
+    list_releases = awaiting(ClientCalls.list_releases)
+    iter_releases = iterating(ClientCalls.iter_releases)
+    create_release = awaiting(ClientCalls.create_release)
     list_reviews = awaiting(ClientCalls.list_reviews)
     iter_reviews = iterating(ClientCalls.iter_reviews)
     create_review = awaiting(ClientCalls.create_review)
+    get_review_policy = awaiting(ClientCalls.get_review_policy)
+    set_review_policy = awaiting(ClientCalls.set_review_policy)
+    list_schedules = awaiting(ClientCalls.list_schedules)
+    iter_schedules = iterating(ClientCalls.iter_schedules)
+    create_schedule = awaiting(ClientCalls.create_schedule)
+    schedule_release = awaiting(ClientCalls.schedule_release)
     list_comments = awaiting(ClientCalls.list_comments)
     iter_comments = iterating(ClientCalls.iter_comments)
     create_comment = awaiting(ClientCalls.create_comment)
@@ -211,9 +249,17 @@ class AsyncClient(AsyncDriver):
         """Return a webhook; no request is sent yet."""
         return Webhook(self, webhooks.Webhook(webhook_id))
 
+    def get_release(self, release_id: str) -> Release:
+        """Return a release; no request is sent yet."""
+        return Release(self, releases.Release(release_id))
+
     def get_review(self, review_id: str) -> Review:
         """Return a review; no request is sent yet."""
         return Review(self, reviews.Review(review_id))
+
+    def get_schedule(self, schedule_id: str) -> Schedule:
+        """Return a schedule; no request is sent yet."""
+        return Schedule(self, schedules.Schedule(schedule_id))
 
     def get_comment(self, comment_id: str) -> Comment:
         """Return a comment; no request is sent yet."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeVar, Unpack
 
+from editor_client import releases
 from editor_client.arguments import (
     AgentFilters,
     NewAgent,
@@ -30,7 +31,27 @@ from editor_client.log import EventPage, EventsAsked, event_query
 from editor_client.naming import with_json_names
 from editor_client.pages import Pages
 from editor_client.records import AgentPage, AgentRecord, PromptBlockPage, PromptBlockRecord, Record
-from editor_client.reviews import ReviewArguments, ReviewList, ReviewPage, ReviewRecord, ReviewWalk, asking
+from editor_client.releases import ReleaseArguments, ReleaseList, ReleasePage, ReleaseRecord, ReleaseWalk
+from editor_client.reviews import (
+    ReviewArguments,
+    ReviewList,
+    ReviewPage,
+    ReviewPolicy,
+    ReviewRecord,
+    ReviewWalk,
+    asking,
+    policy_of,
+    setting_policy,
+)
+from editor_client.schedules import (
+    ReleaseScheduleArguments,
+    ScheduleArguments,
+    ScheduleList,
+    SchedulePage,
+    ScheduleRecord,
+    ScheduleWalk,
+    scheduling,
+)
 from editor_client.served import Preview, ServedAgent
 from editor_client.webhooks import (
     NewWebhook,
@@ -116,6 +137,20 @@ class ClientCalls:
         """Create a webhook for the events that follow; `url` and `event_types` are required."""
         return creation(workspace_id, fields)
 
+    def list_releases(self, **asked: Unpack[ReleaseList]) -> Call[ReleasePage]:
+        """List the releases of the workspaces whose drafts the key may read, newest first."""
+        return Call(request=_list("/releases", asked), read=reading(ReleasePage))
+
+    def iter_releases(self, **asked: Unpack[ReleaseWalk]) -> Pages[ReleaseRecord]:
+        """Iterate over all of them, page by page."""
+        return Pages(lambda number: self.list_releases(page=number, **asked))
+
+    def create_release(
+        self, workspace_id: str, title: str, **fields: Unpack[ReleaseArguments]
+    ) -> Call[ReleaseRecord]:
+        """Make a release, a draft; an item without `version_id` pins the latest version."""
+        return releases.creation(workspace_id, title, fields)
+
     def list_reviews(self, **asked: Unpack[ReviewList]) -> Call[ReviewPage]:
         """List the reviews of everything whose drafts the key may read, newest first."""
         return Call(request=_list("/reviews", asked), read=reading(ReviewPage))
@@ -132,6 +167,36 @@ class ClientCalls:
         Raises `Conflict` with the code `review_open` if the resource has an open review.
         """
         return asking(kind, resource_id, fields)
+
+    def get_review_policy(self, workspace_id: str) -> Call[ReviewPolicy]:
+        """Read how many approvals versions of a workspace need to go live."""
+        return policy_of(workspace_id)
+
+    def set_review_policy(
+        self, workspace_id: str, *, required: int = 0, bypass: Literal["admin", "nobody"] = "admin"
+    ) -> Call[ReviewPolicy]:
+        """Say how many approvals versions of a workspace need, and who may do without them."""
+        return setting_policy(workspace_id, {"required": required, "bypass": bypass})
+
+    def list_schedules(self, **asked: Unpack[ScheduleList]) -> Call[SchedulePage]:
+        """List the schedules of what the key may read the drafts of, the latest time first."""
+        return Call(request=_list("/schedules", asked), read=reading(SchedulePage))
+
+    def iter_schedules(self, **asked: Unpack[ScheduleWalk]) -> Pages[ScheduleRecord]:
+        """Iterate over all of them, page by page."""
+        return Pages(lambda number: self.list_schedules(page=number, **asked))
+
+    def create_schedule(
+        self, kind: ResourceKind, resource_id: str, **fields: Unpack[ScheduleArguments]
+    ) -> Call[ScheduleRecord]:
+        """Schedule a version of a resource: `version_id`, and `run_at` or `local_time` and `time_zone`."""
+        return scheduling({"resource": {"kind": kind, "id": resource_id}}, fields)
+
+    def schedule_release(
+        self, release_id: str, **fields: Unpack[ReleaseScheduleArguments]
+    ) -> Call[ScheduleRecord]:
+        """Schedule a release: `run_at`, or `local_time` and `time_zone`."""
+        return scheduling({"releaseId": release_id}, fields)
 
     def list_comments(self, **asked: Unpack[CommentList]) -> Call[CommentPage]:
         """List the comments on what the key may read the drafts of, oldest first."""

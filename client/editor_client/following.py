@@ -47,6 +47,11 @@ def _says_that_there_are_no_parts(error: EditorError) -> bool:
     return error.code == "parts_unavailable" or any(issue.field == "form" for issue in error.issues)
 
 
+def _selects_a_release(call: Call[Any]) -> bool:
+    """Say whether a call is about what a draft release holds: no event tells of a change of that."""
+    return any(name == "release" for name, _ in call.request.query)
+
+
 class Turns:
     """One at a time, whatever the number of threads: then all reads need but one connection."""
 
@@ -102,8 +107,8 @@ class FollowedReads:
 
     def read(self, call: Call[Any]) -> Flow[Any]:
         """Return what is held if it is fresh, and else ask the server."""
-        if call.local is None:
-            return (yield from self._held(call))
+        if call.local is None or _selects_a_release(call):
+            return (yield from self._held(call, events_tell=not _selects_a_release(call)))
         if self._clock() < self._without_parts_until:
             return (yield from self._held(call, events_tell=self._events_tell))
         try:

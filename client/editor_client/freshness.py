@@ -50,14 +50,20 @@ class Freshness:
             self._outdate_all()
 
     def hear(self, events: Iterable[LogEvent]) -> None:
-        """Note what has changed."""
+        """Note what has changed; nobody sees half of it."""
         with self._lock:
+            changed: dict[Resource, int] = {}
+            is_known = True
             for event in events:
                 kind = _KINDS.get(event.resource.kind) if event.resource else None
-                if event.resource is None or kind is None or len(self._of) >= MAX_RESOURCES:
-                    self._outdate_all()
-                else:
-                    self._of[Resource(kind, event.resource.id)] = self._number()
+                is_known = is_known and kind is not None
+                if event.resource is not None and kind is not None:
+                    changed[Resource(kind, event.resource.id)] = self._number()
+            if not is_known or len(self._of) + len(changed) > MAX_RESOURCES:
+                self._outdate_all()
+            elif changed:
+                # In one step: whoever reads meanwhile takes all of a release for old, or nothing.
+                self._of = {**self._of, **changed}
 
     def covers(self, entry: Entry) -> bool:
         """Say whether an answer is fresh."""

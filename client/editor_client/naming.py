@@ -15,5 +15,14 @@ def camel(name: str) -> str:
 
 
 def with_json_names(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the same fields under their JSON names, with the values as they are."""
-    return {camel(name): value for name, value in fields.items()}
+    """Return the same fields under their JSON names, with the values as they are.
+
+    A reason to do without approvals becomes the object that holds it.
+    """
+    named = {camel(name): value for name, value in fields.items()}
+    return named | bypassing(fields.get("bypass_review"))
+
+
+def bypassing(reason: str | None) -> dict[str, Any]:
+    """Return what a body says of the review of a version; nothing without a reason to bypass it."""
+    return {} if reason is None else {"bypassReview": {"reason": reason}}

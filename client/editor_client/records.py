@@ -67,6 +67,8 @@ class Version(CachedResult):
     state: Literal["published", "draft", "historical"] | None = None
     """What the version is at the moment; it is not part of the snapshot."""
     labels: tuple[str, ...] = ()
+    bypassed_by: str | None = None
+    """The admin who let it go live without the approvals that it needed."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

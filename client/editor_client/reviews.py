@@ -19,6 +19,15 @@ Judgement = Literal["approve", "requestChanges", "withdraw"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class ReviewPolicy(Result):
+    """How many approvals versions of a workspace need to go live."""
+
+    required: int
+    bypass: Literal["admin", "nobody"]
+    """Who may make a version live without them."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Verdict(Result):
     """What a person said of a version."""
 
@@ -140,3 +149,18 @@ def asking(kind: str, resource_id: str, fields: Any) -> Call[ReviewRecord]:
     """Describe the call that asks for a review."""
     body = encoded({"resource": {"kind": kind, "id": resource_id}, **with_json_names(fields)})
     return Call(request=Request(method="POST", path="/reviews", body=body), read=reading(ReviewRecord))
+
+
+def policy_of(workspace_id: str) -> Call[ReviewPolicy]:
+    """Describe the call that reads the policy of a workspace."""
+    return Call(request=Request(method="GET", path=_policy_path(workspace_id)), read=reading(ReviewPolicy))
+
+
+def setting_policy(workspace_id: str, policy: Any) -> Call[ReviewPolicy]:
+    """Describe the call that replaces the policy of a workspace."""
+    request = Request(method="PUT", path=_policy_path(workspace_id), body=encoded(with_json_names(policy)))
+    return Call(request=request, read=reading(ReviewPolicy))
+
+
+def _policy_path(workspace_id: str) -> str:
+    return f"/workspaces/{segment('workspace_id', workspace_id)}/review-policy"

@@ -25,7 +25,7 @@ from editor_client.calls import (
     segment,
 )
 from editor_client.kinds import AGENTS, PROMPT_BLOCKS, C, Kind, P, R, V
-from editor_client.naming import with_json_names
+from editor_client.naming import bypassing, with_json_names
 from editor_client.pages import Pages
 from editor_client.records import (
     Activated,
@@ -42,13 +42,12 @@ from editor_client.records import (
     PromptBlockRecord,
     PromptBlockVersion,
     PromptBlockVersionPage,
-    Record,
 )
-from editor_client.result import Success
+from editor_client.result import CachedResult, Success
 
 T = TypeVar("T")
 
-Base = Record | str | None
+Base = CachedResult | str | None
 """What a change builds on: a record as it was read, or its entity tag. None: whatever is there."""
 
 
@@ -134,9 +133,18 @@ class Stored(Generic[R, V, P, C]):
             "POST", reading(self.kind.version), "/versions", body=_message(change_message), base=base
         )
 
-    def activate_version(self, version_id: str, *, base: Base = None) -> Call[Activated]:
-        """Publish exactly this version."""
-        return self._change("POST", reading(Activated), f"{self._version(version_id)}/activate", base=base)
+    def activate_version(
+        self, version_id: str, *, bypass_review: str | None = None, base: Base = None
+    ) -> Call[Activated]:
+        """Publish exactly this version.
+
+        Raises `Forbidden` with the code `review_required` if approvals are missing. An admin may give a
+        reason to do without them.
+        """
+        path = f"{self._version(version_id)}/activate"
+        return self._change(
+            "POST", reading(Activated), path, body=bypassing(bypass_review) or None, base=base
+        )
 
     def restore_version(
         self, version_id: str, *, change_message: str | None = None, base: Base = None
@@ -167,14 +175,21 @@ class Stored(Generic[R, V, P, C]):
         return self._get(reading(LabelList), "/labels")
 
     def set_label(
-        self, name: str, version_id: str, *, released: bool | None = None, base: Base = None
+        self,
+        name: str,
+        version_id: str,
+        *,
+        released: bool | None = None,
+        bypass_review: str | None = None,
+        base: Base = None,
     ) -> Call[Label]:
         """Set a label on a version, or move it there.
 
         With `released=True`, everybody who may read what is published may read and run the version by this
-        name; None leaves that as it is.
+        name; None leaves that as it is. That needs approvals as publishing does.
         """
         body = {"versionId": version_id} | ({} if released is None else {"released": released})
+        body |= bypassing(bypass_review)
         withdrawn = released is False  # what was served by this name, to whoever reads no drafts
         return self._change("PUT", reading(Label), self._label(name), body=body, base=base, removes=withdrawn)
 
@@ -272,7 +287,7 @@ class StoredPromptBlock(
 
 def entity_tag(base: Base) -> str | None:
     """Return the value of `If-Match` for the base; raises `ValueError` for a record without a tag."""
-    if not isinstance(base, Record):
+    if not isinstance(base, CachedResult):
         return base
     if base.etag is None:
         raise ValueError("this record comes from a list and has no entity tag: read it with details()")

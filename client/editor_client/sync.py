@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
 
-from editor_client import agents, comments, records, reviews, stored, webhooks
+from editor_client import agents, comments, records, releases, reviews, schedules, stored, webhooks
 from editor_client.arguments import Run, Selector
 from editor_client.calls import Call
 from editor_client.client_calls import ClientCalls
@@ -139,6 +139,22 @@ class Webhook:
     replay = blocking(webhooks.Webhook.replay)
 
 
+class Release:
+    """A release, by id."""
+
+    def __init__(self, client: Client, calls: releases.Release) -> None:
+        self._client = client
+        self._calls = calls
+        self.id = calls.id
+
+    details = blocking(releases.Release.details)
+    update = blocking(releases.Release.update)
+    delete = blocking(releases.Release.delete)
+    check = blocking(releases.Release.check)
+    publish = blocking(releases.Release.publish)
+    revert = blocking(releases.Release.revert)
+
+
 class Review:
     """A review, by id."""
 
@@ -150,6 +166,19 @@ class Review:
     details = blocking(reviews.Review.details)
     update = blocking(reviews.Review.update)
     give_verdict = blocking(reviews.Review.give_verdict)
+
+
+class Schedule:
+    """A schedule, by id."""
+
+    def __init__(self, client: Client, calls: schedules.Schedule) -> None:
+        self._client = client
+        self._calls = calls
+        self.id = calls.id
+
+    details = blocking(schedules.Schedule.details)
+    update = blocking(schedules.Schedule.update)
+    cancel = blocking(schedules.Schedule.cancel)
 
 
 class Comment:
@@ -182,9 +211,18 @@ class Client(SyncDriver):
     list_webhooks = blocking(ClientCalls.list_webhooks)
     iter_webhooks = iterating(ClientCalls.iter_webhooks)
     create_webhook = blocking(ClientCalls.create_webhook)
+    list_releases = blocking(ClientCalls.list_releases)
+    iter_releases = iterating(ClientCalls.iter_releases)
+    create_release = blocking(ClientCalls.create_release)
     list_reviews = blocking(ClientCalls.list_reviews)
     iter_reviews = iterating(ClientCalls.iter_reviews)
     create_review = blocking(ClientCalls.create_review)
+    get_review_policy = blocking(ClientCalls.get_review_policy)
+    set_review_policy = blocking(ClientCalls.set_review_policy)
+    list_schedules = blocking(ClientCalls.list_schedules)
+    iter_schedules = iterating(ClientCalls.iter_schedules)
+    create_schedule = blocking(ClientCalls.create_schedule)
+    schedule_release = blocking(ClientCalls.schedule_release)
     list_comments = blocking(ClientCalls.list_comments)
     iter_comments = iterating(ClientCalls.iter_comments)
     create_comment = blocking(ClientCalls.create_comment)
@@ -207,9 +245,17 @@ class Client(SyncDriver):
         """Return a webhook; no request is sent yet."""
         return Webhook(self, webhooks.Webhook(webhook_id))
 
+    def get_release(self, release_id: str) -> Release:
+        """Return a release; no request is sent yet."""
+        return Release(self, releases.Release(release_id))
+
     def get_review(self, review_id: str) -> Review:
         """Return a review; no request is sent yet."""
         return Review(self, reviews.Review(review_id))
+
+    def get_schedule(self, schedule_id: str) -> Schedule:
+        """Return a schedule; no request is sent yet."""
+        return Schedule(self, schedules.Schedule(schedule_id))
 
     def get_comment(self, comment_id: str) -> Comment:
         """Return a comment; no request is sent yet."""

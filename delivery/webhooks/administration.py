@@ -8,7 +8,6 @@ the fields in JSON.
 from __future__ import annotations
 
 import datetime
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
@@ -26,6 +25,7 @@ from delivery.webhooks.values import COLUMNS, checked
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Forbidden, Invalid, NotFound
+from versioning.domain.uuids import uuid_of
 from versioning.editor.locking import retried
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
@@ -54,7 +54,7 @@ def listed(*, by: Who, workspace_id: str | None = None) -> QuerySet[Webhook]:
 def find(webhook_id: str, *, by: Who) -> Webhook:
     """Return a webhook."""
     caller = caller_of(by)
-    webhook = Webhook.objects.filter(pk=_uuid(webhook_id)).first()
+    webhook = Webhook.objects.filter(pk=uuid_of(webhook_id)).first()
     if webhook is None or not caller.may(Right.READ, webhook.workspace_id):
         raise NotFound
     caller.require(Right.ADMINISTER, webhook.workspace_id)
@@ -175,7 +175,7 @@ def replay(webhook_id: str, delivery_id: str, *, by: Who) -> Delivery:
     """Make one more attempt at a delivery, whatever its state; the message keeps its id."""
     caller = caller_of(by)
     with _administering(webhook_id, caller) as webhook:
-        found = webhook.deliveries.filter(pk=_uuid(delivery_id))
+        found = webhook.deliveries.filter(pk=uuid_of(delivery_id))
         delivery = found.select_for_update().first()
         if delivery is None:
             raise NotFound
@@ -227,14 +227,3 @@ def _enable(webhook: Webhook) -> None:
 def _refuse_disabled(webhook: Webhook) -> None:
     if not webhook.enabled:
         raise Invalid.field("enabled", "is false: enable the webhook first", code="webhook_disabled")
-
-
-def _uuid(text: str) -> uuid.UUID:
-    """Return the UUID with this canonical spelling; raises `NotFound` for any other text."""
-    try:
-        found = uuid.UUID(text)
-    except ValueError:
-        raise NotFound from None
-    if str(found) != text:
-        raise NotFound
-    return found

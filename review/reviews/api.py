@@ -8,7 +8,7 @@ from django.conf import settings
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from review.reviews.records import ReviewRecord, ReviewState
+from review.reviews.records import ReviewRecord
 from review.reviews.schemas import STATES, ReviewAnswer, ReviewCreate, ReviewPage, ReviewUpdate, VerdictCreate
 from review.reviews.verbs import Reviews
 from versioning.api import parameters
@@ -58,7 +58,7 @@ class ReviewViewSet(EditorViewSet):
         """List the reviews that the caller may read, newest first."""
         given = request.query_params
         found = self.reviews.list(
-            state=ReviewState(given["state"]) if "state" in given else None,
+            state=given.get("state"),
             kind=given.get("kind"),
             resource_id=given.get("id"),
             workspace_id=given.get("workspaceId"),

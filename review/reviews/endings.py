@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.db.models.signals import post_delete
@@ -9,9 +10,8 @@ from django.utils import timezone
 
 from review.models import Review
 from versioning.domain.access import Caller
-from versioning.domain.events import Target
+from versioning.domain.events import Target, VersionName
 from versioning.domain.overrides import IN_CODE
-from versioning.domain.snapshots import Snapshot
 from versioning.models import events
 from versioning.models.kinds import MODELS
 
@@ -30,16 +30,24 @@ def _remove_with_resource(instance: Any, **_signal: Any) -> None:
     Review.objects.filter(identity=instance.uuid).delete()
 
 
-def _remove_with_override(by: Caller, resource: Target, version: Snapshot | None) -> None:
+def _remove_with_override(
+    by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
+) -> None:
     """Remove the reviews of an override, whose row may go and come while the override stays in its file."""
     if resource.identity == IN_CODE:
         Review.objects.about(resource).delete()
 
 
-def _close_without_version(by: Caller, resource: Target, version: Snapshot | None) -> None:
-    """Close the open review of a version that is deleted, unless it can be moved to a newer one."""
-    found = Review.objects.open().about(resource)
-    review = found.filter(version_id=version.version_id).first() if version is not None else None
+def _close_without_version(
+    by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
+) -> None:
+    """Close the open review of a version that is deleted, unless it can be moved to a newer one.
+
+    It always can where old versions are pruned.
+    """
+    if version is None or detail.get("pruned"):
+        return
+    review = Review.objects.open().about(resource).filter(version_id=version.version_id).first()
     if review is None:
         return
     versions = _MODELS[resource.kind].version_model.objects.filter(resource_id=resource.id)

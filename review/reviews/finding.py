@@ -8,6 +8,7 @@ from review.models.reviews import Review, ReviewQuerySet
 from review.reviews.records import ReviewRecord, ReviewState, record_of, states_of
 from review.reviews.subjects import HasEditor, readable
 from versioning.domain.access import APPLICATION, Right
+from versioning.domain.errors import Invalid
 from versioning.editor.resources import Who, caller_of
 from versioning.models.querysets import within
 
@@ -23,7 +24,7 @@ def find(reviews: HasEditor, review_id: str, *, by: Who = APPLICATION) -> Review
 def list_readable(
     reviews: HasEditor,
     *,
-    state: ReviewState | None = None,
+    state: str | None = None,
     kind: str | None = None,
     resource_id: str | None = None,
     workspace_id: str | None = None,
@@ -34,7 +35,7 @@ def list_readable(
     """Return the reviews that the caller may read, newest first; `records_of` makes records of them.
 
     All arguments narrow the list: `reviewer` to the reviews that somebody was asked for, `author` to those
-    that somebody asked for.
+    that somebody asked for. Raises `Invalid` for a state that does not exist.
     """
     found = Review.objects.filter(within("workspace", caller_of(by).scope(Right.READ_DRAFTS)))
     narrowed = {"kind": kind, "resource_id": resource_id, "workspace": workspace_id}
@@ -42,7 +43,7 @@ def list_readable(
     for column, person in (("reviewers", reviewer), ("author", author)):
         if person is not None:
             found = found.filter(**{f"{column}__isnull": False, column: caller_of(person).user_id})
-    return found if state is None else _in_state(reviews, found, state)
+    return found if state is None else _in_state(reviews, found, _state_named(state))
 
 
 def _in_state(reviews: HasEditor, found: ReviewQuerySet, state: ReviewState) -> ReviewQuerySet:
@@ -53,3 +54,10 @@ def _in_state(reviews: HasEditor, found: ReviewQuerySet, state: ReviewState) -> 
     rows = list(found.filter(published_at=None, closed_at=None).defer("message"))
     states = states_of(reviews, rows)
     return found.filter(pk__in=[row.pk for row, its in zip(rows, states, strict=True) if its is state])
+
+
+def _state_named(name: str) -> ReviewState:
+    try:
+        return ReviewState(name)
+    except ValueError:
+        raise Invalid.field("state", f"must be one of {', '.join(ReviewState)}") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from versioning.domain.errors import Conflict, Invalid, NotFound
 from versioning.domain.events import Target
 from versioning.domain.kinds import KINDS
 from versioning.domain.snapshots import Snapshot
+from versioning.domain.uuids import uuid_of
 from versioning.editor import Collection, Editor
 from versioning.editor.locking import changing
 from versioning.editor.targets import target_of
@@ -52,7 +52,7 @@ def readable(reviews: HasEditor, review_id: str, by: Caller) -> Review:
     Raises `NotFound` if there is none or the caller may not read its resource, and `Forbidden` if the caller
     may read the resource but not its drafts.
     """
-    review = Review.objects.filter(pk=_uuid(review_id)).first()
+    review = Review.objects.filter(pk=uuid_of(review_id)).first()
     if review is None:
         raise NotFound
     if not by.may(Right.READ_DRAFTS, review.workspace_id):
@@ -80,9 +80,10 @@ def changing_review(reviews: HasEditor, review_id: str, right: Right, by: Caller
 
 def refuse_ended(review: Review) -> None:
     """Raise `Conflict` for a review that is closed or published."""
-    if review.closed_at is not None or review.published_at is not None:
-        ended = "closed" if review.closed_at is not None else "published"
-        raise Conflict(f"This review is {ended}; ask for a new one.", code="review_closed")
+    if review.closed_at is not None:
+        raise Conflict("This review is closed; ask for a new one.", code="review_closed")
+    if review.published_at is not None:
+        raise Conflict("What this review was about is published; ask for a new one.", code="review_closed")
 
 
 def version_under_review(subject: Subject) -> Snapshot | None:
@@ -91,14 +92,3 @@ def version_under_review(subject: Subject) -> Snapshot | None:
         return find_version(subject.resource, subject.review.version_id)
     except NotFound:
         return None
-
-
-def _uuid(text: str) -> uuid.UUID:
-    """Return the UUID with this canonical spelling; raises `NotFound` for any other text."""
-    try:
-        found = uuid.UUID(text)
-    except ValueError:
-        raise NotFound from None
-    if str(found) != text:
-        raise NotFound
-    return found

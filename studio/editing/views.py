@@ -166,7 +166,7 @@ class EditPage(EditablePage):
             return self.go(f"{self.address('publish')}?version={saved.version.version_id}", message)
         further = extensions.after_saving(then)
         if further is not None:
-            return self.go(further(self.kind, saved.resource, saved.version), message)
+            return self.go(further(self.caller, self.kind, saved.resource, saved.version), message)
         if is_new:
             return self.back("change", self.with_next_steps(message, saved.resource, saved.version))
         if self.resource is not None and saved.resource.tag != self.resource.tag:

@@ -21,10 +21,9 @@ from studio.versions import title_of
 from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, Forbidden, Invalid, NotFound
 from versioning.domain.selectors import Status
+from versioning.editor.inputs import MAX_MESSAGE
 from versioning.models import VersionedResource
 
-MAX_REASON: Final = 500
-"""How many characters the field for a reason takes."""
 CHANGED: Final = gettext_lazy(
     "Somebody changed this since you looked, so nothing was published. This is how it stands now."
 )
@@ -107,7 +106,7 @@ class PublishPage(DifferencesPage, DependentsPage):
             unchanged=unchanged_titles(fields, self.effective(version)),
             obstacle=None if refusal is None else Obstacle.of(refusal),
             may_bypass=refusal is not None and may_bypass(resource, version, self.caller),
-            max_reason=MAX_REASON,
+            max_reason=MAX_MESSAGE,
             live_source=f"{self.address('publish')}?{pinned}",
             warnings=checked.warnings[:MAX_NOTES],
             more_warnings=len(checked.warnings[MAX_NOTES:]),

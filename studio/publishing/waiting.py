@@ -50,6 +50,7 @@ class WaitingPage(StudioPage):
             page=page,
             query=urlencode(query),
             drafts=drafts,
+            may_publish=any(draft.may_publish for draft in drafts),
             is_offered=any(draft.may_publish and not draft.hindrance for draft in drafts),
             publish_address=reverse("admin:publish_chosen"),
         )

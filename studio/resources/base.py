@@ -77,6 +77,10 @@ class ResourcePage(StudioPage):
         super().setup(request, *args, **kwargs)
         self.resource_id = unquote(kwargs["resource"])
 
+    def instead(self) -> dict[str, str]:
+        """Lead to the page of the resource, which opens to everybody who may read it."""
+        return {"instead_address": self.address("change"), "instead_name": self.resource_id}
+
     @property
     def collection(self) -> Collection[Any]:
         """The editor's methods for this kind."""

@@ -13,7 +13,7 @@ from django.http import QueryDict
 
 from studio.kinds import KINDS_BY_WORD, StudioKind
 from studio.resources.filters import FilterForm
-from studio.resources.rows import Row
+from studio.resources.rows import chosen_value
 from versioning.domain.access import Caller
 from versioning.domain.errors import Invalid
 from versioning.editor.bulk import MAX_CHOSEN, Choice
@@ -43,5 +43,5 @@ def matching(given: QueryDict, caller: Caller, narrow: Callable[[Filter], Filter
     return [
         Choice(kind=kind, id=entry.id, version_id=entry.version.version_id)
         for entry in found
-        if entry.version is not None and Row.of(kind, entry, caller).chosen
+        if entry.version is not None and chosen_value(kind, entry, caller)
     ]

@@ -38,9 +38,6 @@ class Row:
     ) -> Row:
         """Return the row of an entry of the catalog; it can be chosen if the caller may change it."""
         live = entry.live_id if entry.state is ResourceState.CHANGED else None
-        chosen = ""
-        if entry.version is not None and caller is not None and caller.may(Right.SAVE, entry.workspace_id):
-            chosen = value_of(kind, entry.id, entry.version.version_id)
         return cls(
             summary=Summary.of(entry),
             address=kind.address("change", entry.id),
@@ -49,9 +46,16 @@ class Row:
             tags=entry.tags,
             shown=entry.version,
             live_address=kind.address("version", entry.id, live) if live else "",
-            chosen=chosen,
+            chosen=chosen_value(kind, entry, caller) if caller is not None else "",
             star=star,
         )
+
+
+def chosen_value(kind: StudioKind, entry: Entry, caller: Caller) -> str:
+    """Return the value of the checkbox of an entry; empty if there is nothing that the caller may change."""
+    if entry.version is None or not caller.may(Right.SAVE, entry.workspace_id):
+        return ""
+    return value_of(kind, entry.id, entry.version.version_id)
 
 
 @dataclass(frozen=True, kw_only=True)

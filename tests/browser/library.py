@@ -40,6 +40,8 @@ class Library:
     """The id of a webhook of acme."""
     key: str = ""
     """How an API key of acme begins."""
+    review: str = ""
+    """The id of a review of the agent."""
 
     @property
     def main_pages(self) -> dict[str, str]:
@@ -89,6 +91,10 @@ class Library:
             "change-webhook": f"{acme}/webhooks/{self.webhook}/change/",
             "rotate-secret": f"{acme}/webhooks/{self.webhook}/rotate/",
             "delete-webhook": f"{acme}/webhooks/{self.webhook}/delete/",
+            "reviews": f"{acme}/reviews/",
+            "review-policy": f"{acme}/review-policy/",
+            "ask-for-review": "versioning/promptblock/tone/reviews/ask/",
+            "review": f"{agent}/reviews/{self.review}/",
             "language": "language/",
             "password": "password_change/",
             "password-changed": "password_change/done/",

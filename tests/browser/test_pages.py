@@ -38,6 +38,12 @@ def library(library: Library, studio_service: Service, keys: dict[str, str]) -> 
     """What there is to look at, and among it something awkward."""
     with connected(studio_service, keys["edgar"]) as edgar:
         add_something_awkward(edgar)
+        about = {"resource": {"kind": "agent", "id": library.agent}, "message": "Is it *short*?\n\n" + SCRIPT}
+        review = edgar.post("/reviews", {**about, "reviewers": ["paula"]})
+        assert review.status == 201, review.body
+    with connected(studio_service, keys["paula"]) as paula:
+        verdict = {"versionId": library.draft, "verdict": "requestChanges", "body": "Too long\n" + SCRIPT}
+        assert paula.post(f"/reviews/{review.body['id']}/verdicts", verdict).status == 200
     with connected(studio_service, keys["alice"]) as alice:
         webhook = {
             "workspaceId": "acme",
@@ -46,7 +52,8 @@ def library(library: Library, studio_service: Service, keys: dict[str, str]) -> 
         }
         made = alice.post("/webhooks", webhook)
         assert made.status == 201, made.body
-    return replace(library, webhook=made.body["id"], key=keys["vera"][:PREFIX_LENGTH])
+    key = keys["vera"][:PREFIX_LENGTH]
+    return replace(library, webhook=made.body["id"], key=key, review=review.body["id"])
 
 
 # Of every control that is shown: it lies within the window, or in a row of links that scrolls; and what

@@ -8,14 +8,16 @@ from inspect import signature
 import pytest
 from editor_client import AsyncClient, Client
 from editor_client.base import BaseClient
-from editor_client.sync import Agent, Review, StoredAgent, StoredPromptBlock
+from editor_client.sync import Agent, Release, Review, StoredAgent, StoredPromptBlock
 
 from tests.support.service import ROOT
 
 GUIDE = (ROOT / "docs/client.md").read_text()
 
 
-@pytest.mark.parametrize("kind", [Client, AsyncClient, Agent, StoredAgent, StoredPromptBlock, Review])
+@pytest.mark.parametrize(
+    "kind", [Client, AsyncClient, Agent, StoredAgent, StoredPromptBlock, Release, Review]
+)
 def test_the_guide_names_every_method(kind: type) -> None:
     methods = {name for name in dir(kind) if not name.startswith("_") and callable(getattr(kind, name))}
     assert methods - {"perform", "run_events", "log_events"} <= set(re.findall(r"`(\w+)`", GUIDE))

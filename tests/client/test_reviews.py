@@ -71,3 +71,37 @@ def test_a_problem_of_a_field_is_named(client: Any, new_id: str) -> None:
     with pytest.raises(ValidationFailed) as refused:
         client.create_review("agent", new_id, reviewers=["nobody-at-all"])
     assert [issue.field for issue in refused.value.issues] == ["reviewers.0"]
+
+
+@pytest.fixture(scope="module")
+def adas_key(live_service: Service) -> str:
+    """The key of the admin of a workspace of her own."""
+    return live_service.manage("create_api_key", "ada", "--workspace", "reviewed", "--role", "admin")
+
+
+@pytest.mark.parametrize("singular", ["agent", "prompt_block"])
+def test_an_admin_may_do_without_the_approvals_that_are_required(
+    connect: Clients, live_service: Service, adas_key: str, new_id: str, singular: str
+) -> None:
+    ada, text = connect(live_service.url, adas_key), "instructions" if singular == "agent" else "content"
+    create = getattr(ada, f"create_stored_{singular}")
+    assert ada.set_review_policy("reviewed", required=2).required == 2
+    assert ada.get_review_policy("reviewed").bypass == "admin"
+    version_id = create(id=new_id, name="Writer", **{text: "one"}).latest_version_id
+    stored = getattr(ada, f"get_stored_{singular}")(new_id)
+    for publish in (
+        lambda: stored.activate_version(version_id),
+        lambda: stored.set_label("tested", version_id, released=True),
+        lambda: stored.update(**{text: "two"}, auto_publish=True),
+    ):
+        with pytest.raises(Forbidden) as refused:
+            publish()
+        assert refused.value.code == "review_required"
+        assert refused.value.details["review"]["missing"] == 2
+    assert stored.activate_version(version_id, bypass_review="A typo at night").success
+    assert stored.get_version(version_id).bypassed_by == "ada"
+    assert stored.set_label("tested", version_id, released=True, bypass_review="Again").released
+    newer = stored.update(**{text: "two"}, auto_publish=True, bypass_review="And again")
+    assert newer.active_version_id == newer.latest_version_id
+    other = create(id=f"{new_id}-2", name="Writer", **{text: "x"}, auto_publish=True, bypass_review="New")
+    assert other.active_version_id is not None

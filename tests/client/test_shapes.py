@@ -8,7 +8,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
-from editor_client import comments, log, records, reviews, served, webhooks
+from editor_client import comments, log, records, releases, reviews, schedules, served, webhooks
 from editor_client.result import Result, Success, members
 
 from tests.support.api import Api
@@ -59,11 +59,26 @@ RESULTS: dict[str, Any] = {
     "POST /webhooks/{}/ping": webhooks.Delivery,
     "GET /webhooks/{}/deliveries": webhooks.DeliveryPage,
     "POST /webhooks/{}/deliveries/{}/replay": webhooks.Delivery,
+    "GET /workspaces/{}/review-policy": reviews.ReviewPolicy,
+    "PUT /workspaces/{}/review-policy": reviews.ReviewPolicy,
+    "GET /releases": releases.ReleasePage,
+    "POST /releases": releases.ReleaseRecord,
+    "GET /releases/{}": releases.ReleaseRecord,
+    "PATCH /releases/{}": releases.ReleaseRecord,
+    "DELETE /releases/{}": Success,
+    "GET /releases/{}/check": releases.ReleaseCheck,
+    "POST /releases/{}/publish": releases.ReleaseRecord,
+    "POST /releases/{}/revert": releases.Revert,
     "GET /reviews": reviews.ReviewPage,
     "POST /reviews": reviews.ReviewRecord,
     "GET /reviews/{}": reviews.ReviewRecord,
     "PATCH /reviews/{}": reviews.ReviewRecord,
     "POST /reviews/{}/verdicts": reviews.ReviewRecord,
+    "GET /schedules": schedules.SchedulePage,
+    "POST /schedules": schedules.ScheduleRecord,
+    "GET /schedules/{}": schedules.ScheduleRecord,
+    "PATCH /schedules/{}": schedules.ScheduleRecord,
+    "DELETE /schedules/{}": schedules.ScheduleRecord,
     "GET /comments": comments.CommentPage,
     "POST /comments": comments.CommentRecord,
     "GET /comments/{}": comments.CommentRecord,

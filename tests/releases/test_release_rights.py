@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -11,6 +11,9 @@ from tests.conftest import Cast
 from tests.releases.conftest import Pair, check, codes, item, live, make, post, publish
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api, Kind
 from tests.support.people import give_role, key_of
+from versioning.domain.errors import Forbidden
+from versioning.editor import gate
+from versioning.models import Event
 
 Ask = Callable[[Api, str], Answer]
 READING: dict[str, Ask] = {
@@ -140,3 +143,54 @@ def test_the_selector_needs_the_right_to_drafts(cast: Cast, pair: Pair) -> None:
     body = {"messages": "hello", "versions": {"self": {"release": release}}}
     assert cast.vera.post("/agents/writer/generate", body).status == 403
     assert cast.charlie.post("/agents/writer/generate", body).status == 404
+
+
+@pytest.fixture
+def asked() -> Iterator[list[gate.Passage]]:
+    """A check at the gate that lets nothing through but what is called tone."""
+    passages: list[gate.Passage] = []
+
+    def refuse(passage: gate.Passage) -> None:
+        passages.append(passage)
+        if passage.resource.pk != "tone":
+            raise Forbidden("The gate is closed.", code="closed")
+
+    gate.register(refuse)
+    yield passages
+    gate.unregister(refuse)
+
+
+def test_every_item_passes_the_gate_or_none_does(cast: Cast, pair: Pair, asked: list[gate.Passage]) -> None:
+    release = make(cast.paula, *pair.items())
+    before = Event.objects.count()
+    assert codes(check(cast.paula, release)["problems"]) == [("writer", "closed")]
+    answer = publish(cast.paula, release)
+    assert (answer.status, codes(answer.body["problems"])) == (409, [("writer", "closed")])
+    assert {passage.resource.pk for passage in asked} == {"writer", "tone"}
+    assert Event.objects.count() == before
+    assert live(cast.alice, PROMPT_BLOCKS, "tone") == pair.old["tone"]
+
+
+def test_approvals_that_are_required_since_the_check_count(cast: Cast, pair: Pair) -> None:
+    release = make(cast.edgar, *pair.items())
+    assert check(cast.paula, release)["ok"]
+    assert cast.alice.put("/workspaces/acme/review-policy", {"required": 1}).status == 200
+    answer = publish(cast.paula, release)
+    assert codes(answer.body["problems"]) == [("tone", "review_required"), ("writer", "review_required")]
+    assert live(cast.alice, AGENTS, "writer") == pair.old["writer"]
+    bypass = {"bypassReview": {"reason": "It burns."}}
+    assert publish(cast.paula, release, **bypass).status == 409
+    assert publish(cast.alice, release, **bypass).status == 200
+    assert live(cast.alice, AGENTS, "writer") == pair.new["writer"]
+    bypassed = cast.alice.get("/events", type="review.bypassed").body["events"]
+    assert {event["resource"]["id"] for event in bypassed} == {"tone", "writer"}
+
+
+def test_approved_items_go_live_together(cast: Cast, pair: Pair) -> None:
+    assert cast.alice.put("/workspaces/acme/review-policy", {"required": 1}).status == 200
+    for kind, name in ((AGENTS, "writer"), (PROMPT_BLOCKS, "tone")):
+        word = "agent" if kind is AGENTS else "promptBlock"
+        review = cast.edgar.post("/reviews", {"resource": {"kind": word, "id": name}}).body
+        verdict = {"versionId": pair.new[name], "verdict": "approve"}
+        assert cast.paula.post(f"/reviews/{review['id']}/verdicts", verdict).status in {200, 201}
+    assert publish(cast.paula, make(cast.edgar, *pair.items())).status == 200

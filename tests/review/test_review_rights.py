@@ -26,7 +26,7 @@ from tests.support.reviews import (
 )
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION
-from versioning.domain.errors import Forbidden
+from versioning.domain.errors import Forbidden, Invalid
 from versioning.models import Event
 
 pytestmark = pytest.mark.django_db
@@ -170,6 +170,9 @@ def test_the_application_asks_and_closes_but_gives_no_verdict(cast: Cast, kind: 
     assert (review.requested_by, review.state) == (None, "open")
     with pytest.raises(Forbidden):
         reviews.give_verdict(review.id, version_id=made["latestVersionId"], verdict="approve")
+    with pytest.raises(Invalid):
+        reviews.list(state="pending")
+    assert [one.id for one in reviews.records_of(reviews.list(state="open"))] == [review.id]
     assert reviews.list(author=APPLICATION).count() == 0
     assert reviews.list(reviewer=APPLICATION).count() == 0
     judged = reviews.give_verdict(

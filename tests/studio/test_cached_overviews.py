@@ -57,3 +57,14 @@ def test_what_a_list_offers_is_asked_for_once(cast: Cast) -> None:
             offered("edgar", AGENTS)
         counts.append(sum("versioning_agenttag" in (query["sql"] or "") for query in queries))
     assert counts == [1, 0, 0]
+
+
+def test_a_saved_draft_changes_the_authors_alone(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice, "one", metadata={"tags": ["red"]})
+    assert offered("edgar", kind)["author"] == ["alice"]
+    assert cast.edgar.patch(kind.url("one"), {kind.text: "new"}).status == 200
+    with CaptureQueriesContext(connection) as queries:
+        assert offered("edgar", kind) == {"folder": [], "tag": ["red"], "label": [], "author": ["edgar"]}
+    assert not any("versioning_agenttag" in (query["sql"] or "") for query in queries)
+    assert cast.edgar.patch(kind.url("one"), {kind.text: "newer", "metadata": {"tags": []}}).status == 200
+    assert offered("edgar", kind)["tag"] == []

@@ -43,7 +43,16 @@ ONLY_FOR_PROGRAMS = {
 """What only the API and commands say."""
 PUT_TOGETHER = {"block {} {}", "the prompt block {} {}"}
 """What is there for translators as several whole sentences."""
-MESSAGE_AT = {"field": 1, "Issue": 1, "Notice": 1, "Forbidden": 0, "IdTaken": 0, "Refused": 0}
+MESSAGE_AT = {
+    "field": 1,
+    "Issue": 1,
+    "Notice": 1,
+    "Conflict": 0,
+    "Forbidden": 0,
+    "IdTaken": 0,
+    "NotFound": 0,
+    "Refused": 0,
+}
 
 
 def said() -> Iterator[tuple[str, str]]:

@@ -79,6 +79,8 @@ def test_a_viewer_sees_what_is_live_and_can_save_nothing(cast: Cast, kind: Kind)
     typed = Person("edgar").form(kind) | {"name": "Renamed"}
     assert vera.post(kind, typed).status_code == 403
     assert vera.post(kind, typed, "preview").status_code == 403
+    refused = vera.get(kind, "history")
+    assert refused.status_code == 403 and "Open writer" in words_of(refused)
     assert len(versions(cast, kind)) == 4
 
 

@@ -23,6 +23,7 @@ from tests.support.people import make_cast
 from tests.support.studio import Visitor, workspace_page
 from tests.support.webhooks import DeliveryFactory, WebhookFactory
 from tests.support.window import studio_routes
+from versioning.conf import get_editor
 from versioning.models import ApiKey
 
 HOSTILE = (
@@ -37,7 +38,7 @@ HOSTILE_IN_ADDRESSES = (*HOSTILE, "x" * 5_000, "00000000-0000-0000-0000-00000000
 HOSTILE_IN_FIELDS = ("\x00", "9999-12-31", "9" * 400, "[" * 500)
 MAX_FIELDS = 8
 QUERY = (
-    *("after", "before", "base", "resource_kind", "resource_id", "workspace_id", "type"),
+    *("after", "before", "base", "show", "seen", "resource_kind", "resource_id", "workspace_id", "type"),
     *("q", "page", "workspace", "state", "visibility", "author", "label", "folder", "order", "next", "kind"),
     *(
         "action",
@@ -63,6 +64,7 @@ FORM = (
     *("url", "event_types", "id_prefix", "description", "hours", "enabled", "language"),
     *("instructions.blocks.0.rules.conditions.0.value", "model.provider", "variants.0.value", "workspace"),
     *("chosen", "matching", "add", "remove", "which", "starred", "density", "live", "draft", "next"),
+    *("reviewers", "verdict", "body", "bypass", "required", "then"),
     *("example", "example_tag", "example_name", "do", "given.tier", "query", "rename", "blocks", "agent"),
 )
 """What pages read from forms, beside the fields that they show."""
@@ -114,6 +116,11 @@ def history(cast: Cast, made: tuple[dict[str, str], History]) -> History:
     return made[1]
 
 
+def the_review() -> Any:
+    """Ask for a review of the agent's draft, and return its id."""
+    return get_editor().reviews.ask("agent", "writer", by=User.objects.get(username="alice")).id
+
+
 @pytest.fixture
 def real(history: History) -> dict[str, str]:
     """What stands in the place of each variable of an address, so that the page is there."""
@@ -127,6 +134,7 @@ def real(history: History) -> dict[str, str]:
         "token": "ei_nothing",
         "webhook": str(delivery.webhook_id),
         "delivery": str(delivery.pk),
+        "review": str(the_review()),
         "language": "de",
     }
 

@@ -258,14 +258,15 @@ def test_a_folder_is_opened_and_left(cast: Cast, kind: Kind) -> None:
 
 def test_a_list_is_put_in_order_and_goes_on_on_further_pages(cast: Cast, kind: Kind) -> None:
     for number in range(53):
-        kind.make(cast.edgar, f"n{number:02}")
+        kind.make(cast.edgar, f"n{number:02}", name=f"Name {number // 2:02}")
     edgar = Window.of("edgar")
-    first, second = (edgar.list(kind, order="id", page=page) for page in ("1", "2"))
-    assert [row.split()[1] for row in first + second] == [f"n{number:02}" for number in range(53)]
-    assert len(first) == 50
+    for order in ("id", "name"):
+        first, second = (edgar.list(kind, order=order, page=page) for page in ("1", "2"))
+        assert [row.split()[2] for row in first + second] == [f"n{number:02}" for number in range(53)]
+        assert len(first) == 50
     assert edgar.list(kind, page="no number") == edgar.list(kind)
     kind.save(cast.edgar, "n07")
-    assert edgar.list(kind)[0].split()[1] == "n07"
+    assert edgar.list(kind)[0].split()[2] == "n07"
 
 
 @pytest.mark.parametrize(("field", "value"), [("state", "Historical"), ("workspace", "x"), ("order", "x")])

@@ -25,6 +25,7 @@ PACKAGES = (
     "editor_project",
     "releases",
     "review",
+    "schedules",
     "studio",
     "versioning",
 )

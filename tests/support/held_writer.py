@@ -105,6 +105,19 @@ def _over_http(method: str, path: str, body: Any = None) -> Prepare:
     return prepare
 
 
+def _approve(name: str, key: str) -> Write:
+    client = Client(headers={"authorization": f"Bearer {key}"}, SERVER_NAME="localhost")
+    [review] = client.get("/api/reviews", {"kind": "agent", "id": name}).json()["reviews"]
+
+    def write() -> Answer:
+        said = {"versionId": review["versionId"], "verdict": "approve"}
+        address = f"/api/reviews/{review['id']}/verdicts"
+        response = client.post(address, said, content_type="application/json")
+        return {"status": response.status_code, "code": response.json().get("code")}
+
+    return write
+
+
 def _in_the_studio(name: str, key: str) -> Write:
     client = Client(SERVER_NAME="localhost")
     client.force_login(User.objects.get(username=name))
@@ -143,6 +156,7 @@ WRITES: dict[str, Prepare] = {
     "label": _over_http("DELETE", "/NAME/labels/stable", {}),
     "delete": _over_http("DELETE", "/NAME", {}),
     "mark": _over_http("PUT", "/NAME/favorite", {}),
+    "approve": _approve,
     "publish in the studio": _in_the_studio,
     "edit in Python": _in_python(lambda by, name: get_editor().agent.edit(name, {"name": "New"}, by=by)),
     "demote another admin": _in_python(

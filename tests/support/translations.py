@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-APPS: Final = ("studio", "delivery", "releases", "review")
+APPS: Final = ("studio", "delivery", "releases", "review", "schedules")
 LANGUAGES: Final = ("de",)
 DOMAINS: Final = {"django": "html,txt,py", "djangojs": "js"}
 BUILT: Final = "prompt-editor.js"

@@ -24,6 +24,7 @@ _CONTENTS = {
             "editor_project",
             "releases",
             "review",
+            "schedules",
             "studio",
             "versioning",
         ],

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from versioning.domain.errors import Invalid
 from versioning.domain.kinds import KINDS
@@ -56,6 +56,18 @@ class Target:
     workspace_id: str
     reach: Reach
     """Who could read it until the event, and is therefore told of the event."""
+
+
+class VersionName(Protocol):
+    """What names the version that an event is about: a version, or what remembers one."""
+
+    @property
+    def version_id(self) -> str:
+        """Its id, as callers write it."""
+
+    @property
+    def number(self) -> int | None:
+        """Its number."""
 
 
 MAX_LENGTH: Final = 64

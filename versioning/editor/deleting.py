@@ -11,6 +11,7 @@ from versioning.domain.selectors import State, Status
 from versioning.editor.impact import dependents
 from versioning.editor.labelling import version_of_row
 from versioning.editor.locking import changing, drop_old_versions, retried
+from versioning.editor.pins import refusal_to_delete
 from versioning.editor.recording import record
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Favorite, Version, VersionedResource
@@ -89,7 +90,7 @@ def _obstacle_to_deleting(resources: Resources[R], resource: R, version: Version
         return f"carries the label {label.name!r}: move or remove the label first"
     if resources.backend.is_last_trace(resource, version):
         return "is the only version: delete the whole resource instead"
-    return None
+    return refusal_to_delete(resource, version.pk)
 
 
 def _refuse_in_use(resources: Resources[R], resource_id: str, by: Caller) -> None:

@@ -7,7 +7,7 @@ in `AppConfig.ready()` which these are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from versioning.models import VersionedResource
@@ -15,14 +15,31 @@ from versioning.models import VersionedResource
 Pinned = Callable[[VersionedResource], Iterable[UUID]]
 """Returns the primary keys of the versions of a locked resource that are still needed."""
 
-_pinned: Final[list[Pinned]] = []
+
+class _Pins(NamedTuple):
+    pinned: Pinned
+    refusal: str | None
 
 
-def register(pinned: Pinned) -> None:
-    """Keep these versions as well."""
-    _pinned.append(pinned)
+_registered: Final[list[_Pins]] = []
+
+
+def register(pinned: Pinned, *, refusal: str | None = None) -> None:
+    """Keep these versions from being pruned.
+
+    With a `refusal`, people cannot delete them either: it says why, without a subject, and what can be done.
+    """
+    _registered.append(_Pins(pinned, refusal))
 
 
 def pinned_versions(resource: VersionedResource) -> set[UUID]:
     """Return the primary keys of the versions of a locked resource that are kept for somebody."""
-    return {version_id for pinned in _pinned for version_id in pinned(resource)}
+    return {version_id for pins in _registered for version_id in pins.pinned(resource)}
+
+
+def refusal_to_delete(resource: VersionedResource, version_id: UUID) -> str | None:
+    """Return why a version of a locked resource must not be deleted; None if it may be."""
+    for pins in _registered:
+        if pins.refusal is not None and version_id in set(pins.pinned(resource)):
+            return pins.refusal
+    return None

@@ -9,8 +9,7 @@ import uuid
 from typing import Any, Final
 
 from versioning.domain.access import Caller
-from versioning.domain.events import Audience, Reach, Target
-from versioning.domain.snapshots import Snapshot
+from versioning.domain.events import Audience, Reach, Target, VersionName
 
 Entry = dict[str, Any]
 
@@ -36,7 +35,7 @@ def entry_of(
     audience: Audience,
     by: Caller,
     resource: Target | None,
-    version: Snapshot | None,
+    version: VersionName | None,
     **columns: Any,
 ) -> Entry:
     """Return the entry about a change; `columns` are the further ones, those that are not empty."""

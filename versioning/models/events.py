@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import datetime
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -28,8 +28,7 @@ from django.db import transaction as database
 from django.db.models import Min
 
 from versioning.domain.access import Caller
-from versioning.domain.events import Audience, Target, audience_of
-from versioning.domain.snapshots import Snapshot
+from versioning.domain.events import Audience, Target, VersionName, audience_of
 from versioning.models.event_entries import entry_for_readers, entry_of
 from versioning.models.event_statements import take_positions_and_insert
 from versioning.models.event_transaction import Condition, OpenTransaction
@@ -44,8 +43,8 @@ _CHANGES: Final = (
 )
 
 
-Watcher = Callable[[Caller, Target, Snapshot | None], object]
-"""Is given who changes a resource, the resource before the change, and the version that it is about."""
+Watcher = Callable[[Caller, Target, VersionName | None, Mapping[str, Any]], object]
+"""Is given who changes a resource, the resource before the change, the version, and the entry's detail."""
 _watchers: Final[dict[str, list[Watcher]]] = {}
 
 
@@ -93,7 +92,7 @@ def record(
     by: Caller,
     workspace_id: str | None,
     resource: Target | None = None,
-    version: Snapshot | None = None,
+    version: VersionName | None = None,
     previous_version_id: object = None,
     label: str | None = None,
     audience: Audience | None = None,
@@ -128,13 +127,13 @@ def record(
         opened.entries.append(entry_for_readers(agent, ordinal, by, workspace_id or ""))
     if resource is not None:
         for watcher in _watchers.get(event_type, ()):
-            watcher(by, resource, version)
+            watcher(by, resource, version, detail)
 
 
 def watch(event_type: str, watcher: Watcher) -> None:
     """Call something in the transaction of every change of this type, when the change is recorded.
 
-    Deletions are recorded before the rows are deleted. What fails keeps the change from being made.
+    A deletion is recorded before its rows are deleted. If the watcher raises, the change is not made.
     """
     _watchers.setdefault(event_type, []).append(watcher)
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from django.db.models import F, Q, QuerySet, Value
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import StrIndex
 from django.db.models.lookups import GreaterThan
 
@@ -41,8 +41,20 @@ def matching(rows: QuerySet[Any, Any], text: str, caller: Caller) -> QuerySet[An
     drafts = within("workspace_id", caller.scope(Right.READ_DRAFTS))
     # The published version was searched already if nothing newer was saved.
     differs = Q(active_version__isnull=True) | ~Q(active_version=F("latest_version"))
-    in_active = contains("active_version__search_text", sought)
-    return rows.filter(in_active | (drafts & differs & contains("latest_version__search_text", sought)))
+    in_active, in_latest = (
+        _in_version(rows.model, name, sought) for name in ("active_version", "latest_version")
+    )
+    return rows.filter(in_active | (drafts & differs & in_latest))
+
+
+def _in_version(model: Any, pointer: str, sought: Any) -> Q:
+    """Return the condition that the version of a pointer contains a text.
+
+    It is a subquery because a join looks up both versions, also where the first one decides.
+    """
+    version = model.version_model.objects.filter(pk=OuterRef(f"{pointer}_id")).order_by()
+    place = Subquery(version.values(place=StrIndex("search_text", sought)))
+    return Q(GreaterThan(place, 0))
 
 
 def contains(text: Any, sought: Any) -> Q:

@@ -19,7 +19,7 @@ from versioning.models import Agent, AgentLabel, VersionedResource, Visibility
 from versioning.models.agents import is_visible
 from versioning.models.querysets import within
 
-_ASKED_BY_ID: Final = 1_000
+MAX_BY_ID: Final = 1_000
 """The names of so many agents are asked for by their ids; of more, all are."""
 
 
@@ -51,7 +51,7 @@ class Dependents:
         """Return the (id, name) of some of them, in one query; of thousands, a page shows a few."""
         if not ids:
             return []
-        names = self._names(ids if len(ids) <= _ASKED_BY_ID else None)
+        names = self._names(ids if len(ids) <= MAX_BY_ID else None)
         return [(agent_id, names[agent_id]) for agent_id in ids if agent_id in names]
 
 
@@ -142,6 +142,8 @@ def _referring(
     versions = found.values("version_id")
     agents = Agent.objects.exclude(pk__in=code.agents) if references.fixed_by_code else Agent.objects.all()
     agents = agents.exclude(pk=target.pk) if isinstance(target, Agent) else agents
+    if status is Status.DRAFT:  # whose condition is no lookup in an index
+        agents = agents.filter(pk__in=found.values("version__resource_id"))
     overrides = () if references.fixed_by_code else unstored
     condition, name = _reference_that_counts(versions, status, caller)
     judged = status if caller.may(Right.READ_DRAFTS, code.workspace_id) else Status.PUBLISHED
@@ -189,8 +191,9 @@ def _reference_that_counts(versions: QuerySet[Any], status: Status, caller: Call
     version_id = Coalesce("version_id", "version_id")
     released = AgentLabel.objects.alias(of=version_id).filter(released=True, of__in=versions).order_by()
     active = Q(active_version__in=versions)
-    # Both conditions are lookups in an index: no agent is read that does not count.
-    live = active | Q(pk__in=released.values("resource_id"))
+    # Both parts are lookups in an index: no agent is read that does not count. With OR, PostgreSQL reads all.
+    published = Agent.objects.filter(active).order_by().values("pk")
+    live = Q(pk__in=published.union(released.values("resource_id"), all=True))
     of_label = AgentLabel.objects.filter(resource=OuterRef("pk"), released=True, version__in=versions)
     live_name = Case(
         When(active, then=F("active_version__name")),

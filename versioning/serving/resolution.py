@@ -5,7 +5,6 @@ The record routes, the served agent, export, clone and the studio all use it.
 
 from __future__ import annotations
 
-import uuid
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
@@ -16,6 +15,7 @@ from versioning.domain.errors import NotFound
 from versioning.domain.resolved_agent import Notice
 from versioning.domain.selectors import PUBLISHED, Selector, Status
 from versioning.domain.snapshots import Snapshot
+from versioning.domain.uuids import uuid_of
 from versioning.models import VersionedResource, VersionLabel
 from versioning.serving.releases import OpenRelease, open_release
 
@@ -128,21 +128,10 @@ def find_version(resource: VersionedResource, version_id: str) -> Snapshot:
     """Return the version of this resource with this id; raises `NotFound` if there is none."""
     found: Snapshot | None = resource.pointers.find(version_id) if resource.pointers else None
     if found is None:
-        found = resource.versions.select_related("author").filter(pk=_parsed(version_id)).first()
+        found = resource.versions.select_related("author").filter(pk=uuid_of(version_id)).first()
     if found is None:
         raise NotFound
     return found
-
-
-def _parsed(text: str) -> uuid.UUID:
-    """Return the id of a version in the database; raises `NotFound` if the text cannot be one."""
-    try:
-        parsed = uuid.UUID(text)
-    except ValueError:
-        raise NotFound from None
-    if str(parsed) != text:
-        raise NotFound
-    return parsed
 
 
 def _label(resource: VersionedResource, selector: Selector) -> VersionLabel | None:

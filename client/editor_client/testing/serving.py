@@ -22,7 +22,7 @@ Json = dict[str, Any]
 Generate = Callable[[Mapping[str, Any], Mapping[str, Any]], str]
 """From an agent, as `GET /agents/:id` answers it, and the body of a run, to the text that it answers."""
 
-SELECTORS: Final = ("status", "versionId", "label")
+SELECTORS: Final = ("status", "versionId", "label", "release")
 RUN_MEMBERS: Final = ("messages", "versions", "requestContext", "maxSteps", "modelSettings", "instructions")
 NO_TOKENS: Final = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
 NEVER_PUBLISHED: Final = {
@@ -35,7 +35,8 @@ def selector_of(given: Mapping[str, str]) -> dict[str, str]:
     """Return the selector of a request, the published version by default; raises `Invalid` for two."""
     named = {name: given[name] for name in SELECTORS if name in given}
     if len(named) > 1:
-        raise Invalid([Issue(name, "give only one of status, versionId and label") for name in named])
+        message = "give only one of status, versionId, label and release"
+        raise Invalid([Issue(name, message) for name in named])
     if named.get("status", "draft") not in {"published", "draft"}:
         raise Invalid.field("status", "must be one of 'published', 'draft'")
     return named or {"status": "published"}
@@ -43,6 +44,8 @@ def selector_of(given: Mapping[str, str]) -> dict[str, str]:
 
 def select(resource: Resource, selector: Mapping[str, str]) -> tuple[Version, Json | None]:
     """Return the version that a selector names, and why it is another one than that, if it is."""
+    if "release" in selector:  # which this editor has none of
+        raise not_found()
     if "versionId" in selector:
         return resource.version(selector["versionId"]), None
     name = selector.get("label")

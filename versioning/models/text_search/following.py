@@ -13,7 +13,8 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, Func, IntegerField, OuterRef, Q, Sum, Value
+from django.db.models.functions import Coalesce
 
 from versioning.domain.config import searchable
 from versioning.models import events
@@ -29,11 +30,24 @@ AT_ONCE: Final = 100
 """How many resources are indexed in one transaction, so that writers on SQLite do not wait for long."""
 MAX_BEHIND: Final = 200
 """How many resources a search looks through without the index."""
+MAX_BYTES_BEHIND: Final = 1_000_000
+"""How long the texts of these may be together: 40 MB took a second and a half."""
 _MAX_ENTRIES: Final = 2_000
 _KINDS: Final = {model.kind.word: model for model in MODELS}
 
 Missing = dict[str, set[str]]
 """Ids of resources by the word of their kind."""
+
+
+class Bytes(Func):
+    """The length of a text in bytes, for which PostgreSQL need not unpack it."""
+
+    output_field = IntegerField()
+    template = "LENGTH(CAST(%(expressions)s AS BLOB))"
+
+    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        """Return the statement for PostgreSQL."""
+        return self.as_sql(compiler, connection, template="OCTET_LENGTH(%(expressions)s)", **context)
 
 
 def missing() -> Missing | None:
@@ -43,7 +57,9 @@ def missing() -> Missing | None:
     changed = _changed(progress.position, newest) if progress.is_whole else None
     if changed is None:
         changed = _not_indexed(MAX_BEHIND + 1)
-    return changed if sum(map(len, changed.values())) <= MAX_BEHIND else None
+    if sum(map(len, changed.values())) > MAX_BEHIND or _bytes_of(changed) > MAX_BYTES_BEHIND:
+        return None
+    return changed
 
 
 def follow() -> None:
@@ -135,6 +151,18 @@ def _changed(after: int, until: int) -> Missing | None:
         if entry.resource_kind in _KINDS:
             changed[entry.resource_kind].add(entry.resource_id)
     return changed
+
+
+def _bytes_of(changed: Missing) -> int:
+    """Return how long the texts of the resources are, in both versions that a pointer may lead to."""
+    lengths = (Bytes(f"{pointer}_version__search_text") for pointer in ("active", "latest"))
+    total = sum((Coalesce(Sum(one), 0) for one in lengths), start=Value(0))
+    found = (
+        _KINDS[word]._default_manager.filter(pk__in=ids).aggregate(found=total)["found"]
+        for word, ids in changed.items()
+        if ids
+    )
+    return sum(found)
 
 
 def _not_indexed(limit: int) -> Missing:

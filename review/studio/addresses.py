@@ -1,0 +1,47 @@
+"""Where the pages about reviews are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Any
+from urllib.parse import urlencode
+
+from django.urls import URLPattern, path
+
+from studio.kinds import KINDS_BY_WORD, StudioKind
+from versioning.models import Event
+
+
+def resource_urls(kind: StudioKind) -> Iterable[URLPattern]:
+    """Return the addresses below those of a resource."""
+    # Not at the top: the views need what is registered with these addresses.
+    asking, one = (import_module(f"review.studio.{name}") for name in ("asking", "one"))
+    pages: dict[str, tuple[str, Any]] = {
+        "review_ask": ("<str:resource>/reviews/ask/", asking.AskPage),
+        "review": ("<str:resource>/reviews/<str:review>/", one.ReviewPage),
+        "review_verdict": ("<str:resource>/reviews/<str:review>/verdict/", one.VerdictPage),
+        "review_change": ("<str:resource>/reviews/<str:review>/change/", one.ChangePage),
+    }
+    return [
+        path(route, view.as_view(kind=kind), name=kind.url_name(name))
+        for name, (route, view) in pages.items()
+    ]
+
+
+def of_review(kind_word: str, resource_id: str, review_id: object, page: str = "review") -> str:
+    """Return the address of a page about a review."""
+    return KINDS_BY_WORD[kind_word].address(page, resource_id, str(review_id))
+
+
+def of_asking(kind: StudioKind, resource_id: str, version_id: str) -> str:
+    """Return the address of the page that asks for a review of a version."""
+    return f"{kind.address('review_ask', resource_id)}?{urlencode({'version': version_id})}"
+
+
+def of_event(kind: StudioKind, event: Event) -> str:
+    """Return the address of the review that an event is about; empty if it is about none."""
+    review_id = event.detail.get("reviewId")
+    if not review_id or not event.type.startswith("review."):
+        return ""
+    return kind.address("review", event.resource_id, str(review_id))

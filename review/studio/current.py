@@ -1,0 +1,28 @@
+"""The open review of a resource, and what a page says of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from review.models import Review
+from review.reviews.records import ReviewRecord
+from versioning.conf import get_editor
+from versioning.editor.targets import target_of
+from versioning.models import VersionedResource
+
+
+def reviews() -> Any:
+    """Return the verbs of reviews: `editor.reviews`."""
+    return get_editor().reviews
+
+
+def open_review_of(resource: VersionedResource) -> Review | None:
+    """Return the open review of a resource; None if there is none."""
+    return Review.objects.open().about(target_of(resource, get_editor().code)).first()
+
+
+def record_of(review: Review) -> ReviewRecord:
+    """Return a review as it stands at this moment."""
+    [found] = reviews().records_of([review])
+    record: ReviewRecord = found
+    return record

@@ -1,0 +1,52 @@
+"""What follows a save: asking for a review, or moving the open one to what was saved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from django.utils.translation import gettext as _
+
+from review.policy.administration import policy_of
+from review.studio.addresses import of_asking, of_review
+from review.studio.current import open_review_of, reviews
+from studio.extensions import NextStep
+from studio.kinds import StudioKind
+from versioning.domain.access import Caller, Right
+from versioning.domain.errors import Conflict, Invalid, NotFound
+from versioning.domain.snapshots import Snapshot
+from versioning.models import VersionedResource
+
+BUTTON: Final = "review"
+"""What the button of the edit page sends as `then`."""
+
+
+def next_steps(
+    caller: Caller, kind: StudioKind, resource: VersionedResource, version: Snapshot
+) -> Iterator[NextStep]:
+    """Yield where whoever has saved a version may want to go: to those who look at it."""
+    review = open_review_of(resource)
+    if review is not None:
+        yield NextStep(
+            title=_("Open the review"), address=of_review(review.kind, review.resource_id, review.pk)
+        )
+    elif not caller.may(Right.PUBLISH, resource.workspace_id) or policy_of(resource.workspace_id).required:
+        yield NextStep(title=_("Ask for review"), address=of_asking(kind, resource.pk, version.version_id))
+
+
+def go_on(caller: Caller, kind: StudioKind, resource: VersionedResource, version: Snapshot) -> str:
+    """Move the open review to the version, as the button said; return where to go on.
+
+    Without an open review that is the page that asks for one.
+    """
+    asking = of_asking(kind, resource.pk, version.version_id)
+    review = open_review_of(resource)
+    if review is None:
+        return asking
+    address = of_review(review.kind, review.resource_id, review.pk)
+    if review.version_id != version.version_id:
+        try:
+            reviews().change(str(review.pk), version_id=version.version_id, by=caller)
+        except (Conflict, Invalid, NotFound):  # it has just ended, or moved further
+            return address
+    return address

@@ -1,0 +1,90 @@
+"""What the history says of versions: who approved of them, who asked for changes, who bypassed the review."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from review.models import Judgement, Verdict
+from review.studio.addresses import of_review
+from studio.kinds import StudioKind
+from versioning.conf import get_editor
+from versioning.domain.access import Caller
+from versioning.domain.events import Target
+from versioning.domain.snapshots import Snapshot
+from versioning.editor.targets import target_of
+from versioning.models import Event, VersionedResource
+
+
+def notes(
+    caller: Caller, kind: StudioKind, resource: VersionedResource, versions: Sequence[Snapshot]
+) -> Mapping[str, Sequence[SafeString]]:
+    """Return what was said of each version, by its id; two queries at most."""
+    target = target_of(resource, get_editor().code)
+    ids = [version.version_id for version in versions]
+    found: defaultdict[str, list[SafeString]] = defaultdict(list)
+    verdicts = Verdict.objects.about(target).filter(version_id__in=ids).order_by("pk")
+    for version_id, said in _latest(verdicts.defer("body")).items():
+        found[version_id] += _sentences(said)
+    for version_id, words in _bypasses(target, versions):
+        found[version_id].append(words)
+    return found
+
+
+def _bypasses(target: Target, versions: Sequence[Snapshot]) -> Iterator[tuple[str, SafeString]]:
+    """Yield who published versions without a review, and why as far as the log still knows; one query."""
+    # What only a file or Git holds has no such column.
+    columns = {version.version_id: getattr(version, "bypassed_by", "?") for version in versions}
+    names = {version_id: name for version_id, name in columns.items() if name}
+    if not names:
+        return
+    events = Event.objects.filter(
+        type="review.bypassed",
+        resource_id=target.id,
+        resource_uuid=target.identity,
+        version_id__in=names,
+    ).order_by("position")
+    for event in events:
+        names.pop(event.version_id, None)
+        yield event.version_id, _bypassed(event.actor, str(event.detail.get("reason") or ""))
+    for version_id, name in names.items():
+        if name != "?":
+            yield version_id, _bypassed(name, "")
+
+
+def _latest(verdicts: Iterable[Verdict]) -> Mapping[str, list[Verdict]]:
+    """Return the latest verdict of each person, by version."""
+    latest: dict[tuple[str, Any], Verdict] = {}
+    for one in verdicts:
+        latest[one.version_id, one.author_name] = one
+    found: defaultdict[str, list[Verdict]] = defaultdict(list)
+    for (version_id, _name), one in latest.items():
+        found[version_id].append(one)
+    return found
+
+
+def _sentences(said: Sequence[Verdict]) -> Iterable[SafeString]:
+    sentences = {
+        Judgement.APPROVE: _("Approved by {people}"),
+        Judgement.REQUEST_CHANGES: _("Changes requested by {people}"),
+    }
+    for verdict, sentence in sentences.items():
+        some = [one for one in said if one.verdict == verdict]
+        if some:
+            last = some[-1]
+            address = of_review(last.kind, last.resource_id, last.review_id)
+            words = sentence.format(people=", ".join(one.author_name for one in some))
+            yield format_html('<a class="link" href="{}">{}</a>', address, words)
+
+
+def _bypassed(actor: str, reason: str) -> SafeString:
+    who = actor or _("The application")
+    if reason:
+        sentence = _("{who} published it without a review: “{reason}”")
+        return format_html("<strong>{}</strong>", sentence.format(who=who, reason=reason))
+    return format_html("<strong>{}</strong>", _("{who} published it without a review").format(who=who))

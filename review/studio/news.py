@@ -1,0 +1,53 @@
+"""What of reviews and comments concerns a person, for the bell."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django.db.models import Exists, OuterRef, Q
+
+from review.models import Comment, Review
+from versioning.domain.access import Caller, Right
+from versioning.models.querysets import within
+
+_ASKING: Final = "review.requested"
+_SAID: Final = ("review.approved", "review.changesRequested", "review.withdrawn")
+
+
+def concern(caller: Caller) -> Q:
+    """Return the condition that an event is about a review that the person has to do with, or a comment.
+
+    Whoever is asked hears of it; if nobody is named, everybody who may publish. Whoever asked, and whoever
+    was asked, hears what others say and that it was closed. Comments are told to whoever asked for the open
+    review, and to those who have commented on the resource themselves.
+    """
+    known: Any = Review.objects.filter(
+        kind=OuterRef("resource_kind"),
+        resource_id=OuterRef("resource_id"),
+        identity=OuterRef("resource_uuid"),
+        created_at__lte=OuterRef("created_at"),
+    ).order_by()
+    going = known.filter(
+        Q(closed_at=None) | Q(closed_at__gte=OuterRef("created_at")),
+        Q(published_at=None) | Q(published_at__gte=OuterRef("created_at")),
+    )
+    closed = known.exclude(closed_at=None)  # an event is a moment later than what it tells
+    involved = Q(author_id=caller.user_id) | Q(reviewers=caller.user_id)
+    mine = Q(Exists(going.filter(author_id=caller.user_id)))
+    asked = Q(Exists(going.filter(reviewers=caller.user_id)))
+    unaddressed = Q(Exists(going.filter(reviewers=None))) & within(
+        "workspace_id", caller.scope(Right.PUBLISH)
+    )
+    spoken: Any = Comment.objects.filter(
+        kind=OuterRef("resource_kind"),
+        resource_id=OuterRef("resource_id"),
+        identity=OuterRef("resource_uuid"),
+        author_id=caller.user_id,
+        created_at__lte=OuterRef("created_at"),
+    ).order_by()
+    return (
+        Q(type=_ASKING) & (asked | unaddressed | mine)
+        | Q(type__in=_SAID) & (mine | asked)
+        | Q(type="review.closed") & Q(Exists(closed.filter(involved)))
+        | Q(type__startswith="comment.") & (mine | Q(Exists(spoken)))
+    )

@@ -1,0 +1,231 @@
+"""One review: what would change, the assembled prompt, who has looked, and the verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+
+from review.models import Judgement
+from review.reviews.records import ReviewRecord, ReviewState
+from review.reviews.values import MAX_REVIEWERS, MAX_TEXT
+from review.studio.asking import candidates
+from review.studio.assembled import assembled
+from review.studio.current import reviews
+from review.studio.panels import OWN_PAGE
+from review.studio.shown import people_of
+from review.studio.words import STATES, missing_in_words
+from studio.diff.fields import unchanged_titles
+from studio.diff.views import DifferencesPage
+from studio.domain_messages.translated import translated
+from studio.publishing.obstacles import obstacle_to
+from studio.versions import reference_to, title_of
+from versioning.domain.access import Right
+from versioning.domain.errors import Conflict, Forbidden, Invalid, NotFound
+from versioning.domain.snapshots import Snapshot
+from versioning.models import VersionedResource
+from versioning.serving.resolution import find_version
+
+SEEN: Final = "seen"
+"""What an open page says in the address of its news: the version that it shows."""
+
+
+class ReviewPage(DifferencesPage):
+    """The comparison of the version under review with what is live, and all that belongs to it."""
+
+    tab = "history"
+
+    def get(self, request: HttpRequest, resource: str, review: str) -> HttpResponse:
+        """Show it; the open page hears what others do."""
+        self.require(Right.READ_DRAFTS)
+        self.listen({"resource_kind": self.kind.word, "resource_id": self.resource_id})
+        return self.show()
+
+    @cached_property
+    def review(self) -> ReviewRecord:
+        """The review; raises `NotFound` for one of another resource."""
+        self.require(Right.READ_DRAFTS)
+        found: ReviewRecord = reviews().find(self.kwargs["review"], by=self.caller)
+        if (found.resource_kind, found.resource_id) != (self.kind.word, self.resource_id):
+            raise NotFound
+        return found
+
+    def own(self, page: str = "review") -> str:
+        """Return the address of a page about this review."""
+        return self.address(page, self.review.id)
+
+    def find(self, version_id: str | None) -> Snapshot | None:
+        """Return a version of the resource; None if it has been deleted, or none is named."""
+        if not version_id or self.with_history is None:
+            return None
+        try:
+            found: Snapshot = find_version(self.with_history, version_id)
+        except NotFound:
+            return None
+        return found
+
+    def show(self, *, status: int = 200, said: str = "", problems: Sequence[str] = ()) -> HttpResponse:
+        """Return the page, with what was typed and what is wrong with it."""
+        record, resource = self.review, self.with_history
+        if resource is None:
+            raise NotFound
+        version = self.find(record.version_id)
+        seen = self.request.GET.get(SEEN)
+        return self.page(
+            "review/review.html",
+            title=_("Review of %(version)s")
+            % {"version": reference_to(version) if version else _("a deleted version")},
+            status=status,
+            review=record,
+            version=version,
+            latest=resource.latest,
+            is_over=self.is_over,
+            state=STATES[record.state],
+            missing=""
+            if self.is_over
+            else missing_in_words(record.missing, record.outcome.changes_requested_by),
+            people=people_of(record),
+            may_decide=version is not None and self.may_decide,
+            is_own=self.is_own,
+            has_said=any(one.by == self.caller.username and one.counts for one in record.verdicts),
+            said=said,
+            problems=problems,
+            max_text=MAX_TEXT,
+            moved_on=seen is not None and seen != record.version_id,
+            obstacle=None if self.is_over else obstacle_to(resource, version, self.caller),
+            candidates=candidates(self.workspace_id, record.reviewers, None) if self.may_change else (),
+            max_people=MAX_REVIEWERS,
+            **self.addresses(),
+            **(self.compared(resource, version) if version is not None else {}),
+        )
+
+    def addresses(self) -> dict[str, str]:
+        """Return where the buttons of the page lead."""
+        version_id = self.review.version_id
+        return {
+            "publish_address": f"{self.address('publish')}?{urlencode({'version': version_id})}",
+            "verdict_address": self.own("review_verdict"),
+            "change_address": self.own("review_change"),
+            "preview_address": self.address("preview") if self.kind.has_preview else "",
+            "link": self.request.build_absolute_uri(self.own()),
+            "live_source": f"{self.own()}?{urlencode({SEEN: version_id})}",
+        }
+
+    def compared(self, resource: VersionedResource, version: Snapshot) -> dict[str, Any]:
+        """Return what the version changes, and the assembled prompt.
+
+        It is compared with what is live now, which publishing would replace; once the review is over, with
+        what was live when it was asked for.
+        """
+        began_with = self.review.base_version_id
+        is_live = version.version_id == resource.active_id
+        before = self.find(began_with) if self.is_over or is_live else resource.active
+        fields = self.effects(before, version)
+        preview, errors = assembled(self, version)
+        nothing = _("The code") if self.code_agent else _("Nothing live")
+        return {
+            "before": before,
+            "before_title": title_of(before) if before else nothing,
+            "after_title": title_of(version),
+            "base_moved": not self.is_over and (before.version_id if before else None) != began_with,
+            "fields": fields,
+            "unchanged": unchanged_titles(fields, self.effective(version)),
+            "preview": preview,
+            "errors": errors,
+            "panels": self.panels(OWN_PAGE, version),
+        }
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the review is published or closed."""
+        return self.review.state in {ReviewState.PUBLISHED, ReviewState.CLOSED}
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the person saved one of the changes under review."""
+        return self.caller.username in self.review.outcome.authors
+
+    @property
+    def may_decide(self) -> bool:
+        """Whether the buttons for a verdict are offered; the verb decides."""
+        return not self.is_over and not self.is_own and self.may(Right.PUBLISH)
+
+    @property
+    def may_change(self) -> bool:
+        """Whether the review can be moved, other people asked, or closed."""
+        return not self.is_over and self.may(Right.SAVE)
+
+    def again(self, said: str, *, level: int = messages.SUCCESS) -> HttpResponse:
+        """Show the page again, with a message."""
+        return self.go(self.own(), said, level=level)
+
+
+class VerdictPage(ReviewPage):
+    """Gives a verdict."""
+
+    http_method_names = ("post",)
+
+    def post(self, request: HttpRequest, resource: str, review: str) -> HttpResponse:
+        """Give it, on the version that the person has looked at."""
+        verdict, body = request.POST.get("verdict", ""), request.POST.get("body", "")
+        said = {
+            Judgement.APPROVE: _("You approved of it."),
+            Judgement.REQUEST_CHANGES: _("You asked for changes."),
+            Judgement.WITHDRAW: _("What you said does not count any more."),
+        }
+        try:
+            reviews().give_verdict(
+                self.review.id,
+                version_id=request.POST.get("version", ""),
+                verdict=verdict,
+                body=body,
+                by=self.caller,
+            )
+        except Conflict as error:
+            return self.again(translated(error.message), level=messages.ERROR)
+        except Forbidden as error:
+            self.require(Right.PUBLISH)
+            return self.again(translated(error.message), level=messages.ERROR)
+        except Invalid as error:
+            problems = [translated(issue.message) for issue in error.issues]
+            return self.show(status=400, said=body, problems=problems)
+        return self.again(said[Judgement(verdict)])
+
+
+class ChangePage(ReviewPage):
+    """Moves a review to a newer version, asks other people, or closes it."""
+
+    http_method_names = ("post",)
+
+    def post(self, request: HttpRequest, resource: str, review: str) -> HttpResponse:
+        """Do what the button says."""
+        self.require(Right.SAVE)
+        given = request.POST
+        changes: dict[str, dict[str, Any]] = {
+            "move": {"version_id": given.get("version", "")},
+            "people": {"reviewers": given.getlist("reviewers")},
+            "close": {"is_closed": True},
+        }
+        said = {
+            "move": _("The review is about the newer version now."),
+            "people": _("Saved. Who is new among them hears of it."),
+            "close": _("The review is closed."),
+        }
+        do = given.get("do", "")
+        if do not in changes:
+            raise NotFound
+        try:
+            reviews().change(self.review.id, by=self.caller, **changes[do])
+        except Conflict as error:
+            return self.again(translated(error.message), level=messages.ERROR)
+        except Invalid as error:
+            problem = "; ".join(translated(issue.message) for issue in error.issues)
+            return self.again(
+                _("Nothing was changed: it %(problem)s.") % {"problem": problem}, level=messages.ERROR
+            )
+        return self.again(said[do])

@@ -1,0 +1,61 @@
+"""What pages about a version offer: asking for a review, the open one, and moving it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.middleware.csrf import get_token
+from django.template.loader import render_to_string
+
+from review.models import Review
+from review.studio.addresses import of_asking, of_review
+from review.studio.current import open_review_of, record_of
+from review.studio.handing_over import BUTTON
+from review.studio.words import STATES, missing_in_words
+from studio.extensions import Panel, Slot, VersionOnPage
+from versioning.domain.access import Right
+
+EDIT = "edit"
+OWN_PAGE = "review"
+SAYING_WHY = frozenset({"edit", "history", "version", "publish"})
+"""The pages that say to whoever may publish why a version cannot be published."""
+
+
+def panels(shown: VersionOnPage) -> Iterator[Panel]:
+    """Yield the buttons, and where the open review stands, for those who may read drafts."""
+    workspace_id = shown.resource.workspace_id
+    if shown.page == OWN_PAGE or not shown.caller.may(Right.READ_DRAFTS, workspace_id):
+        return
+    review = open_review_of(shown.resource)
+    may_save = shown.caller.may(Right.SAVE, workspace_id)
+    is_live = shown.version.version_id == shown.resource.active_id
+    if review is None and not (may_save and (shown.page == EDIT or not is_live)):
+        return
+    context = {
+        "is_editing": shown.page == EDIT,
+        "may_save": may_save,
+        "button": BUTTON,
+        "version": shown.version,
+        "csrf_token": get_token(shown.request),
+        "ask_address": of_asking(shown.kind, shown.resource.pk, shown.version.version_id),
+        **(_about(review, shown) if review is not None else {}),
+    }
+    html = render_to_string("review/panel.html", context)
+    yield Panel(slot=Slot.ACTIONS, html=html, stylesheets=["review/review.css"])
+
+
+def _about(review: Review, shown: VersionOnPage) -> dict[str, Any]:
+    """Return what is said of the open review; it can be moved to a newer version of the resource."""
+    record = record_of(review)
+    is_newest = shown.version.version_id == shown.resource.latest_id
+    return {
+        "review": record,
+        "state": STATES[record.state],
+        "missing": ""
+        if shown.page in SAYING_WHY and shown.caller.may(Right.PUBLISH, review.workspace_id)
+        else missing_in_words(record.missing, record.outcome.changes_requested_by),
+        "address": of_review(review.kind, review.resource_id, review.pk),
+        "move_address": of_review(review.kind, review.resource_id, review.pk, "review_change"),
+        "can_move": record.outdated and is_newest,
+    }

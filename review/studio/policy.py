@@ -1,0 +1,72 @@
+"""The review policy of a workspace: its members read it, its admins change it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from review.models import MAX_REQUIRED, Bypass, ReviewPolicy
+from review.studio.words import policy_in_words
+from studio.workspaces.base import WorkspacePage
+from studio.workspaces.forms import add_errors
+from versioning.domain.access import Right
+from versioning.domain.errors import Invalid
+
+BYPASSES: Final = (
+    (Bypass.ADMIN.value, gettext_lazy("Admins, who say why")),
+    (Bypass.NOBODY.value, gettext_lazy("Nobody")),
+)
+
+
+class PolicyForm(forms.Form):
+    """How many approvals a version needs, and who may do without."""
+
+    required = forms.TypedChoiceField(
+        label=gettext_lazy("Approvals before a version goes live"),
+        coerce=int,
+        choices=[(number, str(number)) for number in range(MAX_REQUIRED + 1)],
+        help_text=gettext_lazy("0 means that whoever may publish, publishes."),
+    )
+    bypass = forms.ChoiceField(label=gettext_lazy("Who may publish without them"), choices=BYPASSES)
+
+
+class PolicyPage(WorkspacePage):
+    """The policy in words, and for admins a form."""
+
+    tab = "review_policy"
+    right = Right.READ_DRAFTS
+
+    def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
+        """Show it."""
+        policy = self._policy()
+        return self.show(PolicyForm(initial={"required": policy.required, "bypass": policy.bypass}), policy)
+
+    def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
+        """Change it, and show it again."""
+        form = PolicyForm(request.POST)
+        if not form.is_valid():
+            return self.show(form, self._policy(), status=400)
+        try:
+            self.editor.review_policy.set(self.workspace_id, by=self.caller, **form.cleaned_data)
+        except Invalid as error:
+            add_errors(form, error)
+            return self.show(form, self._policy(), status=400)
+        said = _("Saved. It holds for everything that goes live from now on.")
+        return self.go(self.address("review_policy"), said)
+
+    def _policy(self) -> ReviewPolicy:
+        found: ReviewPolicy = self.editor.review_policy.get(self.workspace.pk, by=self.caller)
+        return found
+
+    def show(self, form: forms.Form, policy: ReviewPolicy, *, status: int = 200) -> HttpResponse:
+        """Return the page."""
+        context: dict[str, Any] = {
+            "form": form,
+            "sentences": policy_in_words(policy.required, policy.bypass),
+            "may_change": self.caller.may(Right.ADMINISTER, self.workspace_id),
+        }
+        return self.page("review/policy.html", title=_("Review policy"), status=status, **context)

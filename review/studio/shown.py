@@ -1,0 +1,111 @@
+"""Reviews as the templates show them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from review.reviews.records import ReviewRecord, ReviewState, VerdictRecord
+from review.studio.addresses import of_review
+from review.studio.words import STATES, VERDICTS, Wording, missing_in_words
+from studio.kinds import KINDS_BY_WORD, StudioKind
+from studio.limits import shortened
+from versioning.domain.access import Caller
+
+_ENDED = (ReviewState.PUBLISHED, ReviewState.CLOSED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReviewLine:
+    """A review in a list."""
+
+    record: ReviewRecord
+    name: str
+    """What its resource is called."""
+    address: str
+
+    @property
+    def kind(self) -> StudioKind:
+        """The kind of its resource."""
+        return KINDS_BY_WORD[self.record.resource_kind]
+
+    @property
+    def state(self) -> Wording:
+        """Where it stands."""
+        return STATES[self.record.state]
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is published or closed."""
+        return self.record.state in _ENDED
+
+    @property
+    def missing(self) -> str:
+        """What its version still needs, in words."""
+        if self.is_over:
+            return ""
+        return missing_in_words(self.record.missing, self.record.outcome.changes_requested_by)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Person:
+    """Somebody who was asked, or has said something, and the last that they said."""
+
+    name: str
+    verdict: VerdictRecord | None
+    why_not: str = ""
+    """Why what they said does not count; empty if it does, or if they have said nothing."""
+
+    @property
+    def wording(self) -> Wording:
+        """What they said, in a word."""
+        if self.verdict is None:
+            return Wording(_("Has not looked yet"))
+        return VERDICTS[self.verdict.verdict]
+
+
+def lines_of(records: Sequence[ReviewRecord], caller: Caller) -> list[ReviewLine]:
+    """Return reviews as lines of a list; one query for each kind of resource among them."""
+    names = _names(records, caller)
+    return [
+        ReviewLine(
+            record=record,
+            name=names.get((record.resource_kind, record.resource_id), record.resource_id),
+            address=of_review(record.resource_kind, record.resource_id, record.id),
+        )
+        for record in records
+    ]
+
+
+def people_of(record: ReviewRecord) -> list[Person]:
+    """Return who has to do with a review: first those who were asked, then those who spoke besides."""
+    latest: dict[str, VerdictRecord] = {}
+    for one in record.verdicts:
+        latest[one.by] = one
+    names = dict.fromkeys([*record.reviewers, *latest])
+    return [
+        Person(name=name, verdict=latest.get(name), why_not=_why_not(record, latest.get(name)))
+        for name in names
+    ]
+
+
+def _why_not(record: ReviewRecord, verdict: VerdictRecord | None) -> str:
+    if verdict is None or verdict.counts or verdict.verdict not in ("approve", "requestChanges"):
+        return ""
+    if verdict.by in record.outcome.authors:
+        return _("does not count: they saved one of the changes")
+    if verdict.version_id != record.version_id:
+        return _("about an earlier version")
+    return _("does not count: they may not publish any more")
+
+
+def _names(records: Iterable[ReviewRecord], caller: Caller) -> Mapping[tuple[str, str], str]:
+    found: dict[tuple[str, str], str] = {}
+    for word, kind in KINDS_BY_WORD.items():
+        ids = {one.resource_id for one in records if one.resource_kind == word}
+        if ids:
+            for resource, entry in kind.catalog(caller).some(sorted(ids)):
+                found[word, resource.pk] = shortened(entry.name or resource.pk)
+    return found

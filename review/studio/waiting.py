@@ -1,0 +1,60 @@
+"""Which reviews wait for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any, Final
+
+from review.models import Comment, Review
+from review.reviews.records import ReviewRecord, ReviewState
+from review.studio.current import reviews
+from versioning.domain.access import Caller, Right
+
+MAX_OPEN: Final = 500
+"""How many open reviews are looked at, the newest first."""
+
+
+def waiting_for(caller: Caller, workspace_id: str | None = None) -> list[ReviewRecord]:
+    """Return the open reviews that wait for a person, in one workspace or all, the newest first.
+
+    Those that they were asked for and have said nothing about, and those that miss an approval that they may
+    give; never those of their own changes. The number of queries does not depend on how many there are.
+    """
+    if caller.username is None or caller.scope(Right.READ_DRAFTS) == frozenset():
+        return []
+    readable: Any = reviews().list(by=caller, workspace_id=workspace_id).open()
+    rows: Sequence[Review] = list(readable.order_by("-created_at", "id")[:MAX_OPEN])
+    if not rows:
+        return []
+    commented = _commented(rows, caller)
+    records: Sequence[ReviewRecord] = reviews().records_of(rows)
+    return [
+        record
+        for row, record in zip(rows, records, strict=True)
+        if row.author_id != caller.user_id and _waits(record, caller, has_commented=row.pk in commented)
+    ]
+
+
+def _waits(record: ReviewRecord, caller: Caller, *, has_commented: bool) -> bool:
+    if caller.username in record.outcome.authors:
+        return False
+    if any(one.by == caller.username and one.counts for one in record.verdicts):
+        return False
+    may_decide = caller.may(Right.PUBLISH, record.workspace_id)
+    if caller.username in record.reviewers:
+        return may_decide or not has_commented
+    return may_decide and record.state is ReviewState.OPEN
+
+
+def _commented(rows: Sequence[Review], caller: Caller) -> Collection[Any]:
+    """Return the keys of the reviews since whose beginning the person has commented on their resources."""
+    identities = {row.identity for row in rows}
+    own = Comment.objects.filter(author_id=caller.user_id, identity__in=identities)
+    found: dict[Any, list[Any]] = {}
+    for kind, resource_id, identity, at in own.values_list("kind", "resource_id", "identity", "created_at"):
+        found.setdefault((kind, resource_id, identity), []).append(at)
+    return {
+        row.pk
+        for row in rows
+        if any(at >= row.created_at for at in found.get((row.kind, row.resource_id, row.identity), ()))
+    }

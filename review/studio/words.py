@@ -1,0 +1,88 @@
+"""Reviews in the words of the pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext, pgettext_lazy
+
+from review.models import Bypass, Judgement
+from review.reviews.records import ReviewState
+from versioning.domain.errors import VersioningError
+
+REQUIRED: Final = "review_required"
+"""The code of the error with which the gate refuses a version that needs approvals."""
+
+
+@dataclass(frozen=True)
+class Wording:
+    """What a state is called, and the class of its chip."""
+
+    word: str | Promise
+    chip: str = ""
+
+
+STATES: Final[Mapping[str, Wording]] = {
+    ReviewState.OPEN: Wording(pgettext_lazy("a review", "Waits for approval"), "chip-changed"),
+    ReviewState.APPROVED: Wording(pgettext_lazy("a review", "Approved"), "chip-published"),
+    ReviewState.CHANGES_REQUESTED: Wording(pgettext_lazy("a review", "Changes requested"), "chip-danger"),
+    ReviewState.PUBLISHED: Wording(pgettext_lazy("a review", "Published")),
+    ReviewState.CLOSED: Wording(pgettext_lazy("a review", "Closed")),
+}
+VERDICTS: Final[Mapping[str, Wording]] = {
+    Judgement.APPROVE: Wording(pgettext_lazy("a verdict", "Approved"), "chip-published"),
+    Judgement.REQUEST_CHANGES: Wording(pgettext_lazy("a verdict", "Changes requested"), "chip-danger"),
+    Judgement.WITHDRAW: Wording(pgettext_lazy("a verdict", "Withdrawn")),
+}
+
+
+def missing_in_words(missing: int, changes_requested_by: Sequence[str]) -> str:
+    """Return what a version still needs to go live, in a sentence or two; empty if nothing is missing."""
+    sentences = []
+    if missing:
+        needs = ngettext("Needs one more approval.", "Needs %(count)s more approvals.", missing)
+        sentences.append(needs % {"count": missing})
+    if changes_requested_by:
+        asked = ngettext(
+            "%(people)s asked for changes.", "%(people)s asked for changes.", len(changes_requested_by)
+        )
+        sentences.append(asked % {"people": ", ".join(changes_requested_by)})
+    return " ".join(sentences)
+
+
+def error_in_words(error: VersioningError) -> str:
+    """Return what the gate misses, in the language of the page; empty for an error about anything else."""
+    if error.code != REQUIRED:
+        return ""
+    said: Mapping[str, Any] = error.details()["review"]
+    return missing_in_words(said["missing"], said["changesRequestedBy"])
+
+
+def policy_in_words(required: int, bypass: str) -> list[str]:
+    """Return a policy as sentences."""
+    if not required:
+        return [_("Versions need no approval here: whoever may publish, publishes.")]
+    needs = ngettext(
+        "Before a version goes live, one person who may publish has to approve of it, and nobody may ask for "
+        "changes.",
+        "Before a version goes live, %(count)s people who may publish have to approve of it, and nobody may "
+        "ask for changes.",
+        required,
+    )
+    exempt = (
+        _("An admin may publish without a review, and says why.")
+        if bypass == Bypass.ADMIN
+        else _("Nobody is exempt, admins included.")
+    )
+    return [
+        needs % {"count": required},
+        _(
+            "Whoever saved one of the changes has no say in them. "
+            "What was live before may go live again at once."
+        ),
+        exempt,
+    ]

@@ -1,0 +1,1 @@
+"""What goes live later: schedules of versions and of releases."""

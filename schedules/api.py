@@ -1,0 +1,130 @@
+"""Schedules over HTTP."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django.conf import settings
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from schedules.making import Times
+from schedules.models import Action, Schedule
+from schedules.schemas import STATES, ScheduleAnswer, ScheduleCreate, SchedulePage, ScheduleUpdate
+from schedules.verbs import Schedules
+from versioning.api import parameters
+from versioning.api.base import EditorViewSet, tagged
+from versioning.api.paging import Page
+from versioning.api.schemas.base import Json
+from versioning.api.schemas.common import Nothing
+from versioning.conf import get_editor
+from versioning.domain.errors import Invalid, Issue
+from versioning.domain.kinds import KINDS
+
+ORDERS: Final = {"runAt": "run_at", "createdAt": "created_at"}
+UUID: Final = {"type": "string", "format": "uuid"}
+_TIMES: Final = {"runAt": "run_at", "localTime": "local_time", "timeZone": "time_zone"}
+_ARGUMENTS: Final = {
+    "action": "action",
+    "versionId": "version_id",
+    "until": "until",
+    "expects": "expects",
+    "force": "force",
+}
+
+
+class ScheduleViewSet(EditorViewSet):
+    """What is to go live later."""
+
+    subject = "schedule"
+    created = frozenset({"create"})
+    errors = {"create": (404, 409), "update": (409,), "destroy": (409,)}
+    query = {
+        "list": (
+            *parameters.paging(100, ORDERS),
+            parameters.query("kind", "Only about resources of this kind.", enum=[one.word for one in KINDS]),
+            parameters.query("id", "Only about the resource of this id."),
+            parameters.query("releaseId", "Only of this release."),
+            parameters.query("state", "Only in this state.", enum=STATES),
+            parameters.query("workspaceId", "Only of this workspace."),
+        ),
+    }
+    requests = {"create": ScheduleCreate, "update": ScheduleUpdate, "destroy": Nothing}
+    paths = {"id": (UUID, "The id of the schedule.")}
+    responses = {
+        "list": SchedulePage,
+        "create": ScheduleAnswer,
+        "retrieve": ScheduleAnswer,
+        "update": ScheduleAnswer,
+        "destroy": ScheduleAnswer,
+    }
+
+    @property
+    def schedules(self) -> Schedules:
+        """The verbs."""
+        found: Schedules = get_editor().schedules
+        return found
+
+    def list(self, request: Request) -> Response:
+        """List the schedules that the caller may read."""
+        given = request.query_params
+        found = self.schedules.list(
+            kind=given.get("kind"),
+            resource_id=given.get("id"),
+            release_id=given.get("releaseId"),
+            state=given.get("state"),
+            workspace_id=given.get("workspaceId"),
+            by=self.caller,
+        )
+        page = Page.read(given, size=100, fields=ORDERS, then="pk")
+        return Response(self.dump(page.of(found.with_pairs().order_by(*page.order), lambda rows: rows)))
+
+    def create(self, request: Request) -> Response:
+        """Schedule a version of a resource, or a release."""
+        given = ScheduleCreate.read(request)
+        if ("resource" in given) == ("releaseId" in given):
+            raise Invalid.field("resource", "is required, unless releaseId is given")
+        arguments = {name: given[member] for member, name in _ARGUMENTS.items() if member in given}
+        if given.get("then") is not None:
+            arguments["then"] = given["then"]["versionId"]
+        times = _times(given)
+        if "releaseId" in given:
+            _refuse_for_releases(given)
+            made = self.schedules.create_for_release(
+                given["releaseId"], times, force=given.get("force", False), by=self.caller
+            )
+        else:
+            about = given["resource"]
+            made = self.schedules.create(about["kind"], about["id"], times, **arguments, by=self.caller)
+        address = f"/{settings.EDITOR_API_PREFIX}/schedules/{made.pk}"
+        return self._answer(request, made, status=201, headers={"Location": address})
+
+    def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Read a schedule."""
+        return self._answer(request, self.schedules.find(id, by=self.caller))
+
+    def update(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Give it another time."""
+        times = _times(ScheduleUpdate.read(request))
+        return self._answer(request, self.schedules.change(id, times, by=self.caller))
+
+    def destroy(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Cancel it, and with a beginning its end; the record stays."""
+        Nothing.read(request)
+        return self._answer(request, self.schedules.cancel(id, by=self.caller))
+
+    def _answer(self, request: Request, schedule: Schedule, **response: Any) -> Response:
+        return tagged(request, self.dump(schedule), **response)
+
+
+def _times(given: Json) -> Times:
+    return Times(**{name: given[member] for member, name in _TIMES.items() if member in given})
+
+
+def _refuse_for_releases(given: Json) -> None:
+    """Raise `Invalid` for what a schedule of a release cannot have: the release says it itself."""
+    pointless = [name for name in ("versionId", "until", "then", "expects") if given.get(name) is not None]
+    if given.get("action", Action.PUBLISH) != Action.PUBLISH:
+        pointless.append("action")
+    if pointless:
+        raise Invalid([Issue(name, "is not for a release") for name in pointless])

@@ -1,0 +1,79 @@
+"""Change the time of a schedule, or cancel it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from schedules.finding import refuse_unreadable
+from schedules.making import Times
+from schedules.models import Schedule, State
+from schedules.subjects import HasEditor
+from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.errors import Conflict, Invalid, NotFound
+from versioning.domain.uuids import uuid_of
+from versioning.editor.locking import retried
+from versioning.editor.resources import Who, caller_of
+from versioning.models import events
+
+
+class ScheduleEnded(Conflict):
+    """A schedule is not waiting any more: it has run, or it was cancelled."""
+
+    code = "schedule_ended"
+
+    def __init__(self, schedule: Schedule) -> None:
+        super().__init__(f"This schedule is {schedule.state} and is not changed any more.")
+
+
+@retried
+def change(schedules: HasEditor, schedule_id: str, times: Times, *, by: Who = APPLICATION) -> Schedule:
+    """Give a schedule another time; raises `ScheduleEnded` if it is not waiting any more.
+
+    The two of a pair stay in their order: raises `Invalid` otherwise.
+    """
+    by = caller_of(by)
+    when = times.begin()
+    with _changing(schedule_id, by) as schedule:
+        begins, ends = schedule.follows, Schedule.objects.filter(follows=schedule).first()
+        if begins is not None and when.run_at <= begins.run_at:
+            raise Invalid.field(times.field, "must be after the beginning that it ends")
+        if ends is not None and when.run_at >= ends.run_at:
+            raise Invalid.field(times.field, "must be before its end")
+        before = schedule.run_at
+        schedule.set_time(when)
+        schedule.save()
+        if schedule.run_at != before:
+            schedule.record("changed", by)
+        return schedule
+
+
+@retried
+def cancel(schedules: HasEditor, schedule_id: str, *, by: Who = APPLICATION) -> Schedule:
+    """Cancel a schedule, and with a beginning its end; the records stay.
+
+    Raises `ScheduleEnded` if it is not waiting any more.
+    """
+    by = caller_of(by)
+    with _changing(schedule_id, by) as schedule:
+        ends = Schedule.objects.waiting().filter(follows=schedule).select_for_update()
+        for one in [schedule, *ends]:
+            one.end(State.CANCELLED)
+            one.record("cancelled", by)
+        return schedule
+
+
+@contextmanager
+def _changing(schedule_id: str, by: Caller) -> Iterator[Schedule]:
+    """Lock a schedule that is waiting, for this transaction."""
+    with events.transaction():
+        rows = Schedule.objects.select_for_update(of=("self",))
+        schedule = rows.filter(pk=uuid_of(schedule_id)).first()
+        if schedule is None:
+            raise NotFound
+        refuse_unreadable(schedule, by)
+        by.require(Right.PUBLISH, schedule.workspace_id)
+        events.acts(by)
+        if schedule.state != State.SCHEDULED:
+            raise ScheduleEnded(schedule)
+        yield schedule

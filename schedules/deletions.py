@@ -1,0 +1,55 @@
+"""What becomes of schedules when what they are about is deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import Any, Final
+from uuid import UUID
+
+from django.db.models.signals import pre_delete
+
+from releases.models import Release
+from schedules.models import Schedule, State
+from versioning.conf import get_editor
+from versioning.domain.access import Caller
+from versioning.domain.errors import NotFound
+from versioning.domain.events import Target, VersionName
+from versioning.domain.kinds import KINDS
+from versioning.domain.uuids import uuid_of
+from versioning.editor import pins
+from versioning.editor.targets import target_of
+from versioning.models import VersionedResource, events
+
+GONE: Final = "gone"
+"""The code of a schedule of what was deleted."""
+
+
+def watch() -> None:
+    """End the schedules of every resource that is deleted; keep the versions that are scheduled."""
+    pins.register(_scheduled_versions, refusal="is scheduled: cancel the schedule first")
+    pre_delete.connect(_end_with_release, sender=Release)
+    for kind in KINDS:
+        events.watch(f"{kind.word}.deleted", _end_with_resource)
+
+
+def _end_with_resource(
+    by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
+) -> None:
+    for schedule in Schedule.objects.waiting().about(resource):
+        schedule.end(State.FAILED, code=GONE, problem="The resource was deleted.")
+        schedule.record("failed", by, code=GONE)
+
+
+def _end_with_release(instance: Release, **_signal: Any) -> None:
+    with events.transaction():
+        for schedule in Schedule.objects.waiting().filter(release_id=instance.pk):
+            schedule.end(State.FAILED, code=GONE, problem="The release was deleted.")
+            schedule.record("failed", instance.deleted_by, code=GONE)
+
+
+def _scheduled_versions(resource: VersionedResource) -> Iterable[UUID]:
+    waiting = Schedule.objects.waiting().about(target_of(resource, get_editor().code))
+    for version_id in waiting.values_list("version_id", flat=True):
+        with suppress(NotFound):  # versions in Git have ids of another kind, and no rows
+            yield uuid_of(version_id)

@@ -1,0 +1,220 @@
+"""The model of schedules."""
+
+from __future__ import annotations
+
+import datetime
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from uuid import UUID, uuid4
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from schedules.times import When
+from versioning.domain.access import Caller
+from versioning.domain.events import Reach, Target
+from versioning.models import Workspace, events
+
+MAX_ZONE: Final = 64
+
+
+class State(models.TextChoices):
+    """What has become of a schedule."""
+
+    SCHEDULED = "scheduled"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    MISSED = "missed"
+
+
+class Action(models.TextChoices):
+    """What is to happen."""
+
+    PUBLISH = "publish"
+    UNPUBLISH = "unpublish"
+
+
+class NotWaiting(Exception):
+    """A schedule is over already, or for another time."""
+
+
+class PinnedVersion(NamedTuple):
+    """The version that a schedule is about, which may have been deleted since."""
+
+    version_id: str
+    number: int | None
+
+
+class ScheduleQuerySet(models.QuerySet["Schedule"]):
+    """Queries for schedules."""
+
+    def waiting(self) -> Self:
+        """Filter those that are still to run."""
+        return self.filter(state=State.SCHEDULED)
+
+    def due(self) -> Self:
+        """Return those that are to run now, in the order of their times."""
+        return self.waiting().filter(due_at__lte=timezone.now()).order_by("run_at", "pk")
+
+    def with_pairs(self) -> Self:
+        """Select each with the schedule that ends what it begins."""
+        return self.select_related("followed_by")
+
+    def about(self, resource: Target) -> Self:
+        """Filter by resource."""
+        return self.filter(kind=resource.kind, resource_id=resource.id, identity=resource.identity)
+
+
+class Schedule(models.Model):
+    """Something that is to go live, or to go off, at a time. The record stays when that is over.
+
+    It is about a resource, told apart from a later one with the same id as in the log, or about a release.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
+    kind = models.CharField(max_length=32, blank=True)
+    """The word of the kind of the resource; empty for a release."""
+    resource_id = models.CharField(max_length=200, blank=True)
+    identity = models.UUIDField(null=True)
+    release_id = models.UUIDField(null=True)
+    action = models.CharField(max_length=16, choices=Action, default=Action.PUBLISH)
+    version_id = models.CharField(max_length=80, blank=True)
+    version_number = models.PositiveIntegerField(null=True)
+    expects = models.JSONField(default=dict)
+    """What is live, or is to be live, until then: version ids, or null for nothing, by `<kind>/<id>`."""
+    force = models.BooleanField(default=False)
+    """Whether it runs whatever is live by then."""
+    run_at = models.DateTimeField()
+    due_at = models.DateTimeField(null=True, db_index=True)
+    """When a worker is to look at it next: at that time, or later after a fault; null when it is over."""
+    local_time = models.CharField(max_length=16, blank=True)
+    """The local time that was named; empty if it was named in UTC."""
+    time_zone = models.CharField(max_length=MAX_ZONE, blank=True)
+    is_ambiguous = models.BooleanField(default=False)
+    """Whether the local time exists twice, so that this is the first of the two."""
+    follows = models.OneToOneField("self", null=True, on_delete=models.SET_NULL, related_name="followed_by")
+    """The schedule that begins what this one ends."""
+    state = models.CharField(max_length=16, choices=State, default=State.SCHEDULED)
+    code = models.CharField(max_length=64, blank=True)
+    """Why it failed, for programs."""
+    problem = models.TextField(blank=True)
+    """Why it failed, in a sentence."""
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    """Who made it, and as whom it runs."""
+    author_name = models.TextField(blank=True)
+    """The user name at the time: it outlives the account. Empty for the application."""
+    created_at = models.DateTimeField(default=timezone.now)
+    executed_at = models.DateTimeField(null=True)
+
+    objects = ScheduleQuerySet.as_manager()
+
+    if TYPE_CHECKING:
+        follows_id: UUID | None
+        followed_by: Schedule
+
+    class Meta:
+        ordering = ["-run_at", "id"]
+        constraints = [
+            models.CheckConstraint(
+                name="schedule_of_resource_or_release",
+                condition=models.Q(release_id=None, identity__isnull=False)
+                | models.Q(release_id__isnull=False, identity=None, resource_id="", kind=""),
+            ),
+            models.CheckConstraint(
+                name="schedule_due_while_scheduled",
+                condition=models.Q(state=State.SCHEDULED, due_at__isnull=False)
+                | (~models.Q(state=State.SCHEDULED) & models.Q(due_at=None)),
+            ),
+        ]
+        indexes = [
+            models.Index(name="schedule_of_workspace", fields=["workspace", "run_at"]),
+            models.Index(name="schedule_of_resource", fields=["identity", "resource_id"]),
+            models.Index(name="schedule_of_release", fields=["release_id"]),
+        ]
+
+    def __str__(self) -> str:
+        about = f"release {self.release_id}" if self.release_id else f"{self.kind} {self.resource_id}"
+        return f"{self.action} {about} at {self.run_at:%Y-%m-%d %H:%M} UTC"
+
+    @property
+    def target(self) -> Target | None:
+        """The log's reference to the resource; None for a release."""
+        if self.identity is None:
+            return None
+        return Target(
+            kind=self.kind,
+            id=self.resource_id,
+            identity=self.identity,
+            workspace_id=self.workspace_id,
+            reach=Reach.EDITORS,
+        )
+
+    @property
+    def expected_version_id(self) -> str | None:
+        """The version of the resource that it expects to be live; None for none, and for a release."""
+        found: str | None = self.expects.get(self.reference)
+        return found
+
+    @property
+    def reference(self) -> str:
+        """The resource, as `expects` names it."""
+        return f"{self.kind}/{self.resource_id}"
+
+    @property
+    def paired_with(self) -> UUID | None:
+        """The other schedule of a pair."""
+        ends = self._end
+        return ends.pk if ends is not None else self.follows_id
+
+    @property
+    def then(self) -> PinnedVersion | None:
+        """The version that is live again after this one."""
+        ends = self._end
+        return PinnedVersion(ends.version_id, ends.version_number) if ends is not None else None
+
+    @property
+    def _end(self) -> Schedule | None:
+        """The schedule that ends what this one begins; lists select it with the row."""
+        try:
+            return self.followed_by
+        except Schedule.DoesNotExist:
+            return None
+
+    def set_time(self, when: When) -> None:
+        """Set when it runs."""
+        self.run_at = self.due_at = when.run_at
+        self.local_time, self.time_zone = when.local_time, when.time_zone
+        self.is_ambiguous = when.is_ambiguous
+
+    def end(self, state: State, **changes: Any) -> None:
+        """Store that it is over; raises `NotWaiting` if it is over already, or is for another time now.
+
+        In the transaction of what it does, this makes it happen once, whoever else tries.
+        """
+        self.state, self.due_at, self.executed_at = state, None, timezone.now()
+        still = type(self).objects.waiting().filter(pk=self.pk, run_at=self.run_at)
+        stored = {"state": state, "due_at": None, "executed_at": self.executed_at, **changes}
+        if not still.update(**stored):
+            raise NotWaiting
+
+    def postpone(self, wait: datetime.timedelta) -> None:
+        """Let workers look at it again after a while."""
+        type(self).objects.waiting().filter(pk=self.pk).update(due_at=timezone.now() + wait)
+
+    def record(self, what: str, by: Caller, **detail: Any) -> None:
+        """Record a change of the schedule in the log."""
+        about: dict[str, Any] = {"scheduleId": str(self.pk), "action": self.action, **detail}
+        if self.release_id is not None:
+            about["releaseId"] = str(self.release_id)
+        events.record(
+            f"schedule.{what}",
+            by=by,
+            workspace_id=self.workspace_id,
+            resource=self.target,
+            version=PinnedVersion(self.version_id, self.version_number) if self.version_id else None,
+            **about,
+        )

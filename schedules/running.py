@@ -1,0 +1,134 @@
+"""Run what is due: as the person who scheduled it, with the rights, the policy and the gate of this moment.
+
+What goes live and the state of the schedule change in one transaction, so a schedule runs exactly once,
+whatever number of workers there is and whenever one is killed.
+"""
+
+from __future__ import annotations
+
+import datetime
+import logging
+from dataclasses import replace
+from typing import Final
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError
+from django.utils import timezone
+
+from releases.together.publishing import publish
+from schedules.deletions import GONE
+from schedules.models import Action, NotWaiting, Schedule, State
+from schedules.subjects import Subject, locked_release, locked_resource
+from versioning.conf import get_editor
+from versioning.domain.access import APPLICATION, Caller, Via
+from versioning.domain.errors import EditConflict, Forbidden, NotFound, VersioningError
+from versioning.editor.locking import retried
+from versioning.editor.publishing import activate, deactivate
+from versioning.models import caller_for, events
+from versioning.serving.resolution import find_version
+
+NOT_ALLOWED: Final = "not_allowed"
+MISSED: Final = "missed"
+AGAIN: Final = datetime.timedelta(seconds=30)
+"""How long a schedule waits that cannot be run because of a fault."""
+
+logger = logging.getLogger(__name__)
+
+
+class SomethingElseIsLive(VersioningError):
+    """Something else is live than what the schedule expects."""
+
+    code = EditConflict.code
+
+    def __init__(self) -> None:
+        super().__init__("Something else has gone live since this was scheduled.")
+
+
+def run_due() -> None:
+    """Run everything that is due, in the order of the times.
+
+    Every worker does this every second, so a killed one delays nothing: what it had begun was rolled back.
+    """
+    for schedule in Schedule.objects.due().select_related("author"):
+        try:
+            run(schedule)
+        except NotWaiting:
+            continue  # another worker was faster, or it was cancelled at this moment
+        except (OperationalError, InterfaceError):
+            raise  # the database is away: for every schedule
+        except Exception:
+            logger.exception("a schedule cannot be run", extra={"schedule": str(schedule.pk)})
+            schedule.postpone(AGAIN)
+
+
+def run(schedule: Schedule) -> None:
+    """Run a schedule, and record what came of it; raises `NotWaiting` if it is over, or cancelled by now."""
+    grace = datetime.timedelta(seconds=settings.EDITOR_SCHEDULE_GRACE)
+    if timezone.now() > schedule.run_at + grace:
+        _fail(schedule, State.MISSED, MISSED, "No worker was running then, nor for long afterwards.")
+        return
+    try:
+        _act(schedule, by=_person(schedule))
+    except VersioningError as error:
+        # With the resource its schedules end, so what is not found is what the person may not read any more.
+        is_refused = error.code in {Forbidden.code, NotFound.code}
+        _fail(schedule, State.FAILED, NOT_ALLOWED if is_refused else error.code, str(error))
+
+
+@retried
+def _act(schedule: Schedule, *, by: Caller) -> None:
+    """Do it, and finish the schedule with it, in one transaction."""
+    with events.transaction():
+        if schedule.release_id is not None:
+            _publish_release(schedule, str(schedule.release_id), by)
+        else:
+            _move_resource(schedule, by)
+        schedule.end(State.DONE)
+        schedule.record("done", by)
+
+
+def _move_resource(schedule: Schedule, by: Caller) -> None:
+    """Publish or unpublish a resource.
+
+    Raises what the gate raises, and `SomethingElseIsLive` if that is not what the schedule expects.
+    """
+    with locked_resource(get_editor(), schedule.kind, schedule.resource_id, by) as subject:
+        resource, collection = subject.resource, subject.collection
+        if subject.columns["identity"] != schedule.identity:
+            raise NotFound("The resource was deleted.", code=GONE)
+        _refuse_unexpected(schedule, subject)
+        if schedule.action == Action.PUBLISH:
+            version = find_version(resource, schedule.version_id)
+            activate(collection, resource, version, by, scheduleId=str(schedule.pk))
+        else:
+            deactivate(collection, resource, by, scheduleId=str(schedule.pk))
+
+
+def _publish_release(schedule: Schedule, release_id: str, by: Caller) -> None:
+    """Publish a release; raises as `_move_resource` does, and `ReleaseBlocked`."""
+    editor = get_editor()
+    with locked_release(editor, release_id, by) as subject:
+        _refuse_unexpected(schedule, subject)
+        publish(editor, release_id, by=by)
+
+
+def _refuse_unexpected(schedule: Schedule, subject: Subject) -> None:
+    expected = {name: schedule.expects.get(name) for name in subject.live}
+    if not schedule.force and dict(subject.live) != expected:
+        raise SomethingElseIsLive
+
+
+def _person(schedule: Schedule) -> Caller:
+    """Return who made the schedule, with the rights of this moment; raises `Forbidden` if they are gone."""
+    if not schedule.author_name:
+        return replace(APPLICATION, via=Via.SCHEDULE)
+    if schedule.author is None or not schedule.author.is_active:
+        raise Forbidden(f"The account {schedule.author_name!r} is gone, or switched off.")
+    return caller_for(schedule.author, Via.SCHEDULE)
+
+
+def _fail(schedule: Schedule, state: State, code: str, problem: str) -> None:
+    with events.transaction():
+        schedule.end(state, code=code, problem=problem)
+        by = replace(APPLICATION, username=schedule.author_name or None, via=Via.SCHEDULE)
+        schedule.record("failed", by, code=code)

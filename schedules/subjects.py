@@ -1,0 +1,121 @@
+"""What a schedule is about, as stored now: a resource or a release, and what is live of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, Self
+
+from releases.models import Release
+from releases.together.editing import refuse_published
+from releases.together.items import collection_of
+from releases.together.items import locked as items_locked
+from releases.together.rules import KINDS_BY_WORD
+from schedules.models import Action
+from versioning.domain.access import Caller, Right
+from versioning.domain.errors import Invalid, NotFound
+from versioning.domain.uuids import uuid_of
+from versioning.editor import Collection, Editor
+from versioning.editor.locking import changing
+from versioning.editor.targets import target_of
+from versioning.models import VersionedResource, events
+from versioning.serving.resolution import find_version
+
+
+class HasEditor(Protocol):
+    """`editor.schedules`, whose methods are the functions of this package."""
+
+    @property
+    def editor(self) -> Editor:
+        """The editor that it belongs to."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """What is to go live, locked for this transaction."""
+
+    columns: Mapping[str, Any]
+    """What a schedule stores of it."""
+    live: Mapping[str, str | None]
+    """What is live of it, or is to be live until the schedule runs, as `Schedule.expects` has it."""
+
+    def expecting(self, version_id: str | None) -> Self:
+        """Return it with another version as the one that is to be live; None for nothing."""
+        return replace(self, live=dict.fromkeys(self.live, version_id))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResourceSubject(Subject):
+    """A resource."""
+
+    resource: VersionedResource
+    collection: Collection[Any]
+
+    def pinned(self, version_id: str | None, action: str, *, field: str = "versionId") -> dict[str, Any]:
+        """Return the columns of the version that an action needs; raises `Invalid`."""
+        if action == Action.UNPUBLISH:
+            if version_id is not None:
+                raise Invalid.field(field, "must not be given: nothing is live after unpublishing")
+            return {}
+        if version_id is None:
+            raise Invalid.field(field, "is required")
+        try:
+            version = find_version(self.resource, version_id)
+        except NotFound:
+            raise Invalid.field(field, "is no version of this resource") from None
+        return {"version_id": version.version_id, "version_number": version.number}
+
+
+@contextmanager
+def locked_resource(editor: Editor, kind: str, resource_id: str, by: Caller) -> Iterator[ResourceSubject]:
+    """Lock a resource for this transaction.
+
+    Raises `NotFound` if the caller may not read it, and `Forbidden` without the right to publish it.
+    """
+    collection = _collection_of(editor, kind)
+    with changing(collection, resource_id, Right.PUBLISH, by, even_gone=True) as resource:
+        target = target_of(resource, editor.code)
+        columns = {
+            "kind": target.kind,
+            "resource_id": target.id,
+            "identity": target.identity,
+            "workspace_id": target.workspace_id,
+        }
+        live = {_reference(target.kind, target.id): resource.active_id}
+        yield ResourceSubject(columns=columns, live=live, resource=resource, collection=collection)
+
+
+@contextmanager
+def locked_release(editor: Editor, release_id: str, by: Caller) -> Iterator[Subject]:
+    """Lock a release and its resources for this transaction.
+
+    Raises `NotFound` if the caller may not read it, `Forbidden` without the right to publish it, and
+    `Conflict` if it is published already.
+    """
+    with events.transaction():
+        events.acts(by)
+        release = Release.objects.locked().filter(pk=uuid_of(release_id)).first()
+        if release is None or not by.may(Right.READ, release.workspace_id):
+            raise NotFound
+        by.require(Right.PUBLISH, release.workspace_id)
+        refuse_published(release)
+        items = items_locked(editor, release.items.select_related("release"))
+        live = {
+            _reference(one.kind, one.resource_id): None if one.resource is None else one.resource.active_id
+            for one in items
+        }
+        columns = {"release_id": release.pk, "workspace_id": release.workspace_id}
+        yield Subject(columns=columns, live=live)
+
+
+def _collection_of(editor: Editor, kind: str) -> Collection[Any]:
+    """Return the verbs of the kind with this word; raises `Invalid` for any other word."""
+    if kind not in KINDS_BY_WORD:
+        raise Invalid.field("resource.kind", f"must be one of {', '.join(KINDS_BY_WORD)}")
+    return collection_of(editor, kind)
+
+
+def _reference(kind: str, resource_id: str) -> str:
+    """Return a resource as `Schedule.expects` names it."""
+    return f"{kind}/{resource_id}"

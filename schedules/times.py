@@ -1,0 +1,115 @@
+"""Points in time that people name: in UTC, or as a local time in a time zone. Pure.
+
+A schedule is for a whole minute, in the future, and at most five years away. A local time that does not
+exist, because clocks are put forward over it, is refused; one that exists twice is the first of the two.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+from zoneinfo import ZoneInfo, available_timezones
+
+from versioning.domain.errors import Invalid
+
+LONGEST_AHEAD: Final = datetime.timedelta(days=5 * 366)
+_LOCAL: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class When:
+    """A point in time, as it was named."""
+
+    run_at: datetime.datetime
+    """In UTC."""
+    local_time: str = ""
+    """The local time that was named, such as `2026-12-24T09:00`; empty if it was named in UTC."""
+    time_zone: str = ""
+    """The IANA name of its time zone; empty if it was named in UTC."""
+    is_ambiguous: bool = False
+    """Whether the local time exists twice; this is the first of the two."""
+
+
+def in_utc(text: str, *, field: str, now: datetime.datetime) -> When:
+    """Return the point in time that an ISO 8601 text with an offset names; raises `Invalid`."""
+    try:
+        named = datetime.datetime.fromisoformat(text)
+        run_at = named.astimezone(datetime.UTC) if named.tzinfo is not None else None
+    except (ValueError, OverflowError):
+        run_at = None
+    if run_at is None:
+        raise Invalid.field(field, "must be a time in ISO 8601 with its offset, such as 2026-12-24T08:00:00Z")
+    return When(run_at=_checked(run_at, field, now))
+
+
+def in_zone(local_time: str, time_zone: str, *, field: str, now: datetime.datetime) -> When:
+    """Return the point in time that a local time in a time zone names; raises `Invalid`.
+
+    `field` is what the local time is called in the problem.
+    """
+    if time_zone not in _zones():
+        raise Invalid.field("timeZone", f"{time_zone!r} is no time zone; one is Europe/Berlin")
+    try:
+        local = datetime.datetime.fromisoformat(local_time) if _LOCAL.fullmatch(local_time) else None
+    except ValueError:
+        local = None
+    if local is None:
+        raise Invalid.field(field, "must be a local time without an offset, such as 2026-12-24T09:00")
+    first, second = (_utc(local, time_zone, fold) for fold in (0, 1))
+    if first is None or second is None:
+        raise Invalid.field(field, "is out of range")
+    if first > second:
+        raise Invalid.field(field, f"does not exist in {time_zone}: the clocks are put forward over it")
+    return When(
+        run_at=_checked(first, field, now),
+        local_time=local.isoformat(timespec="minutes"),
+        time_zone=time_zone,
+        is_ambiguous=first != second,
+    )
+
+
+def instant(local_time: str, time_zone: str) -> datetime.datetime | None:
+    """Return when a stored local time is by the rules for time zones that are known now, in UTC.
+
+    None if it does not exist any more, or its time zone does not.
+    """
+    if time_zone not in _zones():
+        return None
+    local = datetime.datetime.fromisoformat(local_time)
+    first, second = (_utc(local, time_zone, fold) for fold in (0, 1))
+    return first if first is not None and second is not None and first <= second else None
+
+
+def _utc(local: datetime.datetime, time_zone: str, fold: int) -> datetime.datetime | None:
+    """Return a local time in UTC; `fold` says which, of one that exists twice.
+
+    Of one that does not exist, the later offset counts for fold 0, so that it comes after that of fold 1.
+    """
+    try:
+        return local.replace(fold=fold, tzinfo=ZoneInfo(time_zone)).astimezone(datetime.UTC)
+    except OverflowError:
+        return None
+
+
+def _checked(run_at: datetime.datetime, field: str, now: datetime.datetime) -> datetime.datetime:
+    """Return the point in time; raises `Invalid` unless a schedule may be for it."""
+    if run_at.second or run_at.microsecond:
+        raise Invalid.field(field, "must be a whole minute")
+    if run_at <= now:
+        raise Invalid.field(field, "must be in the future")
+    if run_at > now + LONGEST_AHEAD:
+        raise Invalid.field(field, "must not be more than five years away")
+    return run_at
+
+
+@cache
+def _zones() -> frozenset[str]:
+    return frozenset(available_timezones())
+
+
+def is_local(text: str) -> bool:
+    """Say whether a text is a local time, without an offset."""
+    return _LOCAL.fullmatch(text) is not None

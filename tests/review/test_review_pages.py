@@ -1,0 +1,433 @@
+"""The pages about reviews: asking, giving verdicts, and what others pages say of it."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from review.models import Comment, Review
+from tests.conftest import Cast
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.forms import Person
+from tests.support.people import give_role
+from tests.support.reviews import approve, ask, read, reference, say
+from tests.support.studio import workspace_page
+from tests.support.window import Window, page_of
+from versioning.conf import get_editor
+from versioning.editor import concerns
+from versioning.models import caller_for
+
+REVIEWS = workspace_page("reviews")
+POLICY = workspace_page("review-policy")
+NAMES = ("alice", "paula", "edgar", "vera", "charlie")
+
+
+@pytest.fixture
+def draft(cast: Cast, kind: Kind) -> str:
+    """A draft of edgar's over what alice published."""
+    kind.make(cast.alice, autoPublish=True)
+    return str(kind.save(cast.edgar, changeMessage="Say it better")["latestVersionId"])
+
+
+def require(count: int, **more: Any) -> None:
+    get_editor().review_policy.set("acme", required=count, **more)
+
+
+def review_page(kind: Kind, review: dict[str, Any], page: str = "review", resource_id: str = "writer") -> str:
+    return page_of(kind, page, resource_id, review["id"])
+
+
+def test_asking_leads_to_the_review_which_says_who_has_to_look(cast: Cast, kind: Kind, draft: str) -> None:
+    require(1)
+    edgar = Window.of("edgar")
+    form = edgar.get(page_of(kind, "review_ask"), version=draft)
+    assert 'value="paula"' in form.markup and 'value="alice"' in form.markup
+    assert 'value="vera"' not in form.markup and 'value="edgar"' not in form.markup
+    sent = edgar.post(
+        page_of(kind, "review_ask"), version=draft, message="The tone, please", reviewers="paula"
+    )
+    review = Review.objects.get()
+    assert sent.headers["Location"] == page_of(kind, "review", "writer", str(review.pk))
+    seen = edgar.get(sent.headers["Location"])
+    assert seen.status == 200
+    for words in ("The tone, please", "edgar asked", "paula Has not looked yet", "Needs one more approval."):
+        assert words in seen.text
+    assert "You saved one of the changes" in seen.text and 'value="approve"' not in seen.markup
+    assert 'value="approve"' in Window.of("paula").get(sent.headers["Location"]).markup
+
+
+def test_a_verdict_is_given_with_words_and_can_be_taken_back(cast: Cast, kind: Kind, draft: str) -> None:
+    require(1)
+    review = ask(cast.edgar, kind, reviewers=["paula"])
+    paula, address = Window.of("paula"), review_page(kind, review)
+    verdict = review_page(kind, review, "review_verdict")
+    sent = paula.post(verdict, version=draft, verdict="requestChanges", body="Too long")
+    assert sent.headers["Location"] == address
+    seen = paula.get(address)
+    assert "You asked for changes." in seen.text and "Changes requested" in seen.text
+    assert "Needs one more approval. paula asked for changes." in seen.text and "Too long" in seen.text
+    paula.post(verdict, version=draft, verdict="approve")
+    assert "Approved" in paula.get(address).text and read(cast.edgar, review)["state"] == "approved"
+    paula.post(verdict, version=draft, verdict="withdraw")
+    assert read(cast.edgar, review)["missing"] == 1
+
+
+def test_nobody_decides_on_their_own_changes_or_without_the_right(cast: Cast, kind: Kind, draft: str) -> None:
+    kind.save(cast.paula, text="three")
+    review = ask(cast.edgar, kind)
+    verdict = review_page(kind, review, "review_verdict")
+    for name in ("paula", "edgar"):
+        window = Window.of(name)
+        assert 'value="approve"' not in window.get(review_page(kind, review)).markup
+        window.post(verdict, version=review["versionId"], verdict="approve")
+    assert read(cast.alice, review)["verdicts"] == []
+
+
+def test_a_verdict_on_a_version_that_is_under_review_no_more_is_not_given(
+    cast: Cast, kind: Kind, draft: str
+) -> None:
+    review = ask(cast.edgar, kind)
+    newer = kind.save(cast.edgar, text="three")["latestVersionId"]
+    edgar, paula = Window.of("edgar"), Window.of("paula")
+    assert "A newer version exists" in paula.get(review_page(kind, review)).text
+    edgar.post(review_page(kind, review, "review_change"), do="move", version=newer)
+    assert read(cast.edgar, review)["versionId"] == newer
+    paula.post(review_page(kind, review, "review_verdict"), version=draft, verdict="approve")
+    seen = paula.get(review_page(kind, review))
+    assert "about another version by now" in seen.text and read(cast.edgar, review)["verdicts"] == []
+    # A page that was opened before says so itself.
+    assert "about version 3 by now" in paula.get(review_page(kind, review), seen=draft).text
+
+
+def test_people_are_asked_later_and_a_review_is_closed(cast: Cast, kind: Kind, draft: str) -> None:
+    review = ask(cast.edgar, kind)
+    change = review_page(kind, review, "review_change")
+    edgar = Window.of("edgar")
+    edgar.post(change, do="people", reviewers="alice")
+    assert read(cast.edgar, review)["reviewers"] == ["alice"]
+    assert edgar.post(change, do="something").status == 404
+    edgar.post(change, do="close")
+    seen = edgar.get(review_page(kind, review))
+    assert "Closed" in seen.text and 'value="close"' not in seen.markup
+    # What is live by now does not matter to one that is over.
+    kind.publish(cast.alice, "writer", draft)
+    assert edgar.get(review_page(kind, review)).status == 200
+
+
+def test_every_page_about_a_draft_leads_to_the_review(cast: Cast, kind: Kind, draft: str) -> None:
+    edgar = Window.of("edgar")
+    asking = page_of(kind, "review_ask")
+    pages = {
+        "history": edgar.get(page_of(kind, "history")),
+        "compare": edgar.get(page_of(kind, "compare")),
+        "version": edgar.get(page_of(kind, "version", "writer", draft)),
+    }
+    for name, page in pages.items():
+        assert any(link.startswith(asking) for link in page.links), name
+    editing = page_of(kind, "change")
+    assert 'name="then" value="review"' in edgar.get(editing).markup
+    review = ask(cast.edgar, kind)
+    kind.save(cast.edgar, text="three")
+    for page in (page_of(kind, "history"), page_of(kind, "compare"), editing):
+        seen = edgar.get(page)
+        assert review_page(kind, review) in seen.links and "Review version 3 instead" in seen.text
+    assert "Save and move the review" in edgar.get(editing).text
+    assert edgar.get(asking).headers["Location"] == review_page(kind, review)
+
+
+def press(person: Person, kind: Kind, text: str, then: str) -> Any:
+    """Type a text into the edit page and press one of its buttons."""
+    field = "instructions.text" if kind is AGENTS else "content"
+    return person.post(kind, person.form(kind) | {field: text, "then": then})
+
+
+def test_saving_goes_on_to_the_review_and_moves_the_open_one(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice, autoPublish=True)
+    sent = press(Person("edgar"), kind, "two", "review")
+    latest = kind.versions(cast.edgar)[0]["id"]
+    assert sent.headers["Location"] == f"{page_of(kind, 'review_ask')}?version={latest}"
+    review = ask(cast.edgar, kind)
+    sent = press(Person("edgar"), kind, "three", "review")
+    assert sent.headers["Location"] == review_page(kind, review)
+    assert read(cast.edgar, review)["versionNumber"] == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "is_offered"), [("paula", 0, False), ("paula", 1, True), ("edgar", 0, True)]
+)
+def test_what_is_said_after_a_save_offers_the_next_step(
+    cast: Cast, kind: Kind, name: str, count: int, is_offered: bool
+) -> None:
+    kind.make(cast.alice, autoPublish=True)
+    require(count)
+    person = Person(name)
+    press(person, kind, "two", "edit")
+    said = re.search(r'<div class="messages".*?</p>', person.get(kind).content.decode(), re.DOTALL)
+    assert said is not None and "is saved as a draft" in said[0]
+    assert (page_of(kind, "review_ask") in said[0]) == is_offered
+
+
+def test_drafts_in_lists_say_what_they_miss(cast: Cast, kind: Kind, draft: str) -> None:
+    require(1)
+    alice = Window.of("alice")
+    waiting = alice.get("/studio/waiting/")
+    assert "Needs one more approval." in waiting.text
+    asked = alice.post("/studio/publish/", chosen=f"{reference(kind)['kind']}:writer:{draft}")
+    assert "Publish 0 drafts?" in asked.text and "Needs one more approval." in asked.text
+    approve(cast.paula, ask(cast.edgar, kind))
+    assert "Needs one more" not in alice.get("/studio/waiting/").text
+
+
+def test_the_history_says_who_approved_and_the_activity_leads_to_the_review(
+    cast: Cast, kind: Kind, draft: str
+) -> None:
+    review = ask(cast.edgar, kind, reviewers=["paula"])
+    approve(cast.paula, review)
+    assert say(cast.alice, review, "requestChanges").status == 200
+    edgar, address = Window.of("edgar"), review_page(kind, review)
+    for page in ("history", "version"):
+        seen = edgar.get(page_of(kind, page, "writer", *([draft] if page == "version" else [])))
+        assert "Approved by paula Changes requested by alice" in seen.text and address in seen.links
+    for page in ("/studio/activity/", page_of(kind, "activity"), workspace_page("activity")):
+        assert edgar.get(page).links.count(address) == 3
+
+
+def test_what_waits_stands_on_the_home_page_and_in_the_list_until_it_is_done(
+    cast: Cast, kind: Kind, draft: str
+) -> None:
+    kind.make(cast.edgar, "other")
+    review = ask(cast.edgar, kind, message="Look, please")
+    ask(cast.alice, kind, "other", reviewers=["edgar"])
+    heading = "Waits for your review · "
+    counts = {name: Window.of(name).get("/studio/").text.partition(heading)[2][:1] for name in NAMES}
+    # edgar is asked, but about his own text; alice asked for the other one herself.
+    assert counts == {"alice": "1", "paula": "2", "edgar": "", "vera": "", "charlie": ""}
+    paula = Window.of("paula")
+    assert "Look, please" in paula.get(REVIEWS, show="waiting").text
+    approve(cast.paula, review)
+    assert "Look, please" not in paula.get(REVIEWS, show="waiting").text
+    assert "Look, please" in paula.get(REVIEWS).text
+    assert "Look, please" in Window.of("edgar").get(REVIEWS, show="mine").text
+    assert "Look, please" not in Window.of("alice").get(REVIEWS, show="mine").text
+    cast.edgar.patch(f"/reviews/{review['id']}", {"state": "closed"})
+    assert "Look, please" not in paula.get(REVIEWS).text
+    assert "Look, please" in paula.get(REVIEWS, show="all").text
+
+
+def test_an_editor_who_was_asked_is_done_when_they_have_commented(cast: Cast, kind: Kind) -> None:
+    version = kind.make(cast.alice)["latestVersionId"]
+    ask(cast.alice, kind, reviewers=["edgar"])
+    edgar = Window.of("edgar")
+    assert "Waits for your review · 1" in edgar.get("/studio/").text
+    about = Review.objects.values("kind", "resource_id", "identity", "workspace_id").get()
+    author = User.objects.get(username="edgar")
+    Comment.objects.create(version_id=version, version_number=1, body="Fine with me", author=author, **about)
+    assert "Waits for your review" not in edgar.get("/studio/").text
+
+
+def test_the_bell_rings_for_who_is_asked_and_for_who_asked(cast: Cast, kind: Kind, draft: str) -> None:
+    review = ask(cast.edgar, kind, reviewers=["paula"])
+    assert told() == {"paula": ["requested"]}
+    approve(cast.paula, review)
+    say(cast.alice, review, "requestChanges")
+    cast.edgar.patch(f"/reviews/{review['id']}", {"state": "closed"})
+    assert told() == {
+        "paula": ["closed", "changesRequested", "requested"],
+        "edgar": ["changesRequested", "approved"],
+    }
+    # Without names, everybody who may approve is asked; alice hears of nothing that was before.
+    ask(cast.edgar, kind)
+    assert told()["alice"] == ["requested"] and told()["paula"][0] == "requested"
+    assert set(told()) == {"alice", "paula", "edgar"}
+
+
+def told() -> dict[str, list[str]]:
+    """Return what the bell tells people of reviews, the newest first."""
+    found = {}
+    for name in NAMES:
+        caller = caller_for(User.objects.get(username=name))
+        news = concerns.news(caller, get_editor().code).filter(type__startswith="review.")
+        found[name] = [event.type.removeprefix("review.") for event in news]
+    return {name: types for name, types in found.items() if types}
+
+
+def test_viewers_and_strangers_see_nothing_of_it(cast: Cast, kind: Kind, draft: str) -> None:
+    review = ask(cast.edgar, kind, message="Secret plans", reviewers=["paula"])
+    say(cast.paula, review, "requestChanges", body="Secret doubts")
+    own = [review_page(kind, review), page_of(kind, "review_ask"), REVIEWS, POLICY]
+    for name, status in (("vera", 403), ("charlie", 404)):
+        window = Window.of(name)
+        assert [window.get(address).status for address in own] == [status] * 4, name
+        for page in ("review_verdict", "review_change"):
+            sent = window.post(review_page(kind, review, page), verdict="approve", version=draft, do="close")
+            assert sent.status == status
+        for page in ("", "activity/", "notifications/", "search/?q=Secret"):
+            seen = window.get(f"/studio/{page}")
+            assert seen.status == 200
+            for secret in ("plans", "doubts", review["id"]):
+                assert secret not in seen.markup
+        seen = window.get(page_of(kind, "change"))
+        assert "eview" not in re.sub(r"[Pp]review", "", seen.text)
+    assert read(cast.alice, review)["state"] == "changesRequested"
+
+
+def test_a_review_is_found_at_its_own_resource_only(cast: Cast, draft: str, kind: Kind) -> None:
+    review = ask(cast.edgar, kind)
+    kind.make(cast.charlie, "theirs", workspaceId="elsewhere")
+    other = PROMPT_BLOCKS if kind is AGENTS else AGENTS
+    other.make(cast.edgar)
+    for name, found_at, resource_id in (
+        ("charlie", kind, "theirs"),
+        ("edgar", other, "writer"),
+        ("root", kind, "theirs"),
+    ):
+        assert Window.of(name).get(page_of(found_at, "review", resource_id, review["id"])).status == 404
+    edgar = Window.of("edgar")
+    assert edgar.get(page_of(kind, "review", "writer", "nothing")).status == 404
+    other_ask = edgar.post(page_of(other, "review_ask"), version=draft)
+    assert other_ask.status == 404
+
+
+def test_only_members_can_be_asked_and_what_was_typed_stays(cast: Cast, kind: Kind, draft: str) -> None:
+    sent = Window.of("edgar").post(
+        page_of(kind, "review_ask"), version=draft, message="Please look", reviewers="charlie"
+    )
+    assert sent.status == 400 and "Please look" in sent.text and not Review.objects.exists()
+
+
+def test_the_policy_is_read_by_those_who_work_here_and_changed_by_admins(cast: Cast) -> None:
+    alice, edgar = Window.of("alice"), Window.of("edgar")
+    assert "Versions need no approval here" in edgar.get(POLICY).text
+    alice.post(POLICY, required="2", bypass="nobody")
+    assert "2 people who may publish have to approve" in edgar.get(POLICY).text
+    assert "Nobody is exempt" in edgar.get(POLICY).text and "<select" not in edgar.get(POLICY).markup
+    for window, fields, status in (
+        (alice, {"required": "6", "bypass": "admin"}, 400),
+        (alice, {"required": "1"}, 400),
+        (edgar, {"required": "0", "bypass": "admin"}, 403),
+        (Window.of("vera"), {"required": "0", "bypass": "admin"}, 403),
+        (Window.of("charlie"), {"required": "0", "bypass": "admin"}, 404),
+    ):
+        assert window.post(POLICY, **fields).status == status
+    assert get_editor().review_policy.get("acme").required == 2
+
+
+def test_a_review_outlives_its_version_and_the_role_of_who_was_asked(
+    cast: Cast, kind: Kind, draft: str
+) -> None:
+    kind.save(cast.edgar, text="three")
+    review = ask(cast.edgar, kind, versionId=draft, reviewers=["paula"])
+    approve(cast.paula, review)
+    give_role("paula", "acme", "viewer")
+    assert (
+        "does not count: they may not publish any more"
+        in Window.of("edgar").get(review_page(kind, review)).text
+    )
+    assert cast.alice.delete(kind.url("writer", "versions", draft)).status == 200
+    seen = Window.of("edgar").get(review_page(kind, review))
+    assert seen.status == 200 and "The version under review has been deleted." in seen.text
+    assert 'value="approve"' not in Window.of("alice").get(review_page(kind, review)).markup
+
+
+def test_an_admin_publishes_without_a_review_and_the_history_says_so(
+    cast: Cast, kind: Kind, draft: str
+) -> None:
+    require(1)
+    publish = page_of(kind, "publish")
+    for name, offered in (("paula", False), ("alice", True)):
+        seen = Window.of(name).get(publish)
+        assert "This cannot be published yet. Needs one more approval." in seen.text
+        assert ('name="bypass"' in seen.markup) == offered
+    alice = Window.of("alice")
+    typed = {"version": draft, "tag": alice.get(publish).field("tag")}
+    assert "Say why." in alice.post(publish, **typed, bypass="  ").text
+    assert Window.of("paula").post(publish, **typed, bypass="I want to").status == 403
+    assert alice.post(publish, **typed).status == 403
+    assert cast.alice.get(kind.url("writer"), status="draft").body["activeVersionId"] != draft
+    assert alice.post(publish, **typed, bypass="Refunds are <wrong>").status == 302
+    seen = Window.of("edgar").get(page_of(kind, "history"))
+    assert "alice published it without a review: “Refunds are <wrong>”" in seen.text
+    require(1, bypass="nobody")
+    kind.save(cast.edgar, text="three")
+    assert 'name="bypass"' not in alice.get(publish).markup
+
+
+def test_publish_buttons_say_what_is_missing_until_nothing_is(cast: Cast, kind: Kind, draft: str) -> None:
+    require(2)
+    give_role("edgar", "acme", "publisher")
+    kind.save(cast.edgar, text="three")
+    review = ask(cast.edgar, kind)
+    for missing in ("Needs 2 more approvals.", "Needs one more approval.", ""):
+        for page in ("change", "history", "publish", "version"):
+            rest = [review["versionId"]] if page == "version" else []
+            seen = Window.of("edgar").get(page_of(kind, page, "writer", *rest))
+            assert (missing in seen.text) and (("disabled" in button_of(seen.markup)) == bool(missing)), page
+        approve(cast.paula if missing.startswith("Needs 2") else cast.alice, review)
+
+
+def button_of(markup: str) -> str:
+    """Return the button, or the link, that publishes."""
+    found = re.search(r"<(?:button|a)\b[^>]*>\s*Publish\b(?! again)", markup)
+    assert found is not None
+    return found[0]
+
+
+def test_an_open_edit_page_gets_its_button_when_the_last_approval_comes(
+    cast: Cast, kind: Kind, draft: str
+) -> None:
+    require(1)
+    review = ask(cast.edgar, kind)
+    alice = Window.of("alice")
+    source = re.search(r'data-source="([^"]*)"', alice.get(page_of(kind, "change")).markup)
+    assert source is not None
+    fragment = alice.get(html.unescape(source[1]))
+    assert "disabled" in button_of(fragment.markup) and "Needs one more approval." in fragment.text
+    approve(cast.paula, review)
+    fragment = alice.get(html.unescape(source[1]))
+    assert "disabled" not in button_of(fragment.markup) and "paula approved version 2" in fragment.text
+    # Nothing that is typed is about an older text.
+    assert "has changed since you opened it" not in fragment.text
+
+
+def test_a_bulk_report_says_what_is_missing(cast: Cast, kind: Kind, draft: str) -> None:
+    paula = Window.of("paula")
+    chosen = f"{reference(kind)['kind']}:writer:{draft}"
+    asked = paula.post("/studio/publish/", chosen=chosen)
+    assert "Publish 1 draft?" in asked.text
+    require(1)
+    seen = paula.post("/studio/publish/", chosen=chosen, confirmed="yes")
+    assert "1 was not published" in seen.text and "Needs one more approval." in seen.text
+
+
+FEW, MANY = 3, 20
+MAX_QUERIES = 36
+
+
+def test_the_number_of_queries_does_not_grow(cast: Cast, kind: Kind) -> None:
+    require(1)
+    paula = Window.of("paula")
+    pages = ["/studio/", "/studio/waiting/", REVIEWS, f"{REVIEWS}?show=waiting", f"{REVIEWS}?show=all"]
+    counted = []
+    for start, stop in ((0, FEW), (FEW, MANY)):
+        for number in range(start, stop):
+            kind.make(cast.edgar, f"r{number}")
+            review = ask(cast.edgar, kind, f"r{number}", reviewers=["paula", "alice"])
+            say(cast.alice, review, "requestChanges", body="No")
+        review_of = page_of(kind, "review", "r0", str(Review.objects.get(resource_id="r0").pk))
+        paula.get(review_of)  # it is noted among those opened last
+        everywhere = [*pages, review_of, page_of(kind, "history", "r0")]
+        counted.append({page: queries_of(paula, page) for page in everywhere})
+    assert counted[0] == counted[1]
+    assert max(counted[0].values()) <= MAX_QUERIES
+
+
+def queries_of(window: Window, address: str) -> int:
+    with CaptureQueriesContext(connection) as queries:
+        assert window.get(address).status == 200
+    return len(queries)

@@ -1,0 +1,61 @@
+"""How tests schedule, and move the clock: by moving rows."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from django.utils import timezone
+
+from schedules import running
+from schedules.models import Schedule
+from tests.support.api import AGENTS, Answer, Api, Kind
+
+WORDS = {True: "agent", False: "promptBlock"}
+HOUR = datetime.timedelta(hours=1)
+
+
+def reference(kind: Kind, resource_id: str = "writer") -> dict[str, str]:
+    """Return a reference to a resource."""
+    return {"kind": WORDS[kind is AGENTS], "id": resource_id}
+
+
+def ahead(hours: float = 24) -> str:
+    """Return a whole minute that is so many hours ahead."""
+    there = timezone.now() + datetime.timedelta(hours=hours)
+    return there.replace(second=0, microsecond=0).isoformat().replace("+00:00", "Z")
+
+
+def ask(api: Api, kind: Kind, version_id: str | None, resource_id: str = "writer", **more: Any) -> Answer:
+    """Ask to schedule a version, for tomorrow unless something else is said."""
+    when = {} if "localTime" in more else {"runAt": ahead()}
+    body = {"resource": reference(kind, resource_id), "versionId": version_id, **when, **more}
+    return api.post("/schedules", {name: value for name, value in body.items() if value is not None})
+
+
+def scheduled(api: Api, kind: Kind, version_id: str | None, **more: Any) -> dict[str, Any]:
+    """Schedule a version, and return the schedule."""
+    answer = ask(api, kind, version_id, **more)
+    assert answer.status == 201, answer.body
+    return dict(answer.body)
+
+
+def pass_time(schedule: dict[str, Any], late: datetime.timedelta = datetime.timedelta()) -> None:
+    """Let the time of a schedule come, and pass by so much."""
+    now = timezone.now() - late
+    Schedule.objects.filter(pk=schedule["id"], state="scheduled").update(run_at=now, due_at=now)
+
+
+def run(
+    schedule: dict[str, Any], api: Api, late: datetime.timedelta = datetime.timedelta()
+) -> dict[str, Any]:
+    """Let the time of a schedule come, let a worker look, and return the schedule."""
+    pass_time(schedule, late)
+    running.run_due()
+    return dict(api.get(f"/schedules/{schedule['id']}").body)
+
+
+def live(api: Api, kind: Kind, resource_id: str = "writer") -> str | None:
+    """Return the id of the version that is live."""
+    found: str | None = api.get(kind.url(resource_id)).body["activeVersionId"]
+    return found

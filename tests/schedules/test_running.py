@@ -1,0 +1,239 @@
+"""What comes of a schedule when its time has come."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from schedules import running
+from schedules.models import Schedule
+from schedules.own_jobs import follow_time_zones
+from tests.conftest import Cast
+from tests.schedules.conftest import HOUR, ahead, ask, live, pass_time, reference, run, scheduled
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.people import give_role
+from versioning.domain.access import Role
+from versioning.models import Membership, Workspace
+
+
+@pytest.fixture
+def first(cast: Cast, kind: Kind) -> str:
+    """The version that is live."""
+    return str(kind.make(cast.paula, autoPublish=True)["activeVersionId"])
+
+
+@pytest.fixture
+def draft(cast: Cast, kind: Kind, first: str) -> str:
+    """A newer version."""
+    return str(kind.save(cast.edgar)["latestVersionId"])
+
+
+def events_of(cast: Cast) -> list[tuple[str, str | None, str]]:
+    """Return the newest events, newest first: their types, who made them, and how."""
+    found = cast.alice.get("/events", before=10**9, limit=4).body["events"]
+    return [(one["type"], one["actor"]["id"], one["actor"]["via"]) for one in found]
+
+
+def test_it_goes_live_at_its_time_and_once(cast: Cast, kind: Kind, first: str, draft: str) -> None:
+    made = scheduled(cast.paula, kind, draft)
+    running.run_due()
+    assert (live(cast.paula, kind), made["state"], made["expects"]) == (first, "scheduled", first)
+    done = run(made, cast.edgar)
+    assert (live(cast.paula, kind), done["state"], done["code"]) == (draft, "done", None)
+    assert done["executedAt"] is not None
+    word = reference(kind)["kind"]
+    assert events_of(cast)[:2] == [
+        ("schedule.done", "paula", "schedule"),
+        (f"{word}.published", "paula", "schedule"),
+    ]
+    kind.publish(cast.paula, "writer", first)
+    running.run_due()
+    assert live(cast.paula, kind) == first
+
+
+def test_unpublishing_can_be_scheduled(cast: Cast, kind: Kind, first: str) -> None:
+    done = run(scheduled(cast.paula, kind, None, action="unpublish"), cast.paula)
+    assert (done["state"], done["versionId"], live(cast.paula, kind)) == ("done", None, None)
+
+
+def test_a_pair_is_live_from_until(cast: Cast, kind: Kind, first: str, draft: str) -> None:
+    begin = scheduled(cast.paula, kind, draft, until=ahead(48), then={"versionId": first})
+    end = cast.edgar.get(f"/schedules/{begin['pairedWith']}").body
+    assert (end["pairedWith"], end["expects"], end["versionId"]) == (begin["id"], draft, first)
+    assert begin["then"] == {"versionId": first}
+    assert run(begin, cast.paula)["state"] == "done"
+    assert live(cast.paula, kind) == draft
+    assert run(end, cast.paula)["state"] == "done"
+    assert live(cast.paula, kind) == first
+
+
+def test_the_end_of_a_pair_does_not_undo_a_hotfix(cast: Cast, kind: Kind, first: str, draft: str) -> None:
+    begin = scheduled(cast.paula, kind, draft, until=ahead(48), then={"versionId": first})
+    end = cast.edgar.get(f"/schedules/{begin['pairedWith']}").body
+    run(begin, cast.paula)
+    hotfix = kind.save(cast.paula, text="mended", autoPublish=True)["activeVersionId"]
+    ended = run(end, cast.paula)
+    assert (ended["state"], ended["code"], live(cast.paula, kind)) == ("failed", "edit_conflict", hotfix)
+
+
+def test_whoever_cancels_the_beginning_cancels_the_end(
+    cast: Cast, kind: Kind, first: str, draft: str
+) -> None:
+    begin = scheduled(cast.paula, kind, draft, until=ahead(48), then={"versionId": first})
+    assert cast.paula.delete(f"/schedules/{begin['id']}").body["state"] == "cancelled"
+    page = cast.paula.get("/schedules").body
+    assert [one["state"] for one in page["schedules"]] == ["cancelled", "cancelled"]
+    run(begin, cast.paula)
+    assert live(cast.paula, kind) == first
+    assert cast.paula.delete(f"/schedules/{begin['id']}").code == "schedule_ended"
+    assert cast.paula.patch(f"/schedules/{begin['id']}", {"runAt": ahead(2)}).code == "schedule_ended"
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_hotfix_between_is_not_overwritten_unless_forced(
+    cast: Cast, kind: Kind, draft: str, *, force: bool
+) -> None:
+    made = scheduled(cast.paula, kind, draft, force=force)
+    hotfix = kind.save(cast.paula, text="mended", autoPublish=True)["activeVersionId"]
+    done = run(made, cast.paula)
+    expected = ("done", None, draft) if force else ("failed", "edit_conflict", hotfix)
+    assert (done["state"], done["code"], live(cast.paula, kind)) == expected
+    assert done["error"] is None if force else "gone live" in done["error"]
+
+
+def test_late_by_an_hour_it_runs_and_by_a_week_it_is_missed(
+    cast: Cast, kind: Kind, first: str, draft: str
+) -> None:
+    missed = run(scheduled(cast.paula, kind, draft), cast.paula, 7 * 24 * HOUR)
+    assert (missed["state"], missed["code"], live(cast.paula, kind)) == ("missed", "missed", first)
+    assert events_of(cast)[0] == ("schedule.failed", "paula", "schedule")
+    assert run(scheduled(cast.paula, kind, draft), cast.paula, HOUR)["state"] == "done"
+    assert live(cast.paula, kind) == draft
+
+
+def test_who_may_not_publish_any_more_does_not(cast: Cast, kind: Kind, first: str, draft: str) -> None:
+    demoted, left, off = (scheduled(cast.paula, kind, draft) for _ in range(3))
+    paula, acme = User.objects.get(username="paula"), Workspace.objects.get(pk="acme")
+    give_role("paula", "acme", "editor")
+    codes = [run(demoted, cast.alice)["code"]]
+    Membership.objects.end(Membership.objects.get(user=paula, workspace=acme))
+    codes.append(run(left, cast.alice)["code"])
+    Membership.objects.grant(paula, acme, Role.PUBLISHER)
+    User.objects.filter(pk=paula.pk).update(is_active=False)
+    codes.append(run(off, cast.alice)["code"])
+    assert (codes, live(cast.alice, kind)) == (["not_allowed"] * 3, first)
+
+
+def test_the_policy_of_that_moment_counts(cast: Cast, kind: Kind, first: str, draft: str) -> None:
+    made = scheduled(cast.paula, kind, draft)
+    cast.alice.put("/workspaces/acme/review-policy", {"required": 1})
+    refused = run(made, cast.paula)
+    assert (refused["state"], refused["code"], live(cast.paula, kind)) == ("failed", "review_required", first)
+    made = scheduled(cast.paula, kind, draft)  # before anybody approved
+    review = cast.edgar.post("/reviews", {"resource": reference(kind), "versionId": draft}).body
+    verdict = {"versionId": draft, "verdict": "approve"}
+    assert cast.paula.post(f"/reviews/{review['id']}/verdicts", verdict).status == 200
+    assert run(made, cast.paula)["state"] == "done"
+    assert live(cast.paula, kind) == draft
+
+
+def test_a_block_that_is_unpublished_by_then_keeps_its_agent_from_going_live(cast: Cast) -> None:
+    PROMPT_BLOCKS.make(cast.paula, "tone", autoPublish=True)
+    agent = AGENTS.make(cast.paula, "writer", [{"type": "prompt_block_ref", "id": "tone"}])
+    made = scheduled(cast.paula, AGENTS, agent["latestVersionId"])
+    cast.paula.post(PROMPT_BLOCKS.url("tone", "unpublish"))
+    assert run(made, cast.paula)["code"] == "unpublished_blocks"
+
+
+def test_with_the_resource_go_its_schedules_and_no_namesake_inherits_them(
+    cast: Cast, kind: Kind, draft: str
+) -> None:
+    made = scheduled(cast.paula, kind, draft)
+    assert cast.paula.delete(kind.url("writer")).status == 200
+    gone = cast.paula.get(f"/schedules/{made['id']}").body
+    assert (gone["state"], gone["code"]) == ("failed", "gone")
+    kind.make(cast.paula)
+    pass_time(made)
+    running.run_due()
+    assert live(cast.paula, kind) is None
+
+
+def test_a_version_that_is_scheduled_stays(
+    cast: Cast, kind: Kind, first: str, draft: str, settings: Any
+) -> None:
+    made = scheduled(cast.paula, kind, draft)
+    settings.EDITOR_KEEP_VERSIONS = 1
+    kind.save(cast.edgar, text="three")
+    refused = cast.paula.delete(kind.url("writer", "versions", draft))
+    assert (refused.status, refused.code, "scheduled" in str(refused.body)) == (400, "version_in_use", True)
+    cast.paula.delete(f"/schedules/{made['id']}")
+    kind.save(cast.edgar, text="four")
+    assert cast.paula.get(kind.url("writer", "versions", draft)).status == 404
+
+
+def test_a_fault_delays_one_schedule_and_no_other(
+    cast: Cast, kind: Kind, draft: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad = scheduled(cast.paula, kind, draft)
+    other = kind.make(cast.paula, "other")["latestVersionId"]
+    good = scheduled(cast.paula, kind, other, resource_id="other")
+    whole = running.run
+
+    def broken(schedule: Schedule) -> None:
+        if str(schedule.pk) == bad["id"]:
+            raise OSError("no space left on device")
+        whole(schedule)
+
+    monkeypatch.setattr(running, "run", broken)
+    for one in (bad, good):
+        pass_time(one)
+    running.run_due()
+    states = [cast.paula.get(f"/schedules/{one['id']}").body["state"] for one in (bad, good)]
+    assert states == ["scheduled", "done"]
+    assert not Schedule.objects.due().exists()
+
+
+def test_nine_in_berlin_stays_nine_when_a_law_moves_the_clocks(cast: Cast, kind: Kind, draft: str) -> None:
+    made = scheduled(cast.paula, kind, draft, localTime="2028-07-03T09:00", timeZone="Europe/Berlin")
+    assert made["runAt"] == "2028-07-03T07:00:00.000Z"
+    earlier = datetime.datetime(2028, 7, 3, 8, tzinfo=datetime.UTC)  # as if the rules had been others
+    Schedule.objects.update(run_at=earlier, due_at=earlier)
+    follow_time_zones()
+    assert cast.paula.get(f"/schedules/{made['id']}").body["runAt"] == "2028-07-03T07:00:00.000Z"
+
+
+def test_a_release_goes_live_at_its_time_unless_something_of_it_was_mended(cast: Cast) -> None:
+    old = {
+        kind: str(kind.make(cast.paula, autoPublish=True)["activeVersionId"])
+        for kind in (AGENTS, PROMPT_BLOCKS)
+    }
+    new = {kind: str(kind.save(cast.paula)["latestVersionId"]) for kind in old}
+    items = [{"resource": reference(kind), "versionId": new[kind]} for kind in new]
+    release = cast.paula.post("/releases", {"workspaceId": "acme", "title": "Autumn", "items": items}).body
+    body = {"releaseId": release["id"], "runAt": ahead()}
+    first, second = (cast.paula.post("/schedules", body).body for _ in range(2))
+    AGENTS.publish(cast.paula, "writer", AGENTS.save(cast.paula, text="mended")["latestVersionId"])
+    mended = live(cast.paula, AGENTS)
+    refused = run(first, cast.paula)
+    assert (refused["state"], refused["code"]) == ("failed", "edit_conflict")
+    assert (live(cast.paula, AGENTS), live(cast.paula, PROMPT_BLOCKS)) == (mended, old[PROMPT_BLOCKS])
+    AGENTS.publish(cast.paula, "writer", old[AGENTS])
+    assert run(second, cast.paula)["state"] == "done"
+    assert {kind: live(cast.paula, kind) for kind in new} == new
+    assert cast.paula.post("/schedules", body).code == "release_published"
+
+
+def test_a_release_that_is_deleted_takes_its_schedules(cast: Cast, kind: Kind, draft: str) -> None:
+    items = [{"resource": reference(kind), "versionId": draft}]
+    release = cast.paula.post("/releases", {"workspaceId": "acme", "title": "Autumn", "items": items}).body
+    made = cast.paula.post("/schedules", {"releaseId": release["id"], "runAt": ahead()}).body
+    assert cast.paula.delete(f"/releases/{release['id']}").status == 200
+    assert cast.paula.get(f"/schedules/{made['id']}").body["code"] == "gone"
+
+
+def test_asking_does_not_ask_the_gate(cast: Cast, kind: Kind, draft: str) -> None:
+    cast.alice.put("/workspaces/acme/review-policy", {"required": 5})
+    assert ask(cast.paula, kind, draft).status == 201

@@ -1,0 +1,145 @@
+"""Schedules over HTTP: what is taken, who may ask, and what lists show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.conftest import Cast
+from tests.schedules.conftest import ahead, ask, reference, scheduled
+from tests.support.api import Api, Kind
+from tests.support.people import key_of
+
+NOWHERE = "00000000-0000-4000-8000-000000000000"
+
+
+@pytest.fixture
+def draft(cast: Cast, kind: Kind) -> str:
+    """A version of a resource of which nothing is live."""
+    return str(kind.make(cast.edgar)["latestVersionId"])
+
+
+def test_a_schedule_says_what_is_to_happen(cast: Cast, kind: Kind, draft: str) -> None:
+    answer = ask(cast.paula, kind, draft, localTime="2027-12-24T09:00", timeZone="Europe/Berlin")
+    assert answer.status == 201
+    made = answer.body
+    assert answer.headers["Location"] == f"/api/schedules/{made['id']}"
+    assert made.pop("id") and made.pop("createdAt")
+    assert made == {
+        "workspaceId": "acme",
+        "resource": reference(kind),
+        "releaseId": None,
+        "action": "publish",
+        "versionId": draft,
+        "versionNumber": 1,
+        "then": None,
+        "runAt": "2027-12-24T08:00:00.000Z",
+        "localTime": "2027-12-24T09:00",
+        "timeZone": "Europe/Berlin",
+        "ambiguous": False,
+        "pairedWith": None,
+        "expects": None,
+        "force": False,
+        "state": "scheduled",
+        "code": None,
+        "error": None,
+        "createdBy": "paula",
+        "executedAt": None,
+    }
+
+
+def test_a_time_that_exists_twice_is_said_to(cast: Cast, kind: Kind, draft: str) -> None:
+    made = scheduled(cast.paula, kind, draft, localTime="2027-10-31T02:30", timeZone="Europe/Berlin")
+    assert (made["ambiguous"], made["runAt"]) == (True, "2027-10-31T00:30:00.000Z")
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"runAt": "2020-01-01T00:00:00Z"}, "runAt"),
+        ({"runAt": "2027-01-01T00:00:30Z"}, "runAt"),
+        ({"runAt": "2099-01-01T00:00:00Z"}, "runAt"),
+        ({"runAt": 5}, "runAt"),
+        ({"localTime": "2027-03-28T02:30", "timeZone": "Europe/Berlin"}, "localTime"),
+        ({"localTime": "2027-03-28T12:30"}, "timeZone"),
+        ({"localTime": "2027-03-28T12:30", "timeZone": "Mars/Base"}, "timeZone"),
+        ({"runAt": ahead(), "timeZone": "Europe/Berlin"}, "runAt"),
+        ({"versionId": NOWHERE}, "versionId"),
+        ({"versionId": "none"}, "versionId"),
+        ({"versionId": None}, "versionId"),
+        ({"action": "unpublish"}, "versionId"),
+        ({"action": "delete"}, "action"),
+        ({"until": ahead(48)}, "then"),
+        ({"then": {"versionId": NOWHERE}}, "until"),
+        ({"until": ahead(1), "then": {"versionId": NOWHERE}}, "until"),
+        ({"until": ahead(48), "then": {"versionId": NOWHERE}}, "then.versionId"),
+        ({"expects": NOWHERE}, "expects"),
+        ({"resource": {"kind": "skill", "id": "writer"}}, "resource.kind"),
+        ({"releaseId": NOWHERE}, "resource"),
+        ({"colour": "red"}, "colour"),
+    ],
+)
+def test_a_problem_is_named_and_nothing_is_scheduled(
+    cast: Cast, kind: Kind, draft: str, changes: dict[str, Any], field: str
+) -> None:
+    answer = (
+        ask(cast.paula, kind, draft, **changes)
+        if changes.get("versionId", 1)
+        else ask(cast.paula, kind, None)
+    )
+    assert (answer.status, answer.fields) == (400, [field])
+    assert cast.paula.get("/schedules").body["total"] == 0
+
+
+def test_another_time_keeps_the_order_of_a_pair(cast: Cast, kind: Kind, draft: str) -> None:
+    begin = scheduled(cast.paula, kind, draft, until=ahead(48), then={"versionId": draft})
+    addresses = [f"/schedules/{begin[name]}" for name in ("id", "pairedWith")]
+    late, early = (
+        cast.paula.patch(one, {"runAt": ahead(when)}) for one, when in zip(addresses, (49, 23), strict=True)
+    )
+    assert [(one.status, one.fields) for one in (late, early)] == [(400, ["runAt"])] * 2
+    moved = cast.paula.patch(addresses[0], {"localTime": "2027-07-01T09:00", "timeZone": "Asia/Tokyo"})
+    assert (moved.status, moved.fields) == (400, ["localTime"])
+    moved = cast.paula.patch(addresses[1], {"localTime": "2027-07-01T09:00", "timeZone": "Asia/Tokyo"})
+    assert (moved.body["runAt"], moved.body["timeZone"]) == ("2027-07-01T00:00:00.000Z", "Asia/Tokyo")
+    types = [event["type"] for event in cast.edgar.get("/events", type="schedule.*").body["events"]]
+    assert types == ["schedule.created", "schedule.created", "schedule.changed"]
+
+
+def test_lists_are_narrowed_and_leave_out_what_may_not_be_read(cast: Cast, kind: Kind, draft: str) -> None:
+    made = scheduled(cast.paula, kind, draft)
+    other = kind.make(cast.edgar, "other")["latestVersionId"]
+    scheduled(cast.paula, kind, other, resource_id="other")
+    word = reference(kind)["kind"]
+
+    def total(api: Api, **narrowed: str) -> int:
+        return int(api.get("/schedules", **narrowed).body["total"])
+
+    assert [total(api) for api in (cast.edgar, cast.vera, cast.charlie, cast.root)] == [2, 0, 0, 2]
+    assert total(cast.edgar, kind=word, id="writer") == 1
+    assert total(cast.edgar, state="done") == total(cast.edgar, workspaceId="elsewhere") == 0
+    assert total(cast.charlie, workspaceId="acme") == 0
+    assert cast.edgar.get("/schedules", releaseId=NOWHERE).body["total"] == 0
+    assert cast.edgar.get("/schedules", state="late").status == 400
+    cast.paula.delete(f"/schedules/{made['id']}")
+    assert total(cast.edgar, state="cancelled") == 1
+
+
+def test_publishers_schedule_editors_look_and_others_see_nothing(cast: Cast, kind: Kind, draft: str) -> None:
+    made = scheduled(cast.paula, kind, draft)
+    address = f"/schedules/{made['id']}"
+    asking = (cast.edgar, key_of("alice", role="editor"), cast.charlie, cast.nobody)
+    assert [ask(api, kind, draft).status for api in asking] == [403, 403, 404, 401]
+    for api, statuses in {
+        cast.edgar.key: (200, 403, 403),
+        cast.vera.key: (403, 403, 403),
+        cast.charlie.key: (404, 404, 404),
+        key_of("paula", workspace="acme", role="viewer").key: (403, 403, 403),
+    }.items():
+        caller = Api(api)
+        found = caller.get(address), caller.patch(address, {"runAt": ahead(3)}), caller.delete(address)
+        assert tuple(one.status for one in found) == statuses
+    unknown = [cast.charlie.get(f"/schedules/{one}").body for one in (NOWHERE, "none", made["id"])]
+    assert unknown == [unknown[0]] * 3
+    assert cast.paula.get(address).body == made
