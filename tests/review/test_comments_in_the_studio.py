@@ -17,6 +17,7 @@ from review.models import Comment
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.comments import change, listed, say
+from tests.support.reviews import reference
 from tests.support.studio import Visitor, page_of, words_of
 
 TEXT = "Be kind.\nBe brief.\n\nNever lie."
@@ -63,6 +64,17 @@ def test_a_comment_stands_below_its_field_on_every_page_of_the_version(cast: Cas
     assert "How brief?" in part(edit, "comments")
     write(edgar, kind, made, "All in all?", next=back)
     assert "All in all?" in part(edgar.get(back), "comments")
+
+
+def test_a_comment_stands_beside_a_review_and_its_event_leads_to_the_thread(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice, text="Old.", autoPublish=True)
+    made = kind.save(cast.edgar, text=TEXT)
+    review = cast.edgar.post("/reviews", {"resource": reference(kind)}).body["id"]
+    comment = say(cast.paula, made, kind, body="How brief?", field=kind.text, line=2)
+    page = Visitor("edgar").get(page_of(kind, f"reviews/{review}"))
+    assert "How brief?" in part(page, f"comments-at-{kind.text}")
+    activity = Visitor("edgar").get(page_of(kind, "activity")).content.decode()
+    assert page_of(kind, f"comments/{comment['id']}") in activity
 
 
 def test_words_of_a_block_are_found_in_it(cast: Cast) -> None:
