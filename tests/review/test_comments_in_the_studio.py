@@ -17,8 +17,11 @@ from review.models import Comment
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.comments import change, listed, say
+from tests.support.override_files import Folder
+from tests.support.people import key_of, person
 from tests.support.reviews import reference
 from tests.support.studio import Visitor, page_of, words_of
+from versioning.domain.access import Role
 
 TEXT = "Be kind.\nBe brief.\n\nNever lie."
 HOSTILE = "<script>alert(1)</script> \u202etxet {{ name }} &amp; " + "x" * 500
@@ -126,6 +129,25 @@ def test_comments_on_a_deleted_version_name_it_and_lead_nowhere(cast: Cast) -> N
     found = part(page, "comments")
     assert "edgar" in found and "Outdated" in found and "on version 2, which is deleted" in found
     assert f"versions/{draft['latestVersionId']}" not in page.content.decode()
+
+
+def test_comments_on_a_file_are_seen_on_it_and_on_the_draft_after_it(folder: Folder, db: None) -> None:
+    person("ada", default=Role.ADMIN)
+    ada, api = Visitor("ada"), key_of("ada")
+    folder.put({"instructions": TEXT})
+    file_id = api.get(AGENTS.url("answers")).body["activeVersionId"]
+    page = page_of(AGENTS, f"versions/{file_id}", "answers")
+    typed = {"version": file_id, "body": "How brief?", "field": "instructions", "quote": "Be brief."}
+    ada.post(page_of(AGENTS, "comments", "answers"), **typed)
+    assert "How brief?" in part(ada.get(page), "comments-at-instructions")
+    AGENTS.save(api, "answers", "Be kind.")
+    found = part(ada.get(page_of(AGENTS, "change", "answers")), "comments")
+    assert "Outdated" in found and "on the override file" in found and "which is deleted" not in found
+    folder.path().unlink()
+    assert api.delete(AGENTS.url("answers")).status == 200
+    [comment] = api.get("/comments", id="answers").body["comments"]
+    thread = ada.get(page_of(AGENTS, f"comments/{comment['id']}", "answers"))
+    assert "on the override file, which is deleted" in words_of(thread)
 
 
 def test_threads_are_answered_resolved_reopened_edited_and_deleted(cast: Cast, kind: Kind) -> None:
