@@ -7,7 +7,7 @@ draw the frame.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -73,6 +73,8 @@ class VersionOnPage:
     kind: StudioKind
     resource: VersionedResource
     version: Snapshot
+    fields: Collection[str] = ()
+    """The names of the fields that the page has a slot for: a panel below another one is not seen."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -115,7 +115,7 @@ class VersionPage(OneVersionPage):
             may_delete=self.may_delete(entry),
             blocks=blocks,
             blocks_by_id={block.id: block for block in blocks},
-            panels=self.panels("version", version),
+            panels=self.panels("version", version, version.config),
             obstacle=obstacle_to(resource, version, self.caller),
             notes=extensions.notes(self.caller, self.kind, resource, [version]).get(version.version_id, ())
             if self.may(Right.READ_DRAFTS)

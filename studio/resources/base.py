@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from http import HTTPStatus
@@ -161,10 +161,11 @@ class ResourcePage(StudioPage):
         """Redirect to another page about this resource, which shows the message."""
         return self.go(self.address(page), message, level=level)
 
-    def panels(self, page: str, version: Snapshot | None) -> list[Panel]:
+    def panels(self, page: str, version: Snapshot | None, fields: Iterable[str] = ()) -> list[Panel]:
         """Return what other applications show about a version; `page` is the name that they know it by.
 
         The page passes them on as `panels`, and its template says where they stand, with the tag `panels`.
+        `fields` names those below which it has a place for them.
         """
         if version is None or self.with_history is None:
             return []
@@ -175,6 +176,7 @@ class ResourcePage(StudioPage):
             kind=self.kind,
             resource=self.with_history,
             version=version,
+            fields=frozenset(fields),
         )
         return extensions.panels(shown)
 

@@ -27,7 +27,7 @@ from editor_client.testing.resources import (
 
 Body = Mapping[str, Any]
 NOT_A_FIELD = "is not a field that can be set here"
-SAVED = ("autoPublish", "changeMessage", "metadata")
+SAVED = ("autoPublish", "bypassReview", "changeMessage", "metadata")
 
 
 class Editor:
@@ -154,7 +154,7 @@ class Editor:
 
     def set_label(self, resource: Resource, name: str, body: Body) -> None:
         """Set a label on a version, or move it there."""
-        refuse_unknown(body, ("versionId", "released"), message=NOT_A_FIELD)
+        refuse_unknown(body, ("versionId", "released", "bypassReview"), message=NOT_A_FIELD)
         problem = ids.label_problem(name)
         if problem is not None:
             raise Invalid.field("name", problem)
