@@ -137,7 +137,7 @@ class ReviewPage(DifferencesPage):
             "unchanged": unchanged_titles(fields, self.effective(version)),
             "preview": preview,
             "errors": errors,
-            "panels": self.panels(OWN_PAGE, version),
+            "panels": self.panels(OWN_PAGE, version, [field.name for field in fields]),
         }
 
     @property

@@ -90,7 +90,7 @@ WITHOUT_A_RESULT = {
     "POST /stored/agents/{}/change-request",
     "POST /agents/{}/stream",
 }
-"""Two answer with events; a lock is plain JSON for a file; the client has no method for the other one."""
+"""Two answer with events, a lock is plain JSON for a file, and the client has no method for the other one."""
 OWN_WORDS = {"fallback"}
 """What only the client itself says."""
 REPEATED = {"agentId", "blockId"}
