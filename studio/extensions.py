@@ -68,7 +68,8 @@ class VersionOnPage:
     """A version that a page is about, for the panels on the page."""
 
     page: str
-    """Which page: `version`, `compare` (the later version), `edit`, `publish`, or one of an application."""
+    """Which page: `version`, `compare` (the later version), `edit`, `publish`, `history` (the newest version)
+    or `since`, which renews the buttons of an open edit page; or one of an application."""
     request: HttpRequest
     caller: Caller
     """Who may at least read the version."""

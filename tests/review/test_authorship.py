@@ -17,7 +17,7 @@ from versioning.models import ApiKey, Membership
 @pytest.fixture(autouse=True)
 def required(cast: Cast) -> None:
     """One approval is required."""
-    require_approvals(cast.alice, 1)
+    require_approvals(1)
 
 
 def key_for(name: str) -> Api:
@@ -151,7 +151,7 @@ def test_a_key_speaks_for_its_owner_and_no_louder_than_it_may(cast: Cast, kind: 
     assert say(key_of("paula", workspace="acme", role="editor"), review, "approve").status == 403
     approve(key_of("paula", workspace="acme", role="publisher"), review)
     approve(cast.paula, review)
-    require_approvals(cast.alice, 2)
+    require_approvals(2)
     assert missing(cast, kind) == 1  # both were paula
 
 
@@ -160,10 +160,10 @@ def test_a_policy_counts_from_the_moment_at_which_it_changes(cast: Cast, kind: K
     kind.make(cast.edgar, text="one")
     review = ask(cast.edgar, kind)
     approve(cast.paula, review)
-    require_approvals(cast.alice, 3)
+    require_approvals(3)
     assert (read(cast.edgar, review)["state"], read(cast.edgar, review)["missing"]) == ("open", 2)
     approve(key_for("peter"), review)
     assert missing(cast, kind) == 1
-    require_approvals(cast.alice, 2)
+    require_approvals(2)
     assert read(cast.edgar, review)["state"] == "approved"
     assert missing(cast, kind) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 from typing import Any
 
@@ -38,6 +39,8 @@ class Editor:
         self.workspace = workspace
         self.username = username
         self.resources: dict[tuple[str, str], Resource] = {}
+        self.secret = uuid.uuid4().hex
+        """What signs its locks."""
 
     def find(self, kind: Kind, resource_id: str) -> Resource:
         """Return a resource; raises `Refused` if there is none."""
