@@ -22,7 +22,7 @@ from versioning.domain.access import Right
 from versioning.models import WorkerHeartbeat
 
 STYLESHEETS = ["schedules/schedules.css"]
-WITH_STRIP = frozenset({"edit", "history", "version", "publish", "schedule"})
+WITH_STRIP = frozenset({"edit", "since", "history", "version", "publish", "schedule"})
 WITH_BUTTON = frozenset({"history", "version", "publish"})
 
 
@@ -135,7 +135,7 @@ def strip(lines: Sequence[Line], workspace_id: str, request: HttpRequest, way_ba
 
 def _way_back(shown: VersionOnPage) -> str:
     """Return the address of the page; an edit page that is open takes its parts from another one."""
-    if shown.page == "edit":
+    if shown.page in {"edit", "since"}:
         return shown.kind.address("change", shown.resource.pk)
     return shown.request.get_full_path()
 
