@@ -25,8 +25,8 @@ from versioning.domain.access import Caller, Right
 from versioning.domain.snapshots import reference_to_id
 from versioning.models import Event
 
-MAX_SHOWN: Final = 500
-"""How many schedules, and how many events, a month shows."""
+MAX_SHOWN: Final = 100
+"""How many schedules, and how many events, a period shows."""
 MOVES: Final = tuple(f"{kind.word}.{what}" for kind in KINDS for what in ("published", "unpublished"))
 RELEASED: Final = "release.published"
 

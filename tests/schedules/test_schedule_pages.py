@@ -116,6 +116,9 @@ def test_a_hotfix_is_warned_of_and_what_failed_says_why(
     shown = paula.get(page).text
     assert "Version 2 did not go live" in shown
     assert "Something else has gone live since this was scheduled." in shown
+    # Whoever scheduled it finds it on the home page, and nobody else.
+    homes = [Window.of(name).get("/studio/").text for name in ("paula", "edgar", "charlie")]
+    assert ["was to go live" in home for home in homes] == [True, False, False]
     kind.publish(cast.paula, "writer", draft)
     assert "did not go live" not in paula.get(page).text
 
