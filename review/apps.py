@@ -29,4 +29,5 @@ class ReviewConfig(AppConfig):
         import_module("review.reviews.endings").follow_deletions()
         import_module("review.comments.verbs").follow_deletions()
         if apps.is_installed("studio"):
+            import_module("review.comments.studio.extension").register()
             import_module("review.studio.extension").register()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -60,8 +61,8 @@ def came_from(request: HttpRequest) -> str:
 
 
 def is_of_studio(address: str) -> bool:
-    """Return whether an address on this host is one below `/studio/`, also when a browser has resolved it."""
-    path = unquote(urlsplit(address).path).replace("\\", "/")
+    """Return whether a path on this host is one below `/studio/`, also when a browser has resolved it."""
+    path = unquote(re.split("[?#]", address, maxsplit=1)[0]).replace("\\", "/")
     return path.startswith(reverse("admin:index")) and ".." not in path.split("/")
 
 

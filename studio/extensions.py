@@ -7,7 +7,7 @@ draw the frame.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -68,7 +68,8 @@ class VersionOnPage:
     """A version that a page is about, for the panels on the page."""
 
     page: str
-    """Which page: `version`, `compare` (the later version), `edit`, `publish`, or one of an application."""
+    """Which page: `version`, `compare` (the later version), `edit`, `publish`, `history` (the newest version)
+    or `since`, which renews the buttons of an open edit page; or one of an application."""
     request: HttpRequest
     caller: Caller
     """Who may at least read the version."""
@@ -77,6 +78,8 @@ class VersionOnPage:
     version: Snapshot
     unpublished_blocks: Sequence[str] = ()
     """The ids of the prompt blocks of which the page says that their changes are not published."""
+    fields: Collection[str] = ()
+    """The names of the fields that the page has a slot for: a panel below another one is not seen."""
 
 
 @dataclass(frozen=True, kw_only=True)

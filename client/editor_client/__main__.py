@@ -1,4 +1,4 @@
-"""The command line: `python -m editor_client get | pull | push | diff | events`.
+"""The command line: `python -m editor_client get | pull | push | diff | events | lock`.
 
 Exit codes: 0 for success, and for `diff` if nothing differs; 1 if `diff` has found differences; 2 if
 something could not be done, with the reason on standard error.
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _get(client: Client, given: argparse.Namespace) -> int:
-    selector = {name: value for name in SELECTOR if (value := getattr(given, name)) is not None}
+    selector = _selector(given)
     found: Any
     if given.kind == "agent":
         found = client.get_agent(given.id, **selector).details()
@@ -94,6 +94,19 @@ def _events(client: Client, given: argparse.Namespace) -> int:
     return DONE
 
 
+def _lock(client: Client, given: argparse.Namespace) -> int:
+    agents = given.agents
+    if not agents and not given.prompt_blocks:
+        agents = sorted(client.list_agents(partial=True))
+    lock = client.lock(agents, prompt_blocks=given.prompt_blocks, **_selector(given))
+    sys.stdout.write(canonical.file_text(lock))
+    return DONE
+
+
+def _selector(given: argparse.Namespace) -> dict[str, Any]:
+    return {name: value for name in SELECTOR if (value := getattr(given, name)) is not None}
+
+
 def _pull_push(client: Client, given: argparse.Namespace) -> PullPush:
     folder = Folder.open(given.folder, client.address)
     return PullPush(client=client, folder=folder, workspace=given.workspace, force=given.force)
@@ -123,16 +136,12 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_server(parser, os.environ)
-    commands = parser.add_subparsers(required=True, metavar="get | pull | push | diff | events")
+    commands = parser.add_subparsers(required=True, metavar="get | pull | push | diff | events | lock")
 
     get = commands.add_parser("get", help="print one agent or prompt block as JSON")
     get.add_argument("kind", choices=("agent", "stored-agent", "prompt-block"))
     get.add_argument("id")
-    version = get.add_mutually_exclusive_group()
-    version.add_argument("--status", choices=("published", "draft"))
-    version.add_argument("--version-id", metavar="ID")
-    version.add_argument("--label", metavar="NAME")
-    version.add_argument("--release", metavar="ID")
+    _add_selector(get)
     get.set_defaults(command=_get)
 
     pull = commands.add_parser("pull", help="write everything that is published as files")
@@ -152,12 +161,26 @@ def _parser() -> argparse.ArgumentParser:
     event_lines.add_arguments(events)
     events.set_defaults(command=_events)
 
+    lock = commands.add_parser("lock", help="print the exact versions of agents and of all that they show")
+    lock.add_argument("agents", nargs="*", metavar="AGENT", help="all that the key may run, without any")
+    lock.add_argument("--prompt-block", dest="prompt_blocks", action="append", default=[], metavar="ID")
+    _add_selector(lock)
+    lock.set_defaults(command=_lock)
+
     for command in (pull, push, diff):
         command.add_argument("folder", type=Path, metavar="DIR")
         command.add_argument("--workspace", metavar="ID", help="only what is published in this workspace")
-    for command in (get, pull, push, diff, events):
+    for command in (get, pull, push, diff, events, lock):
         _add_server(command, {})
     return parser
+
+
+def _add_selector(parser: argparse.ArgumentParser) -> None:
+    version = parser.add_mutually_exclusive_group()
+    version.add_argument("--status", choices=("published", "draft"))
+    version.add_argument("--version-id", metavar="ID")
+    version.add_argument("--label", metavar="NAME")
+    version.add_argument("--release", metavar="ID")
 
 
 def _add_server(parser: argparse.ArgumentParser, environment: Mapping[str, str]) -> None:

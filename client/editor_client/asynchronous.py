@@ -230,6 +230,7 @@ class AsyncClient(AsyncDriver):
     list_comments = awaiting(ClientCalls.list_comments)
     iter_comments = iterating(ClientCalls.iter_comments)
     create_comment = awaiting(ClientCalls.create_comment)
+    lock = awaiting(ClientCalls.lock)
     preview_instructions = awaiting(ClientCalls.preview_instructions)
 
     def get_agent(self, agent_id: str, **selector: Unpack[Selector]) -> Agent:

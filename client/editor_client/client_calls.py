@@ -13,6 +13,7 @@ from editor_client.arguments import (
     Ordering,
     Paging,
     PromptBlockFilters,
+    Selector,
 )
 from editor_client.calls import Answer, Call, Request, context_query, encoded, paging, query, reading
 from editor_client.comments import (
@@ -25,6 +26,7 @@ from editor_client.comments import (
 )
 from editor_client.comments import creation as comment_creation
 from editor_client.errors import malformed
+from editor_client.locks import locking
 from editor_client.log import EventPage, EventsAsked, event_query
 from editor_client.naming import with_json_names
 from editor_client.pages import Pages
@@ -215,6 +217,15 @@ class ClientCalls:
     ) -> Call[CommentRecord]:
         """Comment on a version, on a field or a line of it, or reply to a comment."""
         return comment_creation(kind, resource_id, version_id, body, place)
+
+    def lock(
+        self, agents: Sequence[str] = (), *, prompt_blocks: Sequence[str] = (), **selector: Unpack[Selector]
+    ) -> Call[dict[str, Any]]:
+        """Return a lock of agents and prompt blocks, for the `versions` of runs: plain JSON for a file.
+
+        The selector names the version of each; without one it is what is published.
+        """
+        return locking(agents, prompt_blocks, selector)
 
     def preview_instructions(
         self, blocks: Sequence[Mapping[str, Any]], *, context: Mapping[str, Any] | None = None

@@ -8,6 +8,7 @@ EditorError            anything below; itself for statuses that have no name her
   Conflict             409  the id is taken, or the resource is in use
   CursorExpired        410  events after the position have been removed; `oldest` is where the log begins
   EditConflict         412  somebody changed it since `base` was read; `current` says who
+  LockBroken           424  `names` are what a lock names and cannot be resolved
   RateLimited          429  `retry_after` says when to come back
   ServerError          5xx, and answers that are malformed
   Unreachable          no answer at all, or not in time
@@ -29,6 +30,7 @@ __all__ = [
     "EditorError",
     "Forbidden",
     "Issue",
+    "LockBroken",
     "NotFound",
     "RateLimited",
     "ServerError",
@@ -132,6 +134,17 @@ class EditConflict(EditorError):
         return current
 
 
+class LockBroken(EditorError):
+    """Something that a lock names is gone, or may not be read with this key."""
+
+    code = "lock_broken"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The ids of the agents and prompt blocks that cannot be resolved."""
+        return tuple(map(str, self.details.get("names") or ()))
+
+
 class RateLimited(EditorError):
     """The key has sent too many requests."""
 
@@ -160,6 +173,8 @@ _BY_STATUS: dict[int, type[EditorError]] = {
     412: EditConflict,
     429: RateLimited,
 }
+_BY_CODE: dict[Any, type[EditorError]] = {LockBroken.code: LockBroken}
+"""Errors whose status has others as well."""
 
 
 def malformed(reason: str, status: int = 200) -> ServerError:
@@ -170,8 +185,9 @@ def malformed(reason: str, status: int = 200) -> ServerError:
 def from_answer(status: int, content: bytes, retry_after: float | None = None) -> EditorError:
     """Return the error for an answer other than success, whatever its body is."""
     body = _object(content)
-    kind = _BY_STATUS.get(status) or (EditorError if 400 <= status < 500 else ServerError)  # noqa: PLR2004
     sentence, code = body.get("error"), body.get("code")
+    other = EditorError if 400 <= status < 500 else ServerError  # noqa: PLR2004
+    kind = _BY_STATUS.get(status) or (_BY_CODE.get(str(code), other) if other is EditorError else other)
     return kind(
         sentence if isinstance(sentence, str) else f"The server answered {status}.",
         status=status,

@@ -226,6 +226,7 @@ class Client(SyncDriver):
     list_comments = blocking(ClientCalls.list_comments)
     iter_comments = iterating(ClientCalls.iter_comments)
     create_comment = blocking(ClientCalls.create_comment)
+    lock = blocking(ClientCalls.lock)
     preview_instructions = blocking(ClientCalls.preview_instructions)
 
     def get_agent(self, agent_id: str, **selector: Unpack[Selector]) -> Agent:

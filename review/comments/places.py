@@ -61,18 +61,40 @@ def checked_quote(config: Config, field: str, line: int | None, quote: str) -> s
     return quote or lines[line - 1].strip()
 
 
-def is_outdated(config: Config, field: str, quote: str) -> bool:
-    """Say whether a configuration no longer has what a comment is about.
+class Content:
+    """What a version says, to be searched for what comments are about."""
 
-    That is the field, and in it the quoted words, wherever they have moved to within it: `instructions` for
-    a comment on one of its blocks.
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._texts: dict[str, str] = {}
+
+    def lacks(self, field: str, quote: str) -> bool:
+        """Say whether the version does not have what a comment is about.
+
+        That is the field, and in it the quoted words, wherever they have moved to within it: `instructions`
+        for a comment on one of its blocks.
+        """
+        if not quote:
+            return bool(field) and value_at(self._config, field) is None
+        name = top(self._config, field)
+        if name not in self._texts:
+            searched = self._config.get(name) if name else self._config
+            # No text holds NUL.
+            self._texts[name] = "\0".join(_plain(text) for _path, text in texts(searched, name))
+        return _plain(quote) not in self._texts[name]
+
+
+def located(config: Config, name: str, quote: str) -> tuple[str, int | None] | None:
+    """Return the path of the first text in a field that has some words, and the number of their line.
+
+    The line is None for words of several lines. Returns None if no text has them.
     """
-    if not quote:
-        return bool(field) and value_at(config, field) is None
     wanted = _plain(quote)
-    return not any(
-        wanted in _plain(text) for text in texts(config.get(top(config, field)) if field else config)
-    )
+    for path, text in texts(config.get(name), name):
+        if wanted in _plain(text):
+            lines = [number for number, line in enumerate(text.split("\n"), 1) if wanted in _plain(line)]
+            return path, lines[0] if lines else None
+    return None
 
 
 def top(config: Config, field: str) -> str:
@@ -80,17 +102,17 @@ def top(config: Config, field: str) -> str:
     return field if field in config else field.partition(".")[0]
 
 
-def texts(value: Any) -> Iterator[str]:
-    """Yield all texts in a value, the keys of objects included."""
-    pending = [value]
+def texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Yield all texts in a value, in its order, each with its path."""
+    pending = [(path, value)]
     while pending:
-        item = pending.pop()
+        at, item = pending.pop()
         if isinstance(item, str):
-            yield item
+            yield at, item
         elif isinstance(item, Mapping):
-            pending += [*item.values(), *item]
+            pending += reversed([(f"{at}.{key}" if at else key, member) for key, member in item.items()])
         elif isinstance(item, list):
-            pending += item
+            pending += reversed([(f"{at}.{place}", member) for place, member in enumerate(item)])
 
 
 def _plain(text: str) -> str:

@@ -98,7 +98,9 @@ class ReviewPage(DifferencesPage):
             max_text=MAX_TEXT,
             moved_on=seen is not None and seen != record.version_id,
             obstacle=None if self.is_over else obstacle_to(resource, version, self.caller),
-            candidates=candidates(self.workspace_id, record.reviewers, None) if self.may_change else (),
+            candidates=candidates(self.workspace_id, record.reviewers, record.requested_by)
+            if self.may_change
+            else (),
             max_people=MAX_REVIEWERS,
             **self.addresses(),
             **(self.compared(resource, version) if version is not None else {}),
@@ -137,7 +139,7 @@ class ReviewPage(DifferencesPage):
             "unchanged": unchanged_titles(fields, self.effective(version)),
             "preview": preview,
             "errors": errors,
-            "panels": self.panels(OWN_PAGE, version),
+            "panels": self.panels(OWN_PAGE, version, [field.name for field in fields]),
         }
 
     @property

@@ -16,9 +16,10 @@ from review.studio.words import STATES, missing_in_words
 from studio.extensions import Panel, Slot, VersionOnPage
 from versioning.domain.access import Right
 
-EDIT = "edit"
+EDITING = frozenset({"edit", "since"})
+"""The edit page, and what renews its buttons."""
 OWN_PAGE = "review"
-SAYING_WHY = frozenset({"edit", "history", "version", "publish"})
+SAYING_WHY = EDITING | {"history", "version", "publish"}
 """The pages that say to whoever may publish why a version cannot be published."""
 
 
@@ -30,10 +31,10 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     review = open_review_of(shown.resource)
     may_save = shown.caller.may(Right.SAVE, workspace_id)
     is_live = shown.version.version_id == shown.resource.active_id
-    if review is None and not (may_save and (shown.page == EDIT or not is_live)):
+    if review is None and not (may_save and (shown.page in EDITING or not is_live)):
         return
     context = {
-        "is_editing": shown.page == EDIT,
+        "is_editing": shown.page in EDITING,
         "may_save": may_save,
         "button": BUTTON,
         "version": shown.version,

@@ -107,7 +107,7 @@ class SincePage(ResourcePage):
             "may_publish": self.may(Right.PUBLISH),
             "obstacle": obstacle_to(there, latest, self.caller) if there else None,
             "publish_address": self.address("publish"),
-            "panels": self.panels("edit", latest),
+            "panels": self.panels("since", latest),
             "edit_address": self.address("change"),
             "activity_address": self.address("activity"),
             "comparison": self._comparison(there, base) if there else "",

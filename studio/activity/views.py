@@ -73,8 +73,19 @@ class ActivityPage(StudioPage):
 
     def types(self) -> list[str]:
         """Return the types of events that the caller can see here."""
-        is_admin = self.administers()
-        return [one for one, audience in types().items() if is_admin or audience is not Audience.ADMINS]
+        is_admin, reads_drafts = self.administers(), self.reads_drafts()
+        kinds = {kind.word for kind in KINDS}
+        return [
+            one
+            for one, audience in types().items()
+            if (is_admin or audience is not Audience.ADMINS)
+            and (reads_drafts or audience is not Audience.EDITORS or one.partition(".")[0] in kinds)
+        ]
+
+    def reads_drafts(self) -> bool:
+        """Say whether the caller sees here what is about drafts."""
+        scope = self.caller.scope(Right.READ_DRAFTS)
+        return scope is None or bool(scope)
 
     def administers(self) -> bool:
         """Say whether the caller sees here what only admins see."""
@@ -98,6 +109,10 @@ class WorkspaceActivityPage(WorkspacePage, ActivityPage):
         """Say whether the caller is an admin of the workspace."""
         return self.caller.may(Right.ADMINISTER, self.workspace_id)
 
+    def reads_drafts(self) -> bool:
+        """Say whether the caller may read the drafts of the workspace."""
+        return self.caller.may(Right.READ_DRAFTS, self.workspace_id)
+
 
 class ResourceActivityPage(ResourcePage, ActivityPage):
     """What happened to one resource."""
@@ -114,10 +129,15 @@ class ResourceActivityPage(ResourcePage, ActivityPage):
     def types(self) -> list[str]:
         """Return the types about resources of its kind, and those that other applications may record."""
         others = {kind.word for kind in KINDS} - {self.kind.word}
-        subjects = {
-            one: one.partition(".")[0] for one, audience in types().items() if audience is not Audience.ADMINS
-        }
-        return [one for one, subject in subjects.items() if subject not in others]
+        return [one for one in super().types() if one.partition(".")[0] not in others]
+
+    def administers(self) -> bool:
+        """Say no: what only admins see is about no resource."""
+        return False
+
+    def reads_drafts(self) -> bool:
+        """Say whether the caller may read the drafts of the resource."""
+        return self.may(Right.READ_DRAFTS)
 
 
 def _position(given: QueryDict) -> int | None:

@@ -128,7 +128,7 @@ class ComparePage(DifferencesPage):
             resource=found,
             choices=self._choices(found, (before, after)),
             requested_layout=requested,
-            panels=self.panels("compare", after.version),
+            panels=self.panels("compare", after.version, [field.name for field in fields]),
             swap_query=urlencode(swapped),
             history_address=self.address("history"),
         )

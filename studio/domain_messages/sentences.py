@@ -160,6 +160,12 @@ SENTENCES: Final = (
     _("This agent is as its code says: there is no version to look at."),
     _("must be newer than version {number}, which is under review"),
     _("{name} is not a member of this workspace"),
+    _("Nothing was saved yet, so there is nothing to look at."),
+    _("needs a field, whose line it is"),
+    _("is no field that this version has, such as instructions.2.content"),
+    _("is no line of this field: lines are those of a text, counted from 1"),
+    _("is no comment on this resource"),
+    _("Only who has written a comment may change or delete it."),
     _("must be one of {values}"),
     # Files and machines
     _("the path of its override file leaves the folder"),

@@ -220,7 +220,7 @@ class EditPage(EditablePage):
             form=EditForm.of(self.schema.names, controls, self.config, self.code_agent),
             controls=controls,
             version=self.base,
-            panels=self.panels("edit", self.base),
+            panels=self.panels("edit", self.base, self.schema.names),
             obstacle=obstacle_to(self.resource, self.resource.latest, self.caller) if self.resource else None,
             publish_address=self.address("publish"),
             base_title=snapshots.title_of(self.base) if self.base else "",

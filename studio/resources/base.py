@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from http import HTTPStatus
@@ -162,11 +162,16 @@ class ResourcePage(StudioPage):
         return self.go(self.address(page), message, level=level)
 
     def panels(
-        self, page: str, version: Snapshot | None, unpublished_blocks: Sequence[str] = ()
+        self,
+        page: str,
+        version: Snapshot | None,
+        fields: Iterable[str] = (),
+        unpublished_blocks: Sequence[str] = (),
     ) -> list[Panel]:
         """Return what other applications show about a version; `page` is the name that they know it by.
 
         The page passes them on as `panels`, and its template says where they stand, with the tag `panels`.
+        `fields` names those below which it has a place for them.
         """
         if version is None or self.with_history is None:
             return []
@@ -177,6 +182,7 @@ class ResourcePage(StudioPage):
             kind=self.kind,
             resource=self.with_history,
             version=version,
+            fields=frozenset(fields),
             unpublished_blocks=unpublished_blocks,
         )
         return extensions.panels(shown)

@@ -40,6 +40,8 @@ class Library:
     """The id of a webhook of acme."""
     key: str = ""
     """How an API key of acme begins."""
+    comment: str = ""
+    """The id of a comment on the draft of the agent."""
     review: str = ""
     """The id of a review of the agent."""
 
@@ -64,6 +66,7 @@ class Library:
             "history": f"{agent}/history/",
             "version": f"{agent}/versions/{self.first}/",
             "compare": f"{agent}/compare/?from={self.first}&to={self.draft}",
+            "comment": f"{agent}/comments/{self.comment}/",
             "publish": f"{agent}/publish/",
             "preview": f"{agent}/preview/",
             "try": f"{agent}/try/",
@@ -144,12 +147,20 @@ def make_library(api_of: Callable[[str], RemoteApi]) -> Library:
     )
     stable = alice.put(AGENTS.url("front-desk", "labels", "stable"), {"versionId": live["activeVersionId"]})
     assert stable.status == 200, stable.body
+    about = {"resource": {"kind": "agent", "id": "front-desk"}, "versionId": draft["latestVersionId"]}
+    last = {"field": f"instructions.{len(instructions)}.content", "line": 1}
+    comment = _comment(paula, {**about, **last, "body": "Is a sentence enough?\n" + SCRIPT})
+    _comment(edgar, {**about, "body": "It was for the customers that I asked.", "parent": comment})
+    _comment(edgar, {**about, "versionId": live["latestVersionId"], **last, "body": "Who will?"})
+    done = _comment(edgar, {**about, "body": "Done."})
+    assert paula.patch(f"/comments/{done}", {"resolved": True}).status == 200
     return Library(
         agent="front-desk",
         block="policies/refunds",
         first=first["latestVersionId"],
         live=live["latestVersionId"],
         draft=draft["latestVersionId"],
+        comment=comment,
     )
 
 
@@ -163,6 +174,12 @@ def _make(kind: Any, api: RemoteApi, resource_id: str, **fields: Any) -> dict[st
     answer = api.post(kind.path, {"id": resource_id, "workspaceId": "acme", **fields})
     assert answer.status == 201, answer.body
     return dict(answer.body)
+
+
+def _comment(api: RemoteApi, body: dict[str, Any]) -> str:
+    answer = api.post("/comments", body)
+    assert answer.status == 201, answer.body
+    return str(answer.body["id"])
 
 
 def _edit(kind: Any, api: RemoteApi, resource_id: str, message: str, **fields: Any) -> dict[str, Any]:

@@ -86,10 +86,11 @@ RESULTS: dict[str, Any] = {
 }
 WITHOUT_A_RESULT = {
     "GET /events/stream",
+    "POST /locks",
     "POST /stored/agents/{}/change-request",
     "POST /agents/{}/stream",
 }
-"""The first and the last answer with events; the client has no method for the other one yet."""
+"""Two answer with events, a lock is plain JSON for a file, and the client has no method for the other one."""
 OWN_WORDS = {"fallback"}
 """What only the client itself says."""
 REPEATED = {"agentId", "blockId"}

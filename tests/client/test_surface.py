@@ -275,6 +275,32 @@ class TestVersions:
         assert (answer.success, answer.active_version_id) == (True, second)
         assert sort.text_of(stored.details()) == "two"
 
+    @pytest.fixture
+    def required(self, client: Any) -> Iterator[None]:
+        """One approval is required as long as the test runs."""
+        policy = client.set_review_policy("default", required=1)
+        assert (policy.required, policy.bypass) == (1, "admin")
+        yield
+        client.set_review_policy("default")
+        assert client.get_review_policy("default").required == 0
+
+    def test_what_lacks_approvals_needs_a_reason(
+        self, client: Any, sort: Kind, stored: Any, required: None
+    ) -> None:
+        draft = stored.update(**{sort.text: "two"}).latest_version_id
+        for publish in (
+            lambda **more: sort.make(client, f"{stored.id}-new", **more),
+            lambda **more: stored.set_label("beta", draft, released=True, **more),
+            lambda **more: stored.activate_version(draft, **more),
+            lambda **more: stored.update(**{sort.text: "three"}, auto_publish=True, **more),
+        ):
+            with pytest.raises(Forbidden) as refused:
+                publish()
+            assert refused.value.code == "review_required"
+            publish(bypass_review="It is late.")
+        assert stored.get_version(draft).bypassed_by is not None
+        assert stored.details().active_version_id == stored.details(status="draft").latest_version_id
+
     def test_a_restored_version_is_a_draft(self, sort: Kind, stored: Any) -> None:
         first = stored.details().active_version_id
         stored.update(**{sort.text: "two"}, auto_publish=True)

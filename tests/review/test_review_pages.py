@@ -15,6 +15,7 @@ from review.models import Comment, Review
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.forms import Person
+from tests.support.override_files import Folder
 from tests.support.people import give_role
 from tests.support.reviews import approve, ask, read, reference, say
 from tests.support.studio import workspace_page
@@ -272,8 +273,9 @@ def test_viewers_and_strangers_see_nothing_of_it(cast: Cast, kind: Kind, draft: 
             assert seen.status == 200
             for secret in ("plans", "doubts", review["id"]):
                 assert secret not in seen.markup
-        seen = window.get(page_of(kind, "change"))
-        assert "eview" not in re.sub(r"[Pp]review", "", seen.text)
+        if name == "vera":
+            for page in (page_of(kind, "change"), page_of(kind, "activity"), "/studio/activity/", "/studio/"):
+                assert "eview" not in re.sub(r"[Pp]review", "", window.get(page).text), page
     assert read(cast.alice, review)["state"] == "changesRequested"
 
 
@@ -431,3 +433,45 @@ def queries_of(window: Window, address: str) -> int:
     with CaptureQueriesContext(connection) as queries:
         assert window.get(address).status == 200
     return len(queries)
+
+
+def test_the_override_of_an_agent_in_code_is_reviewed_like_any_other(cast: Cast, folder: Folder) -> None:
+    for name, role in (("edgar", "editor"), ("paula", "publisher"), ("alice", "admin")):
+        give_role(name, "default", role)
+    get_editor().review_policy.set("default", required=1)
+    folder.put({"instructions": "by hand"})
+    draft = AGENTS.save(cast.edgar, "answers", "saved")["latestVersionId"]
+    review = ask(cast.edgar, AGENTS, "answers")
+    paula, address = Window.of("paula"), review_page(AGENTS, review, resource_id="answers")
+    seen = paula.get(address)
+    assert seen.status == 200 and "by hand" in seen.text and "saved" in seen.text
+    publish = page_of(AGENTS, "publish", "answers")
+    assert "Needs one more approval." in paula.get(publish).text
+    paula.post(review_page(AGENTS, review, "review_verdict", "answers"), version=draft, verdict="approve")
+    typed = {"version": draft, "tag": paula.get(publish).field("tag")}
+    assert paula.post(publish, **typed).status == 302
+    assert folder.config() == {"instructions": "saved"}
+    assert "Published" in paula.get(address).text
+    for page in ("change", "history", "compare"):
+        assert paula.get(page_of(AGENTS, page, "answers")).status == 200
+    assert paula.get(page_of(AGENTS, "review_ask", "team/lead")).status == 404
+
+
+def test_a_publisher_of_today_hears_of_what_nobody_was_named_for(cast: Cast, kind: Kind, draft: str) -> None:
+    ask(cast.edgar, kind)
+    news = []
+    for role in ("editor", "publisher"):
+        give_role("vera", "acme", role)
+        caller = caller_for(User.objects.get(username="vera"))
+        news.append(concerns.unread(caller, get_editor().code, after=0, limit=10))
+    assert news == [1, 3]  # of the role; of both changes of it, and of the review
+
+
+def test_a_label_that_would_release_it_says_what_is_missing(cast: Cast, kind: Kind, draft: str) -> None:
+    require(1)
+    alice, labels = Window.of("alice"), page_of(kind, "labels", "writer", draft)
+    tag = alice.get(page_of(kind, "version", "writer", draft)).field("tag")
+    seen = alice.post(labels, name="beta", released="on", tag=tag)
+    assert seen.status == 403 and seen.text.count("Needs one more approval.") == 2
+    assert 'value="beta"' in seen.markup
+    assert alice.post(labels, name="beta", tag=tag).status == 302

@@ -28,6 +28,9 @@ IN_ADDRESSES = {
     "prefix": "ek_x",
     "webhook": "x",
     "delivery": "x",
+    "review": "x",
+    "release": "x",
+    "comment": "x",
     "language": "de",
 }
 """What stands for the variables of an address; it need not exist."""

@@ -54,7 +54,7 @@ QUERY = (
         "field",
     ),
     *("tag", "waiting", "labelled", "starred", "whose", "find", "mode", "agent", "blocks", "of", "example"),
-    *("draftBlock", "language", "v"),
+    *("draftBlock", "language", "v", "comments", "page"),
 )
 """What pages read from their addresses."""
 FORM = (
@@ -66,6 +66,7 @@ FORM = (
     *("chosen", "matching", "add", "remove", "which", "starred", "density", "live", "draft", "next"),
     *("reviewers", "verdict", "body", "bypass", "required", "then"),
     *("example", "example_tag", "example_name", "do", "given.tier", "query", "rename", "blocks", "agent"),
+    *("body", "field", "quote"),
 )
 """What pages read from forms, beside the fields that they show."""
 MULTIPART = '--x\r\nContent-Disposition: form-data; name="username"\r\n\r\nzoé\r\n--x--\r\n'
@@ -136,6 +137,7 @@ def real(history: History) -> dict[str, str]:
         "delivery": str(delivery.pk),
         "review": str(the_review()),
         "language": "de",
+        "comment": str(get_editor().comments.add("agent", "writer", history.draft, body="Why?").pk),
     }
 
 

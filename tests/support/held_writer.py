@@ -158,6 +158,9 @@ WRITES: dict[str, Prepare] = {
     "mark": _over_http("PUT", "/NAME/favorite", {}),
     "approve": _approve,
     "publish in the studio": _in_the_studio,
+    "publish in Python": _in_python(
+        lambda by, name: get_editor().agent.publish(name, get_editor().agent.find(name).latest_id, by=by)
+    ),
     "edit in Python": _in_python(lambda by, name: get_editor().agent.edit(name, {"name": "New"}, by=by)),
     "demote another admin": _in_python(
         lambda by, name: get_editor().workspace.change_role("default", f"{name}-2", Role.VIEWER, by=by)

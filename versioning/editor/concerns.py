@@ -15,7 +15,7 @@ from django.core.exceptions import EmptyResultSet
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Greatest
 
-from versioning.domain.access import Caller, Right
+from versioning.domain.access import Caller
 from versioning.domain.kinds import AGENT, KINDS, ResourceKind
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.registry import Registry
@@ -31,7 +31,8 @@ WINDOW: Final = 3000
 Concern = Callable[[Caller], Q]
 """Returns the condition that an event by somebody else concerns the caller, who is a person.
 
-It is asked once for a caller and then compiled, so it must depend on nothing but what is stored.
+It is asked once for a caller and then compiled, so it must depend on nothing but the rights of the caller and
+what is stored.
 """
 
 _Compiled = tuple[str, tuple[Any, ...]] | None
@@ -68,7 +69,7 @@ def unread(caller: Caller, code: Registry, *, after: int, limit: int) -> int:
         except EmptyResultSet:
             return None
 
-    asked = caller.user_id, caller.username, caller.scope(Right.ADMINISTER), limit
+    asked = caller.user_id, caller.username, caller.rights, limit
     compiled = _queries.get(caller, code, asked, compile_query)
     if compiled is None:
         return 0

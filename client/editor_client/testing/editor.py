@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,7 +28,7 @@ from editor_client.testing.resources import (
 
 Body = Mapping[str, Any]
 NOT_A_FIELD = "is not a field that can be set here"
-SAVED = ("autoPublish", "changeMessage", "metadata")
+SAVED = ("autoPublish", "bypassReview", "changeMessage", "metadata")
 
 
 class Editor:
@@ -38,6 +39,8 @@ class Editor:
         self.workspace = workspace
         self.username = username
         self.resources: dict[tuple[str, str], Resource] = {}
+        self.secret = uuid.uuid4().hex
+        """What signs its locks."""
 
     def find(self, kind: Kind, resource_id: str) -> Resource:
         """Return a resource; raises `Refused` if there is none."""
@@ -154,7 +157,7 @@ class Editor:
 
     def set_label(self, resource: Resource, name: str, body: Body) -> None:
         """Set a label on a version, or move it there."""
-        refuse_unknown(body, ("versionId", "released"), message=NOT_A_FIELD)
+        refuse_unknown(body, ("versionId", "released", "bypassReview"), message=NOT_A_FIELD)
         problem = ids.label_problem(name)
         if problem is not None:
             raise Invalid.field("name", problem)

@@ -35,9 +35,14 @@ def refuse_in_use(editor: Editor, resource: Resource) -> None:
 def _refers(config: Config, resource: Resource) -> bool:
     if resource.kind is not AGENT:
         return resource.id in {block_id for _, block_id in referenced_blocks(config)}
+    return resource.id in sub_agents(config)
+
+
+def sub_agents(config: Config) -> set[str]:
+    """Return the sub-agents that a configuration names, in whichever context."""
     agents = config.get("agents") or {}
     values = [variant["value"] for variant in agents] if isinstance(agents, list) else [agents]
-    return any(resource.id in value for value in values)
+    return {agent_id for value in values for agent_id in value}
 
 
 def comparison(resource: Resource, before: Version, after: Version) -> Json:

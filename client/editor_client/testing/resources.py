@@ -179,6 +179,7 @@ class Resource:
             "createdAt": version.created_at,
             "source": "database",
             "readOnly": False,
+            "bypassedBy": None,
             "state": self.state_of(version),
             "labels": sorted(name for name, label in self.labels.items() if label.version is version),
             **version.config,

@@ -9,7 +9,7 @@ from editor_client.shared import tags
 from editor_client.shared.errors import Invalid, Issue
 from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import BlockText, assemble
-from editor_client.testing import reading, serving
+from editor_client.testing import locks, reading, serving
 from editor_client.testing.asked import CONTEXT, Answer, Asked, page_of
 from editor_client.testing.editor import NOT_A_FIELD
 from editor_client.testing.log import PARAMETERS
@@ -218,7 +218,14 @@ def _agent(asked: Asked) -> Answer:
 def _generate(asked: Asked) -> Answer:
     refuse_unknown(asked.body, serving.RUN_MEMBERS, message=NOT_A_FIELD)
     body = {CONTEXT: asked.context, **asked.body}
-    return Answer(content=serving.run(asked.editor, asked.names[0], asked.query, body, asked.generate))
+    versions = body.get("versions") or {}
+    parts = locks.locked_parts if locks.is_lock(versions) else serving.selected_parts
+    found = parts(asked.editor, asked.names[0], asked.query, versions)
+    return Answer(content=serving.run(found, body, asked.generate))
+
+
+def _lock(asked: Asked) -> Answer:
+    return Answer(content=locks.make(asked.editor, asked.body))
 
 
 def _stream(asked: Asked) -> Answer:
@@ -283,6 +290,7 @@ ROUTES: Final[Mapping[tuple[str, str], tuple[Handler, tuple[str, ...]]]] = {
     ("DELETE", "/stored/+/*/favorite"): (_unfavorite, ()),
     ("GET", "/agents"): (_agents, ("partial",)),
     ("GET", "/agents/*"): (_agent, (*serving.SELECTORS, "form")),
+    ("POST", "/locks"): (_lock, ()),
     ("POST", "/agents/*/generate"): (_generate, serving.SELECTORS),
     ("POST", "/agents/*/stream"): (_stream, serving.SELECTORS),
     ("GET", "/events"): (_events, PARAMETERS),

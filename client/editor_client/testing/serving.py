@@ -66,9 +66,21 @@ def parts_of(editor: Editor, agent_id: str, selector: Mapping[str, str]) -> Json
     """Return an agent in parts."""
     resource = editor.find(AGENT, agent_id)
     version, fallback = select(resource, selector)
-    config = version.config
     drafts = selector.get("status") == "draft" or selector.get("label") == "latest"
-    found = {block.id: block.latest if drafts else block.active for block in editor.all(PROMPT_BLOCK)}
+    blocks = {block.id: block.latest if drafts else block.active for block in editor.all(PROMPT_BLOCK)}
+    return parts_with(resource, version, blocks, selector=selector, fallback=fallback)
+
+
+def parts_with(
+    resource: Resource,
+    version: Version,
+    found: Mapping[str, Version | None],
+    *,
+    selector: Mapping[str, str],
+    fallback: Json | None = None,
+) -> Json:
+    """Return a version of an agent in parts, with these versions of prompt blocks; None: not published."""
+    config = version.config
     wanted = sorted({block_id for _, block_id in referenced_blocks(config)})
     return {
         "id": resource.id,
@@ -116,15 +128,23 @@ def all_resolved(editor: Editor, context: Mapping[str, Any]) -> dict[str, Json]:
     return {name: resolved(parts_of(editor, name, {"status": "published"}), context) for name in names}
 
 
-def run(editor: Editor, agent_id: str, query: Mapping[str, str], body: Body, generate: Generate) -> Json:
-    """Run an agent once, without tools and sub-agents, and return the answer."""
-    messages = _messages(body)
-    versions = body.get("versions") or {}
+def selected_parts(editor: Editor, agent_id: str, query: Mapping[str, str], versions: Body) -> Json:
+    """Return an agent in parts, in the version that a run selects, with the blocks that it selects."""
     asked = [one for one in (versions.get("self"), versions.get("agents", {}).get(agent_id)) if one]
     asked += [{name: query[name]} for name in SELECTORS if name in query]
     if len(asked) > 1:
         raise Invalid.field("versions.self", "selected more than once")
     parts = parts_of(editor, agent_id, selector_of(asked[0] if asked else {}))
+    for block_id in parts["promptBlocks"].keys() & versions.get("promptBlocks", {}).keys():
+        version, _ = select(editor.find(PROMPT_BLOCK, block_id), versions["promptBlocks"][block_id])
+        parts["promptBlocks"][block_id] = _block(version)
+    return parts
+
+
+def run(parts: Json, body: Body, generate: Generate) -> Json:
+    """Run an agent once, without tools and sub-agents, and return the answer."""
+    messages = _messages(body)
+    agent_id = parts["id"]
     context = body.get("requestContext") or {}
     _check_context(parts["requestContextSchema"], context)
     agent = resolved(parts, context)

@@ -1,0 +1,1 @@
+"""Comments in the studio: panels on the pages about versions, and the page of a thread."""

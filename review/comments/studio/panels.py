@@ -1,0 +1,98 @@
+"""Comments beside the fields of a version, and at the side of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+
+from review.comments.studio.threads import Thread, ThreadPage, Viewpoint, commentable
+from review.comments.values import MAX_BODY
+from studio.extensions import Panel, Slot, VersionOnPage
+from studio.forms.words import words_of
+from versioning.conf import get_editor
+from versioning.domain.access import Right
+from versioning.editor.targets import target_of
+
+PAGES: Final = frozenset({"version", "compare", "edit", "review"})
+EDIT: Final = "edit"
+PARAMETER: Final = "comments"
+"""The parameter of an address that says which page of the threads is shown."""
+FILES: Final[dict[str, Any]] = {"stylesheets": ["review/comments.css"], "scripts": ["review/comments.js"]}
+
+
+def panels(shown: VersionOnPage) -> Iterator[Panel]:
+    """Yield the threads below their fields, and all others with what is about the version as a whole.
+
+    On the edit page, whose fields are in a form, they are at the side, and a field says how many it has.
+    """
+    workspace_id = shown.resource.workspace_id
+    if shown.page not in PAGES or not shown.caller.may(Right.READ_DRAFTS, workspace_id):
+        return
+    seen = Viewpoint(kind=shown.kind, resource=shown.resource, version=shown.version, caller=shown.caller)
+    page = seen.page(target_of(shown.resource, get_editor().code), page_number(shown.request))
+    common = _context(shown, may_save=shown.caller.may(Right.SAVE, workspace_id))
+    fields = shown.fields if shown.page != EDIT else ()
+    for name in shown.fields:
+        own = [thread for thread in page.threads if thread.field == name]
+        if shown.page == EDIT:
+            template, context = "review/comments/count.html", {"count": _open_in(own), "name": name}
+        else:
+            template, context = "review/comments/field.html", {**common, "name": name, **_sorted(own)}
+            context["field_title"] = words_of(name).title
+        html = render_to_string(template, context, request=shown.request)
+        yield Panel(slot=Slot.FIELD, field=name, html=html, **FILES)
+    others = [thread for thread in page.threads if thread.field not in fields]
+    context = {
+        **common,
+        **_sorted(others),
+        **_pager(shown.request, page),
+        "threads": page,
+        "commentable": commentable(shown.version),
+        "beside": len(page.threads) - len(others),
+    }
+    html = render_to_string("review/comments/version.html", context, request=shown.request)
+    yield Panel(slot=Slot.VERSION, html=html, **FILES)
+
+
+def page_number(request: HttpRequest) -> int:
+    """Return which page of the threads is asked for, from 1."""
+    given = request.GET.get(PARAMETER, "")
+    return int(given) if given.isascii() and given.isdecimal() and len(given) < len("1000000") else 1
+
+
+def _context(shown: VersionOnPage, *, may_save: bool) -> dict[str, Any]:
+    return {
+        "version": shown.version,
+        "may_save": may_save,
+        "is_editing": shown.page == EDIT,
+        "add_address": shown.kind.address("comments", shown.resource.pk),
+        "next": shown.request.get_full_path(),
+        "max_body": MAX_BODY,
+    }
+
+
+def _sorted(threads: list[Thread]) -> dict[str, list[Thread]]:
+    return {
+        "open": [thread for thread in threads if not thread.is_resolved],
+        "resolved": [thread for thread in threads if thread.is_resolved],
+    }
+
+
+def _open_in(threads: list[Thread]) -> int:
+    return sum(not thread.is_resolved for thread in threads)
+
+
+def _pager(request: HttpRequest, page: ThreadPage) -> dict[str, str]:
+    """Return the addresses of the pages before and after; empty where there is none."""
+
+    def address(number: int) -> str:
+        if not 1 <= number <= page.pages:
+            return ""
+        query = request.GET.copy()
+        query[PARAMETER] = str(number)
+        return f"?{query.urlencode()}#comments"
+
+    return {"earlier_address": address(page.number - 1), "later_address": address(page.number + 1)}

@@ -1,0 +1,228 @@
+"""The threads that a page about a version shows: its own, and those of earlier versions that are open."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.db.models import Count, F, Q, Window
+from django.db.models.functions import RowNumber
+from django.utils.translation import gettext as _
+
+from review.comments.places import Content, top
+from review.comments.verbs import is_own
+from review.models import Comment
+from studio.domain_messages.translated import translated
+from studio.forms.words import in_reading_order, words_of
+from studio.kinds import StudioKind
+from studio.limits import shortened
+from versioning.domain.access import Caller
+from versioning.domain.events import Target
+from versioning.domain.snapshots import Snapshot, reference_to_id
+from versioning.models import VersionedResource
+
+THREADS: Final = 20
+"""How many threads a page shows at once."""
+REPLIES: Final = 5
+"""How many replies of each, the newest."""
+MAX_SHOWN: Final = 1000
+"""How many characters of a comment, beside other comments."""
+_NOT_IN_ROWS: Final = ("git-", "file-")
+"""How the ids of versions begin that no row stores."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Said:
+    """A comment as a page shows it."""
+
+    comment: Comment
+    text: str
+    left_out: int
+    """How many characters of the text are not shown."""
+    is_own: bool
+
+    @classmethod
+    def of(cls, comment: Comment, caller: Caller, longest: int) -> Said:
+        """Return a comment, with as much of its text as there is room for."""
+        left_out = max(len(comment.body) - longest, 0)
+        text = shortened(comment.body, longest)
+        return cls(comment=comment, text=text, left_out=left_out, is_own=is_own(comment, caller))
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether the text is not the first one."""
+        return self.comment.updated_at != self.comment.created_at
+
+
+@dataclass(frozen=True, kw_only=True)
+class Thread:
+    """A comment with its replies, beside the version that is looked at."""
+
+    first: Said
+    replies: Sequence[Said]
+    earlier: int
+    """How many replies before those are not shown."""
+    field: str
+    """The name of the field that it is about; empty for the version as a whole."""
+    place: str
+    """Where it is about, in words."""
+    is_outdated: bool
+    version: str
+    """The version that it was written on, within a sentence; empty for the one that is looked at."""
+    version_address: str
+    """Where that version is shown; empty if it has been deleted."""
+    address: str
+    """The page of the thread."""
+
+    @property
+    def comment(self) -> Comment:
+        """The comment that begins it."""
+        return self.first.comment
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether it is resolved."""
+        return self.comment.resolved_at is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThreadPage:
+    """Some of the threads about a version: open ones first, each in the order in which they began."""
+
+    threads: Sequence[Thread]
+    number: int
+    """The number of the page, from 1."""
+    pages: int
+    open: int
+    """How many threads are open."""
+    resolved: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Viewpoint:
+    """What threads are looked at beside, and who does."""
+
+    kind: StudioKind
+    resource: VersionedResource | None
+    """None for an agent that only code defines."""
+    version: Snapshot | None
+    """The version on the page; None on the page of a thread."""
+    caller: Caller
+
+    def page(self, target: Target, number: int = 1) -> ThreadPage:
+        """Return a page of the threads that concern the version; four queries, however many there are."""
+        rows = Comment.objects.about(target).filter(parent=None).filter(self._concerning())
+        counted = rows.aggregate(all=Count("pk"), open=Count("pk", filter=Q(resolved_at=None)))
+        pages = max(-(-counted["all"] // THREADS), 1)
+        number = min(max(number, 1), pages)
+        ordered = rows.order_by(F("resolved_at").asc(nulls_first=True), "created_at", "pk")
+        found = list(ordered[(number - 1) * THREADS : number * THREADS]) if counted["all"] else []
+        replies = _newest_replies(found)
+        stored, content = self._stored(found), Content(self.version.config if self.version else {})
+        return ThreadPage(
+            threads=[self._thread(first, replies.get(first.pk, []), stored, content) for first in found],
+            number=number,
+            pages=pages,
+            open=counted["open"],
+            resolved=counted["all"] - counted["open"],
+        )
+
+    def whole(self, first: Comment) -> Thread:
+        """Return one thread without its replies."""
+        return self._thread(first, [], self._stored([first]), None, longest=len(first.body))
+
+    def _concerning(self) -> Q:
+        """Return the condition for what was said of the version, and what is open since earlier ones.
+
+        The latest version has everything that was ever said of the resource.
+        """
+        resource, version = self.resource, self.version
+        if resource is None or version is None or version.version_id == resource.latest_id:
+            return Q()
+        own = Q(version_id=version.version_id)
+        if version.source != "database":
+            return own
+        elsewhere = Q(version_id__startswith=_NOT_IN_ROWS[0]) | Q(version_id__startswith=_NOT_IN_ROWS[1])
+        return own | (Q(resolved_at=None, version_number__lt=version.number) & ~elsewhere)
+
+    def _stored(self, comments: Sequence[Comment]) -> set[str]:
+        """Return which of the versions that comments were written on are still there; takes one query."""
+        wanted = {comment.version_id for comment in comments}
+        if self.resource is None or not wanted:
+            return set()
+        in_rows = [uuid.UUID(one) for one in wanted if not one.startswith(_NOT_IN_ROWS)]
+        rows = self.resource.versions.filter(pk__in=in_rows).values_list("pk", flat=True) if in_rows else ()
+        pointers = self.resource.pointers
+        kept = {one for one in wanted if one.startswith(_NOT_IN_ROWS) and pointers and pointers.find(one)}
+        return {str(one) for one in rows} | kept
+
+    def _thread(
+        self,
+        first: Comment,
+        replies: Sequence[Any],
+        stored: Container[str],
+        content: Content | None,
+        *,
+        longest: int = MAX_SHOWN,
+    ) -> Thread:
+        version = self.version
+        is_here = version is not None and first.version_id == version.version_id
+        version_address = self.kind.address("version", first.resource_id, first.version_id)
+        return Thread(
+            first=Said.of(first, self.caller, longest),
+            replies=[Said.of(reply, self.caller, longest) for reply in replies],
+            earlier=replies[0].total - len(replies) if replies else 0,
+            field=top(version.config if version else {}, first.field),
+            place=place_in_words(first),
+            is_outdated=not is_here and content is not None and content.lacks(first.field, first.quote),
+            version="" if is_here else version_in_words(first),
+            version_address=version_address if first.version_id in stored else "",
+            address=self.kind.address("comment", first.resource_id, str(first.pk)),
+        )
+
+
+def _newest_replies(threads: Sequence[Comment]) -> dict[Any, list[Any]]:
+    """Return the newest replies of threads, oldest first, with `total`, how many there are; one query."""
+    if not threads:
+        return {}
+    newest_first = [F("created_at").desc(), F("pk").desc()]
+    place = Window(RowNumber(), partition_by=F("parent_id"), order_by=newest_first)
+    total = Window(Count("pk"), partition_by=F("parent_id"))
+    replies = Comment.objects.filter(parent__in=[first.pk for first in threads])
+    by_thread: dict[Any, list[Any]] = {}
+    newest = replies.annotate(place=place, total=total).filter(place__lte=REPLIES)
+    for reply in newest.order_by("created_at", "pk"):
+        by_thread.setdefault(reply.parent_id, []).append(reply)
+    return by_thread
+
+
+def commentable(version: Snapshot) -> list[tuple[str, str]]:
+    """Return the names and titles of the fields that comments can be on: those that are set."""
+    names = in_reading_order(name for name, value in version.config.items() if value is not None)
+    return [(name, words_of(name).title) for name in names]
+
+
+def version_in_words(comment: Comment) -> str:
+    """Return what the version that a comment was written on is called within a sentence."""
+    if comment.version_id.startswith(_NOT_IN_ROWS):
+        return translated(reference_to_id(comment.version_id))
+    return translated(f"version {comment.version_number}")
+
+
+def place_in_words(comment: Comment) -> str:
+    """Return where in the version a comment is about: `Instructions, block 2, line 3`."""
+    if not comment.field:
+        return ""
+    name, *path = comment.field.split(".")
+    place = words_of(name).title
+    if path and path[0].isdecimal():
+        number = int(path[0]) + 1
+        place = _("%(field)s, block %(number)d") % {"field": place, "number": number}
+        path = [] if path[1:] == ["content"] else path[1:]
+    if path:
+        place = _("%(field)s, %(path)s") % {"field": place, "path": shortened(".".join(path))}
+    if comment.line is not None:
+        place = _("%(place)s, line %(number)d") % {"place": place, "number": comment.line}
+    return place

@@ -1,0 +1,182 @@
+"""Where comments are written without scripts: a new one, and a thread with all that can be done with it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Final
+
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+
+from review.comments.places import located
+from review.comments.studio.threads import Said, Viewpoint, commentable
+from review.comments.values import MAX_BODY
+from review.comments.verbs import Comments
+from review.models import Comment
+from studio.domain_messages.translated import translated
+from studio.forms.words import words_of
+from studio.resources.base import ResourcePage
+from studio.versions import title_of
+from studio.views import way_back
+from versioning.domain.access import Right
+from versioning.domain.errors import Invalid, NotFound
+from versioning.domain.snapshots import Snapshot
+
+REPLIES: Final = 50
+"""How many replies the page of a thread shows at once."""
+
+
+class CommentingPage(ResourcePage):
+    """A page on which something is said of a version."""
+
+    tab = "history"
+
+    @property
+    def comments(self) -> Comments:
+        """The verbs."""
+        found: Comments = self.editor.comments
+        return found
+
+    @property
+    def body(self) -> str:
+        """The text that was typed; a browser sends its line breaks as CR and LF."""
+        return self.request.POST.get("body", "").replace("\r\n", "\n")
+
+    def back_to(self, comment: Comment, otherwise: str) -> HttpResponse:
+        """Return to the page where the form was, at the comment."""
+        return self.go(f"{way_back(self.request, otherwise)}#comment-{comment.parent_id or comment.pk}")
+
+    def check_body(self) -> None:
+        """Raise `Invalid` for a text that is no comment, in the language of the page."""
+        if not self.body.strip():
+            raise Invalid.field("body", _("Write something first."))
+        if len(self.body) > MAX_BODY:
+            message = _("A comment has up to %(count)d characters, and this one has %(number)d.")
+            raise Invalid.field("body", message % {"count": MAX_BODY, "number": len(self.body)})
+
+
+class CommentsPage(CommentingPage):
+    """Takes a new comment on a version, and shows it again if something is wrong with it."""
+
+    def post(self, request: HttpRequest, resource: str) -> HttpResponse:
+        """Write it and go back to where it was written."""
+        self.require(Right.SAVE)
+        found = self.collection.version(self.resource_id, request.POST.get("version", ""), by=self.caller)
+        version: Snapshot = found.version
+        try:
+            self.check_body()
+            place = self._place(version)
+            comment = self.comments.add(
+                self.kind.word, self.resource_id, version.version_id, body=self.body, **place, by=self.caller
+            )
+        except Invalid as error:
+            return self._again(version, error)
+        return self.back_to(comment, self.address("version", version.version_id))
+
+    def _place(self, version: Snapshot) -> dict[str, Any]:
+        """Return where in the version it is; raises `Invalid` for words that are not in the field."""
+        name = self.request.POST.get("field", "")
+        quote = self.request.POST.get("quote", "").replace("\r\n", "\n").strip()
+        if name and version.config.get(name) is None:
+            raise Invalid.field("field", _("This version has no such field."))
+        if not quote:
+            return {"field": name}
+        if not name:
+            raise Invalid.field("quote", _("Choose the field that has these words."))
+        found = located(version.config, name, quote)
+        if found is None:
+            message = _("These words are not in “%(field)s”. Copy them from its text.")
+            raise Invalid.field("quote", message % {"field": words_of(name).title})
+        path, line = found
+        return {"field": path, "line": line, "quote": quote}
+
+    def _again(self, version: Snapshot, error: Invalid) -> HttpResponse:
+        given = self.request.POST
+        return self.page(
+            "review/comments/write.html",
+            title=_("Comment on %(version)s") % {"version": title_of(version)},
+            status=400,
+            version=version,
+            typed={name: given.get(name, "") for name in ("field", "quote", "body")},
+            commentable=commentable(version),
+            problems=[translated(issue.message) for issue in error.issues],
+            add_address=self.address("comments"),
+            next=way_back(self.request, self.address("version", version.version_id)),
+            max_body=MAX_BODY,
+        )
+
+
+class CommentPage(CommentingPage):
+    """A thread: everything that was said in it, and what can be done with it."""
+
+    @cached_property
+    def comment(self) -> Comment:
+        """The comment that the address names; raises `NotFound` and `Forbidden` as the verbs do."""
+        found = self.comments.get(self.kwargs["comment"], by=self.caller)
+        if (found.kind, found.resource_id) != (self.kind.word, self.resource_id):
+            raise NotFound
+        return found
+
+    def get(self, request: HttpRequest, resource: str, comment: str) -> HttpResponse:
+        """Show the thread."""
+        return self._show()
+
+    def post(self, request: HttpRequest, resource: str, comment: str) -> HttpResponse:
+        """Do what the button says."""
+        self.require(Right.SAVE)
+        found, key = self.comment, str(self.comment.pk)
+        otherwise = self.address("comment", str(found.parent_id or found.pk))
+        try:
+            match request.POST.get("do"):
+                case "reply":
+                    self.check_body()
+                    first = found.parent or found
+                    found = self.comments.add(
+                        found.kind,
+                        found.resource_id,
+                        first.version_id,
+                        body=self.body,
+                        parent=key,
+                        by=self.caller,
+                    )
+                case "edit":
+                    self.check_body()
+                    self.comments.change(key, body=self.body, by=self.caller)
+                case "resolve" | "reopen" as what:
+                    self.comments.change(key, resolved=what == "resolve", by=self.caller)
+                case "delete":
+                    self.comments.delete(key, by=self.caller)
+                    return self.go(self._after_deletion(), _("The comment is deleted."))
+                case _:
+                    raise Invalid.field("do", _("Nothing was chosen."))
+        except Invalid as error:
+            return self._show(status=400, problems=[translated(issue.message) for issue in error.issues])
+        return self.back_to(found, otherwise)
+
+    def _after_deletion(self) -> str:
+        """Return the page where the form was, unless it was that of the comment itself."""
+        asked = way_back(self.request, self.address("history"))
+        own = self.address("comment", str(self.comment.pk))
+        return self.address("history") if asked.startswith(own) else asked
+
+    def _show(self, *, status: int = 200, **context: Any) -> HttpResponse:
+        first = self.comment.parent or self.comment
+        seen = Viewpoint(kind=self.kind, resource=self.with_history, version=None, caller=self.caller)
+        replies = Paginator(first.replies.order_by("created_at", "pk"), REPLIES)
+        page = replies.get_page(self.request.GET.get("page", replies.num_pages))
+        return self.page(
+            "review/comments/thread_page.html",
+            title=_("Comment"),
+            status=status,
+            thread=seen.whole(first),
+            replies=[Said.of(reply, self.caller, MAX_BODY) for reply in page],
+            replies_page=page,
+            edited=str(self.comment.pk) if self.request.POST.get("do") == "edit" else "",
+            typed=self.request.POST.get("body", ""),
+            next=way_back(self.request, self.request.get_full_path()),
+            add_address=self.address("comments"),
+            max_body=MAX_BODY,
+            is_alone=True,
+            **context,
+        )

@@ -1,0 +1,130 @@
+// Comments without leaving the page: what is typed elsewhere stays. Words that are selected in a field, or a
+// line whose number is pressed, become what a new comment on that field is about.
+
+const { gettext } = window;
+const regions = () => document.querySelectorAll("[data-comments][id]");
+const typedIn = (root) => [...root.querySelectorAll("[data-comment-form] textarea")].filter((box) => box.value !== box.defaultValue);
+
+document.addEventListener("submit", async (event) => {
+  const form = event.target.closest("[data-comment-form]");
+  if (!form) return;
+  event.preventDefault();
+  const pressed = event.submitter;
+  if (pressed?.value === "delete" && !confirm(gettext("Delete this comment for good?"))) return;
+  const body = new URLSearchParams(new FormData(form, pressed));
+  const problem = form.querySelector("[data-comment-problem]");
+  if (pressed) pressed.disabled = true;
+  try {
+    const answer = await fetch(form.action, { method: "POST", body });
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (answer.ok && page.querySelector("[data-comments]")) {
+      renew(page, form);
+      return;
+    }
+    if (answer.ok) {
+      location.assign(answer.url);
+      return;
+    }
+    const problems = [...page.querySelectorAll("[data-comment-error]")].map((one) => one.textContent);
+    tell(problem, problems.join(" ") || page.querySelector("h1")?.textContent || gettext("It could not be saved."));
+  } catch {
+    tell(problem, gettext("The server cannot be reached. What you typed is still here."));
+  } finally {
+    if (pressed) pressed.disabled = false;
+  }
+});
+
+function tell(problem, text) {
+  if (!problem) {
+    document.getElementById("comments-said").textContent = text;
+    return;
+  }
+  problem.textContent = text;
+  problem.hidden = false;
+}
+
+// Puts the comments as they are now in the place of those that were shown.
+function renew(page, sent) {
+  const before = new Set([...document.querySelectorAll(".comment[id], .thread[id]")].map((one) => one.id));
+  const thread = sent.closest(".thread")?.id;
+  const kept = typedIn(document).filter((box) => box.form !== sent).map((box) => [box.id, box.value]);
+  for (const region of regions()) {
+    const fresh = page.getElementById(region.id);
+    if (fresh) region.replaceWith(document.adoptNode(fresh));
+  }
+  for (const [id, value] of kept) {
+    const box = document.getElementById(id);
+    if (!box) continue;
+    box.value = value;
+    unfold(box);
+  }
+  const added = [...document.querySelectorAll(".thread[id], .comment[id]")].find((one) => !before.has(one.id));
+  const shown = added?.closest(".thread") ?? document.getElementById(thread) ?? document.getElementById("comments");
+  unfold(shown);
+  if (!shown.hasAttribute("tabindex")) shown.tabIndex = -1;
+  shown.focus();
+  document.getElementById("comments-said").textContent = added ? gettext("Your comment is there.") : gettext("Done.");
+}
+
+function unfold(element) {
+  for (let at = element?.closest("details"); at; at = at.parentElement.closest("details")) at.open = true;
+}
+
+addEventListener("beforeunload", (event) => {
+  if (typedIn(document).length) event.preventDefault();
+});
+
+// What a comment is about.
+
+const button = document.createElement("button");
+button.type = "button";
+button.className = "button button-small button-primary comment-here";
+button.textContent = gettext("Comment");
+button.hidden = true;
+document.body.append(button);
+
+const formOf = (node) => {
+  const element = node?.nodeType === Node.ELEMENT_NODE ? node : node?.parentElement;
+  if (!element || element.closest("[data-comments]")) return null;
+  return element.closest("[id^='field-']")?.querySelector(":scope > [data-comments] [data-comment-on]") ?? null;
+};
+
+function write(form, words) {
+  unfold(form);
+  form.elements.quote.value = words.trim();
+  form.elements.body.focus();
+  button.hidden = true;
+}
+
+document.addEventListener("selectionchange", () => {
+  const selection = document.getSelection();
+  const form = selection.isCollapsed ? null : formOf(selection.anchorNode);
+  button.hidden = !form || formOf(selection.focusNode) !== form || !selection.toString().trim();
+  if (button.hidden) return;
+  const box = selection.getRangeAt(0).getBoundingClientRect();
+  button.style.top = `${box.bottom + scrollY + 6}px`;
+  button.style.left = `${Math.max(8, Math.min(box.left + scrollX, document.documentElement.clientWidth - 120))}px`;
+});
+
+// The selection must not end before the button is pressed.
+button.addEventListener("pointerdown", (event) => event.preventDefault());
+button.addEventListener("click", () => {
+  const selection = document.getSelection();
+  const form = formOf(selection.anchorNode);
+  if (form) write(form, withoutRemoved(selection.getRangeAt(0).cloneContents()));
+});
+
+function withoutRemoved(fragment) {
+  fragment.querySelectorAll("del, .diff-no").forEach((one) => one.remove());
+  const rows = fragment.querySelectorAll(".diff-row");
+  return rows.length ? [...rows].map((row) => row.textContent).join("\n") : fragment.textContent;
+}
+
+document.addEventListener("click", (event) => {
+  const number = event.target.closest(".diff-no");
+  const form = number && formOf(number);
+  if (!form) return;
+  const text = (number.closest("tr") ?? number.parentElement).querySelector(".diff-text:last-child");
+  const words = text && withoutRemoved(text.cloneNode(true));
+  if (words?.trim()) write(form, words);
+});

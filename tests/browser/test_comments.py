@@ -1,0 +1,111 @@
+"""Comments in a browser: on a line, on selected words, beside what somebody types, with the keyboard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.clicks import Clicks
+from tests.browser.conftest import NARROW, WIDE, Enter
+from tests.browser.prompts import editor
+from tests.support.api import AGENTS
+from tests.support.remote import RemoteApi
+
+Everybody = Callable[[str], RemoteApi]
+OLD = "Be kind.\nBe brief.\nNever lie."
+
+
+def made(api_of: Everybody, name: str) -> str:
+    """Make an agent with a draft over its published version, and return the draft's id."""
+    with_live = AGENTS.make(api_of("paula"), name, "Be kind.\nBe short.\nNever lie.", autoPublish=True)
+    assert with_live["activeVersionId"]
+    return str(AGENTS.save(api_of("edgar"), name, OLD)["latestVersionId"])
+
+
+def select(page: Page, words: str) -> None:
+    """Select words of the instructions, as with a mouse or a finger."""
+    page.evaluate(
+        """words => {
+            const field = document.getElementById("field-instructions");
+            const nodes = document.createTreeWalker(field, NodeFilter.SHOW_TEXT);
+            while (nodes.nextNode()) {
+                const node = nodes.currentNode;
+                const start = node.data.indexOf(words);
+                if (start < 0) continue;
+                getSelection().setBaseAndExtent(node, start, node, start + words.length);
+                return;
+            }
+        }""",
+        words,
+    )
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW], ids=["desk", "phone"])
+def test_a_line_is_commented_on_answered_and_outdated_by_the_next_draft(
+    enter: Enter, api_of: Everybody, width: int
+) -> None:
+    name = f"commented-{width}"
+    made(api_of, name)
+    agent = f"versioning/agent/{name}"
+    page = enter("paula", f"{agent}/compare/", width=width)
+    paula = Clicks(page)
+    field = page.locator("#field-instructions")
+    paula.click(field.locator(".diff-no:visible", has_text="2").last)
+    expect(page.get_by_label("Comment on Instructions").and_(page.locator("textarea"))).to_be_focused()
+    page.keyboard.type("How brief exactly?")
+    paula.click(field.get_by_role("button", name="Comment", exact=True))
+    thread = field.locator(".thread")
+    expect(thread).to_contain_text("How brief exactly?")
+    expect(thread.locator("blockquote")).to_have_text("Be brief.")
+    expect(thread).to_contain_text("line 2")
+    expect(thread).to_be_focused()
+    assert paula.count == 2
+
+    page = enter("edgar", f"{agent}/change/", width=width)
+    text = editor(page)
+    text.fill("Be kind.\nOne sentence.\nNever lie.")
+    thread = page.locator("#comments .thread")
+    expect(thread).to_contain_text("How brief exactly?")
+    thread.get_by_text("Reply", exact=True).first.click()
+    thread.get_by_label("Your reply").fill("One sentence. Saved in a moment.")
+    thread.get_by_role("button", name="Reply").click()
+    expect(thread).to_contain_text("Saved in a moment")
+    expect(text).to_contain_text("One sentence.")  # nothing that was typed is lost
+    page.get_by_role("button", name="Save draft").click()
+    expect(page.locator("#comments .thread")).to_contain_text("Outdated")
+    expect(page.locator("#comments .thread blockquote")).to_have_text("Be brief.")
+
+    page = enter("paula", f"{agent}/compare/", width=width)
+    thread = page.locator("#field-instructions .thread")
+    expect(thread).to_contain_text("Outdated")
+    thread.get_by_role("button", name="Resolve").click()
+    expect(page.locator("#field-instructions .threads-resolved")).to_contain_text("Resolved by paula")
+
+
+def test_selected_words_are_quoted_and_what_is_typed_elsewhere_stays(enter: Enter, api_of: Everybody) -> None:
+    version = made(api_of, "quoted-words")
+    page = enter("edgar", f"versioning/agent/quoted-words/versions/{version}/")
+    field = page.locator("#field-instructions")
+    page.locator("#comments summary", has_text="Comment").click()
+    page.get_by_label("Comment on version 2").fill("Half a thought")
+    select(page, "brief")
+    page.locator(".comment-here").click()
+    expect(field.get_by_label("About these words")).to_have_value("brief")
+    page.keyboard.type("<b>Why?</b>")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(field.locator(".thread")).to_contain_text("<b>Why?</b>")
+    expect(page.get_by_label("Comment on version 2")).to_have_value("Half a thought")
+    page.get_by_label("Comment on version 2").fill(" ")
+    page.locator("#comments").get_by_role("button", name="Comment").click()
+    expect(page.locator("#comments [data-comment-problem]:visible")).to_have_text("Write something first.")
+    page.get_by_label("Comment on version 2").fill("")
+    thread = field.locator(".thread")
+    thread.get_by_text("Edit", exact=True).click()
+    page.once("dialog", lambda dialog: dialog.accept())
+    thread.get_by_role("button", name="Delete the comment").click()
+    expect(field.locator(".thread")).to_have_count(0)
+    assert api_of("edgar").get("/comments", id="quoted-words").body["total"] == 0

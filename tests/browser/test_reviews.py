@@ -1,0 +1,124 @@
+"""Four eyes, as people with a mouse meet them: asking, asking for changes, approving, publishing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.clicks import Clicks
+from tests.browser.conftest import NARROW, Enter
+from tests.browser.prompts import editor
+from tests.support.api import AGENTS, PROMPT_BLOCKS
+from tests.support.remote import RemoteApi
+from tests.support.reviews import ask
+from tests.support.service import Service
+
+Apis = Callable[[str], RemoteApi]
+NEWSROOM = """
+from django.contrib.auth.models import User
+from versioning.conf import get_editor
+from versioning.domain.access import Role
+editor = get_editor()
+editor.workspace.create("newsroom", "Newsroom")
+for name, role in (("alice", "admin"), ("paula", "publisher"), ("edgar", "editor"), ("vera", "viewer")):
+    editor.workspace.set_role("newsroom", name, Role(role))
+editor.review_policy.set("newsroom", required=1)
+"""
+
+
+@pytest.fixture(scope="session")
+def newsroom(studio_service: Service, keys: dict[str, str]) -> str:
+    """A workspace of the cast that requires an approval; acme requires none."""
+    studio_service.manage("shell", "--no-imports", "-c", NEWSROOM)
+    return "newsroom"
+
+
+def test_from_a_draft_to_what_is_live(enter: Enter, newsroom: str, api_of: Apis) -> None:
+    PROMPT_BLOCKS.make(api_of("alice"), "greeting", "Hello.", name="Greeting", workspaceId=newsroom)
+    block = "versioning/promptblock/greeting"
+
+    edgar = Clicks(enter("edgar", f"{block}/change/"))
+    editor(edgar.page, "Text").fill("Hello, dear reader.")
+    edgar.click(edgar.page.get_by_role("button", name="Ask for review…"))
+    edgar.page.get_by_label("What they should look at").fill("Is that too friendly?")
+    edgar.click(edgar.page.get_by_label("paula"))
+    edgar.click(edgar.page.get_by_role("button", name="Ask for review"))
+    expect(edgar.page.get_by_text("Needs one more approval.").first).to_be_visible()
+    assert edgar.count == 3
+
+    # alice has the page for publishing open, and waits.
+    alice = Clicks(enter("alice", f"{block}/publish/"))
+    publish = alice.page.get_by_role("button", name="Publish Version 2", exact=True)
+    expect(publish).to_be_disabled()
+    expect(alice.page.get_by_text("This cannot be published yet. Needs one more approval.")).to_be_visible()
+
+    paula = Clicks(enter("paula"))
+    paula.click(paula.page.get_by_role("link", name="Review : Greeting"))
+    expect(paula.page.get_by_text("Is that too friendly?")).to_be_visible()
+    field = paula.page.locator("#field-content")
+    paula.click(field.locator(".diff-no:visible").last)
+    paula.page.keyboard.type("Is anybody dear to us?")
+    paula.click(field.get_by_role("button", name="Comment", exact=True))
+    expect(field.locator(".thread")).to_contain_text("Is anybody dear to us?")
+    paula.page.get_by_label("In a few words").fill("One word too many.")
+    paula.click(paula.page.get_by_role("button", name="Request changes"))
+    expect(paula.page.get_by_text("paula asked for changes.").first).to_be_visible()
+    assert paula.count == 4
+    expect(alice.page.get_by_text("paula asked for changes.").first).to_be_visible()
+
+    edgar.count = 0
+    edgar.page.goto(f"{block}/change/")
+    expect(edgar.page.locator("#comments .thread")).to_contain_text("Is anybody dear to us?")
+    editor(edgar.page, "Text").fill("Hello, reader.")
+    edgar.click(edgar.page.get_by_role("button", name="Save and move the review"))
+    expect(edgar.page.get_by_role("heading", name="Review of version 3")).to_be_visible()
+    assert edgar.count == 1
+
+    # What paula has on her screen says that there is something newer.
+    expect(paula.page.get_by_text("This review is about version 3 by now.")).to_be_visible()
+    paula.click(paula.page.get_by_role("link", name="Look at that one"))
+    alice.page.goto(f"{block}/publish/")
+    publish = alice.page.get_by_role("button", name="Publish Version 3", exact=True)
+    expect(publish).to_be_disabled()
+    paula.click(paula.page.get_by_role("button", name="Approve", exact=True))
+    alice.click(publish)  # it has turned on by itself
+    expect(alice.page.get_by_text("Version 3 is live.")).to_be_visible()
+    assert (paula.count, alice.count) == (6, 1)
+    expect(alice.page.get_by_role("link", name="Approved by paula")).to_be_visible()
+    expect(paula.page.locator(".review-head .chip").first).to_have_text("Published")
+    paula.page.goto("")
+    expect(paula.page.get_by_role("link", name="Review : Greeting")).to_have_count(0)
+
+
+def test_on_a_phone_a_publisher_approves_and_publishes(enter: Enter, newsroom: str, api_of: Apis) -> None:
+    AGENTS.make(api_of("edgar"), "reporter", name="Reporter", workspaceId=newsroom)
+    ask(api_of("edgar"), AGENTS, "reporter", message="For tonight", reviewers=["paula"])
+    paula = Clicks(enter("paula", width=NARROW))
+    paula.click(paula.page.get_by_role("link", name="Review : Reporter"))
+    paula.click(paula.page.get_by_role("button", name="Approve", exact=True))
+    paula.click(paula.page.get_by_role("link", name="Publish…"))
+    paula.click(paula.page.get_by_role("button", name="Publish Version 1", exact=True))
+    expect(paula.page.get_by_text("Version 1 is live.")).to_be_visible()
+    assert paula.count == 4
+
+
+def test_an_admin_who_cannot_wait_says_why(enter: Enter, newsroom: str, api_of: Apis) -> None:
+    AGENTS.make(api_of("edgar"), "weather", name="Weather", workspaceId=newsroom)
+    alice = Clicks(enter("alice", "versioning/agent/weather/publish/"))
+    alice.click(alice.page.get_by_text("Publish without a review…"))
+    alice.page.get_by_label("Why it cannot wait").fill("A storm is coming.")
+    alice.click(alice.page.get_by_role("button", name="Publish Version 1 without a review"))
+    expect(
+        alice.page.get_by_text("alice published it without a review: “A storm is coming.”")
+    ).to_be_visible()
+    assert alice.count == 2
+    # A viewer sees what is live, and nothing of how it came to be.
+    vera = enter("vera", "versioning/agent/weather/change/")
+    expect(vera.get_by_role("heading", level=1)).to_contain_text("Weather")
+    assert not re.search(r"(?<!p)(?<!P)review", vera.locator("#content").inner_text())
+    for page in ("versioning/workspace/newsroom/reviews/", "versioning/agent/weather/reviews/ask/"):
+        answer = vera.goto(page)
+        assert answer is not None and answer.status == 403

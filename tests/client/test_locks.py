@@ -1,0 +1,113 @@
+"""Locks in both clients, in front of a real server and of the editor in memory; and on the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+from editor_client import AsyncClient, LockBroken, NotFound, ValidationFailed
+from editor_client.__main__ import main
+from editor_client.testing import FakeEditor
+
+from tests.support.clients import Clients
+from tests.support.service import Service
+
+ECHO = {"provider": "echo", "name": "echo"}
+
+
+@pytest.fixture(params=["server", "memory"])
+def either(request: pytest.FixtureRequest, connect: Clients, live_service: Service) -> Any:
+    """A client of a real server, and one of an editor in memory."""
+    if request.param == "server":
+        return connect(live_service.url, live_service.key)
+    http = httpx.AsyncClient if connect.kind is AsyncClient else httpx.Client
+    return connect("http://editor", "ek_any", http_client=http(transport=FakeEditor()))
+
+
+def house(client: Any, name: str) -> dict[str, Any]:
+    """Make an agent that shows a prompt block, and return a lock of it."""
+    client.create_stored_prompt_block(id=f"{name}-tone", name="Tone", content="Be kind.", auto_publish=True)
+    client.create_stored_agent(
+        id=name,
+        name="Lead",
+        instructions=[
+            {"type": "text", "content": "Lead."},
+            {"type": "prompt_block_ref", "id": f"{name}-tone"},
+        ],
+        model=ECHO,
+        auto_publish=True,
+    )
+    lock: dict[str, Any] = client.lock([name])
+    return lock
+
+
+def changed(client: Any, name: str) -> None:
+    client.get_stored_agent(name).update(instructions="Another.", auto_publish=True)
+    client.get_stored_prompt_block(f"{name}-tone").update(content="Be strict.", auto_publish=True)
+
+
+def test_a_run_by_a_lock_has_the_same_prompt_for_ever(either: Any, new_id: str) -> None:
+    lock = json.loads(json.dumps(house(either, new_id)))
+    assert lock["agents"].keys() == {new_id} and lock["promptBlocks"].keys() == {f"{new_id}-tone"}
+    changed(either, new_id)
+    agent = either.get_agent(new_id)
+    assert agent.generate("Hello", versions=lock).text == "Lead.\n\nBe kind.\n\nHello"
+    assert agent.generate("Hello").text == "Another.\n\nHello"
+    assert "".join(event.text for event in agent.stream("Hello", versions=lock)).startswith("Lead.")
+
+
+def test_what_is_gone_is_named_and_what_is_changed_is_refused(either: Any, new_id: str) -> None:
+    lock = house(either, new_id)
+    changed(either, new_id)
+    agent = either.get_agent(new_id)
+    for other in ({**lock, "agents": {}}, {**lock, "signature": "x"}, {**lock, "strict": True}):
+        with pytest.raises(ValidationFailed) as refused:
+            agent.generate("Hello", versions=other)
+        assert refused.value.code == "lock_invalid"
+    either.get_stored_prompt_block(f"{new_id}-tone").delete()
+    with pytest.raises(LockBroken) as broken:
+        agent.generate("Hello", versions=lock)
+    assert (broken.value.status, broken.value.names) == (424, (f"{new_id}-tone",))
+    with pytest.raises(NotFound):
+        either.lock(["nobody"])
+
+
+def test_a_lock_is_made_in_any_version(either: Any, new_id: str) -> None:
+    published = house(either, new_id)
+    draft = either.get_stored_agent(new_id).update(instructions="Draft.")
+    made = either.lock([new_id], prompt_blocks=[f"{new_id}-tone"], status="draft")
+    assert made["agents"][new_id]["versionId"] == draft.latest_version_id
+    version_id = published["agents"][new_id]["versionId"]
+    assert either.lock([new_id], version_id=version_id)["agents"] == published["agents"]
+    assert either.get_agent(new_id).generate("Hello", versions=made).text == "Draft.\n\nHello"
+
+
+def test_a_run_shows_a_block_in_the_version_that_is_selected(either: Any, new_id: str) -> None:
+    house(either, new_id)
+    either.get_stored_prompt_block(f"{new_id}-tone").update(content="Be brief.")
+    versions = {"promptBlocks": {f"{new_id}-tone": {"status": "draft"}}}
+    assert either.get_agent(new_id).generate("Hello", versions=versions).text == "Lead.\n\nBe brief.\n\nHello"
+
+
+def test_the_command_line_prints_a_lock_for_a_file(
+    client: Any, new_id: str, live_service: Service, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lock = house(client, new_id)
+
+    def run(*arguments: str) -> Any:
+        code = main(["--url", live_service.url, "--api-key", live_service.key, "lock", *arguments])
+        printed = capsys.readouterr()
+        return json.loads(printed.out) if code == 0 else (code, printed.err)
+
+    printed: Callable[..., Any] = run
+    assert printed(new_id) == lock
+    assert printed("--prompt-block", f"{new_id}-tone")["promptBlocks"] == lock["promptBlocks"]
+    assert printed(new_id, "--status", "draft")["agents"] == lock["agents"]
+    everything = printed()
+    assert everything["agents"].keys() >= {new_id, "support", "supervisor"}
+    assert everything["agents"][new_id] == lock["agents"][new_id]
+    code, reason = printed("nobody")
+    assert code == 2 and reason.startswith("error: ")

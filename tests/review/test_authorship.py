@@ -1,0 +1,169 @@
+"""Whose word counts: authors, roles and configurations, as people meet them over HTTP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from tests.conftest import Cast
+from tests.support.api import Answer, Api, Kind
+from tests.support.people import give_role, key_of, person
+from tests.support.reviews import approve, ask, path, read, require_approvals, say
+from versioning.models import ApiKey, Membership
+
+
+@pytest.fixture(autouse=True)
+def required(cast: Cast) -> None:
+    """One approval is required."""
+    require_approvals(1)
+
+
+def key_for(name: str) -> Api:
+    """Return the API as somebody sees it."""
+    return Api(ApiKey.objects.issue(User.objects.get(username=name))[1])
+
+
+def latest(cast: Cast, kind: Kind) -> str:
+    return str(kind.versions(cast.alice)[0]["id"])
+
+
+def publish(api: Api, kind: Kind, version_id: str) -> Answer:
+    return api.post(kind.url("writer", "versions", version_id, "activate"))
+
+
+def missing(cast: Cast, kind: Kind) -> int:
+    """Return how many approvals the newest version lacks; 0 if it has gone live by being asked about."""
+    answer = publish(cast.alice, kind, latest(cast, kind))
+    return 0 if answer.status == 200 else int(answer.body["review"]["missing"])
+
+
+def test_who_saved_before_and_after_somebody_else_has_no_say(cast: Cast, kind: Kind) -> None:
+    person("peter", acme="publisher")
+    kind.make(cast.paula, text="one")
+    kind.save(key_for("peter"), text="two")
+    kind.save(cast.paula, text="three")
+    review = ask(cast.edgar, kind)
+    for author in (cast.paula, key_for("peter"), key_of("paula", workspace="acme")):
+        answer = say(author, review, "approve")
+        assert (answer.status, answer.code) == (403, "own_change")
+    assert missing(cast, kind) == 1
+    approve(cast.alice, review)
+    assert publish(cast.paula, kind, latest(cast, kind)).status == 200  # the author may publish, then
+
+
+def test_who_saves_after_approving_has_no_say_any_more(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.edgar, text="one")
+    approve(cast.paula, ask(cast.edgar, kind))
+    kind.save(cast.paula, text="two")
+    kind.save(cast.edgar, text="one")
+    # Version 3 is what paula approved of, but version 2 is hers and under review with it.
+    assert missing(cast, kind) == 1
+    assert publish(cast.alice, kind, kind.versions(cast.alice)[2]["id"]).status == 200
+
+
+def test_an_approval_is_of_a_configuration(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.edgar, text="five")
+    review = ask(cast.edgar, kind)
+    approve(cast.paula, review)
+    kind.save(cast.edgar, text="six")
+    assert missing(cast, kind) == 1
+    assert read(cast.edgar, review)["state"] == "approved"
+    kind.save(cast.edgar, text="five", metadata={"team": "one"})
+    moved = cast.edgar.patch(path(review), {"versionId": latest(cast, kind)})
+    assert (moved.status, moved.body["state"], moved.body["missing"]) == (200, "approved", 0)
+    assert missing(cast, kind) == 0
+
+
+def test_what_was_live_needs_nobody(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.edgar, text="one")
+    approve(cast.paula, ask(cast.edgar, kind))
+    first = latest(cast, kind)
+    assert publish(cast.alice, kind, first).status == 200
+    kind.save(cast.edgar, text="two")
+    second = latest(cast, kind)
+    approve(cast.paula, ask(cast.edgar, kind))
+    assert publish(cast.alice, kind, second).status == 200
+    assert publish(cast.alice, kind, first).status == 200  # a rollback
+    assert cast.alice.post(kind.url("writer", "unpublish")).status == 200
+    assert publish(cast.alice, kind, second).status == 200
+    kind.save(cast.edgar, text="one")  # a copy of what was live is the same configuration
+    assert publish(cast.alice, kind, latest(cast, kind)).status == 200
+
+
+def test_a_label_makes_nothing_live(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.edgar, text="one")
+    review = ask(cast.edgar, kind)
+    approve(cast.paula, review)
+    body = {"versionId": latest(cast, kind), "released": True}
+    assert cast.alice.put(kind.url("writer", "labels", "beta"), body).status == 200
+    assert say(cast.paula, review, "withdraw").status == 200
+    assert missing(cast, kind) == 1
+
+
+def test_who_asks_for_changes_stops_it(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.edgar, text="one")
+    review = ask(cast.edgar, kind)
+    approve(cast.paula, review)
+    say(cast.alice, review, "requestChanges", body="Too short.")
+    answer = publish(cast.paula, kind, latest(cast, kind))
+    assert answer.body["review"] == {"id": review["id"], "missing": 0, "changesRequestedBy": ["alice"]}
+    assert answer.body["error"] == "Changes are requested by alice."
+    kind.save(cast.edgar, text="longer")
+    assert missing(cast, kind) == 1  # it was about that configuration
+    say(cast.alice, review, "withdraw")
+    assert publish(cast.paula, kind, kind.versions(cast.alice)[1]["id"]).status == 200
+
+
+@pytest.mark.parametrize(
+    "lose",
+    [
+        lambda: give_role("paula", "acme", "editor"),
+        lambda: Membership.objects.get(user__username="paula").delete(),
+        lambda: User.objects.filter(username="paula").update(is_active=False),
+        lambda: User.objects.get(username="paula").delete(),
+    ],
+    ids=["role", "membership", "switched off", "deleted"],
+)
+def test_who_may_not_publish_any_more_does_not_count(cast: Cast, kind: Kind, lose: Any) -> None:
+    kind.make(cast.edgar, text="one")
+    review = ask(cast.edgar, kind)
+    approve(cast.paula, review)
+    lose()
+    assert missing(cast, kind) == 1
+    assert read(cast.edgar, review)["state"] == "open"
+
+
+def test_superusers_count_everywhere_and_are_authors_too(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.edgar, text="one")
+    approve(cast.root, ask(cast.edgar, kind))
+    assert missing(cast, kind) == 0
+    kind.save(cast.root, text="two")
+    review = ask(cast.edgar, kind)
+    assert say(cast.root, review, "approve").code == "own_change"
+    assert publish(cast.root, kind, latest(cast, kind)).code == "review_required"
+
+
+def test_a_key_speaks_for_its_owner_and_no_louder_than_it_may(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.edgar, text="one")
+    review = ask(cast.edgar, kind)
+    assert say(key_of("paula", workspace="acme", role="editor"), review, "approve").status == 403
+    approve(key_of("paula", workspace="acme", role="publisher"), review)
+    approve(cast.paula, review)
+    require_approvals(2)
+    assert missing(cast, kind) == 1  # both were paula
+
+
+def test_a_policy_counts_from_the_moment_at_which_it_changes(cast: Cast, kind: Kind) -> None:
+    person("peter", acme="publisher")
+    kind.make(cast.edgar, text="one")
+    review = ask(cast.edgar, kind)
+    approve(cast.paula, review)
+    require_approvals(3)
+    assert (read(cast.edgar, review)["state"], read(cast.edgar, review)["missing"]) == ("open", 2)
+    approve(key_for("peter"), review)
+    assert missing(cast, kind) == 1
+    require_approvals(2)
+    assert read(cast.edgar, review)["state"] == "approved"
+    assert missing(cast, kind) == 0

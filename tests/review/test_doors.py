@@ -1,0 +1,271 @@
+"""Every door and the policy: without approvals nothing happens at all, with them each door opens.
+
+`tests/test_gate.py` finds code that goes past the gate; the doors are listed in `tests/support/doors.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from review.models import PublishedConfiguration, Review, ReviewPolicy
+from tests.conftest import Cast
+from tests.support.api import Answer, Kind
+from tests.support.doors import DRAFT, IN_PYTHON, IN_THE_STUDIO, OVER_HTTP, make_draft
+from tests.support.override_files import Folder, define
+from tests.support.people import command, person
+from tests.support.reviews import approve, ask, require_approvals
+from tests.test_gate import everything
+from versioning.conf import get_editor
+from versioning.domain.errors import Forbidden
+from versioning.models import Event
+
+REASON = "The customer waits."
+
+
+@pytest.fixture
+def draft(cast: Cast, kind: Kind) -> str:
+    """A draft of edgar's, beside what is live, where one approval is required."""
+    draft = make_draft(cast, kind)
+    require_approvals(1)
+    return draft
+
+
+def state() -> list[Any]:
+    """Return all that could have changed."""
+    reviews = [sorted(model.objects.values_list(), key=str) for model in (PublishedConfiguration, Review)]
+    return [*everything(), *reviews]
+
+
+def live(cast: Cast, kind: Kind) -> set[str]:
+    """Return the texts that a reader is served of anything, by any name."""
+    found = [cast.vera.get(kind.url("writer"), **selector) for selector in ({}, {"label": "stable"})]
+    found += [cast.vera.get(kind.url("writer"), label="beta"), cast.vera.get(kind.url("new"))]
+    return {answer.body[kind.text] for answer in found if answer.status == 200}
+
+
+def refused(answer: Answer) -> dict[str, Any]:
+    """Return what a refusal says of the review."""
+    assert (answer.status, answer.code) == (403, "review_required")
+    return dict(answer.body["review"])
+
+
+@pytest.mark.parametrize("door", OVER_HTTP)
+def test_a_door_of_the_api_is_closed_until_somebody_approves(
+    cast: Cast, kind: Kind, draft: str, door: str
+) -> None:
+    before = state()
+    missing = {"id": None, "missing": 1, "changesRequestedBy": []}
+    assert refused(OVER_HTTP[door](cast, kind, draft, None)) == missing
+    assert (state(), live(cast, kind)) == (before, {"one"})
+    review = ask(cast.edgar, kind)
+    before = state()
+    if door != "create":
+        assert refused(OVER_HTTP[door](cast, kind, draft, None)) == {**missing, "id": review["id"]}
+        assert state() == before
+    approve(cast.paula, review)
+    answer = OVER_HTTP[door](cast, kind, draft, None)
+    if door == "create":  # nobody has approved of what is not there
+        assert refused(answer)
+    else:
+        assert (answer.status, DRAFT in live(cast, kind)) == (200, True)
+        assert Review.objects.open().exists() == ("label" in door)
+
+
+@pytest.mark.parametrize("door", OVER_HTTP)
+def test_an_admin_opens_a_door_of_the_api_with_a_reason(
+    cast: Cast, kind: Kind, draft: str, door: str
+) -> None:
+    assert OVER_HTTP[door](cast, kind, draft, REASON).status in {200, 201}
+    assert DRAFT in live(cast, kind)
+    [entry] = Event.objects.filter(type="review.bypassed")
+    assert (entry.actor, entry.detail) == ("alice", {"reviewId": None, "reason": REASON})
+    [version] = [one for one in versions(cast, kind, door) if one["id"] == entry.version_id]
+    assert version["bypassedBy"] == "alice"
+    entry_id = "new" if door == "create" else "writer"
+    assert (entry.resource_id, entry.audience, bool(entry.label)) == (entry_id, "editors", "label" in door)
+
+
+def versions(cast: Cast, kind: Kind, door: str) -> list[dict[str, Any]]:
+    """Return the versions of what a door is about."""
+    return kind.versions(cast.alice, "new" if door == "create" else "writer")
+
+
+@pytest.mark.parametrize("door", OVER_HTTP)
+def test_nobody_else_bypasses_and_admins_not_where_nobody_may(
+    cast: Cast, kind: Kind, draft: str, door: str, request: pytest.FixtureRequest
+) -> None:
+    before = state()
+    publisher = Cast(**{**vars(cast), "alice": cast.paula})
+    answer = OVER_HTTP[door](publisher, kind, draft, REASON)
+    assert (answer.status, answer.code, state()) == (403, "forbidden", before)
+    ReviewPolicy.objects.update(bypass="nobody")
+    answer = OVER_HTTP[door](cast, kind, draft, REASON)
+    assert (answer.status, answer.code, state()) == (403, "forbidden", before)
+
+
+@pytest.mark.parametrize("door", OVER_HTTP)
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ("  ", "bypassReview.reason"),
+        ("x" * 501, "bypassReview.reason"),
+        (7, "bypassReview.reason"),
+        ({"of": "admins"}, "bypassReview.reason"),
+    ],
+)
+def test_a_bypass_has_a_reason(cast: Cast, kind: Kind, door: str, given: Any, field: str) -> None:
+    draft = make_draft(cast, kind)  # where nothing is required it is checked as well
+    before = state()
+    answer = OVER_HTTP[door](cast, kind, draft, given)
+    assert (answer.status, answer.fields, state()) == (400, [field], before)
+
+
+@pytest.mark.parametrize("given", [None, True, {}, {"reason": None}, {"reason": "x", "by": "root"}])
+def test_a_bypass_is_a_reason_and_nothing_else(cast: Cast, kind: Kind, draft: str, given: Any) -> None:
+    answer = cast.alice.post(kind.url("writer", "versions", draft, "activate"), {"bypassReview": given})
+    assert answer.status == 400
+    assert all(field.startswith("bypassReview") for field in answer.fields)
+
+
+def test_publishing_takes_nothing_else(cast: Cast, kind: Kind, draft: str) -> None:
+    for name in ("endRollout", "reason", "autoPublish"):
+        answer = cast.alice.post(kind.url("writer", "versions", draft, "activate"), {name: True})
+        assert (answer.status, answer.fields) == (400, [name])
+
+
+@pytest.mark.parametrize("door", IN_PYTHON)
+def test_a_door_of_python_is_no_exemption(cast: Cast, kind: Kind, draft: str, door: str) -> None:
+    before = state()
+    with pytest.raises(Forbidden) as refusal:
+        IN_PYTHON[door](kind, draft, None)
+    assert (refusal.value.code, state(), live(cast, kind)) == ("review_required", before, {"one"})
+    if door != "create":
+        approve(cast.paula, ask(cast.edgar, kind))
+        IN_PYTHON[door](kind, draft, None)
+        assert DRAFT in live(cast, kind)
+        assert not Event.objects.filter(type="review.bypassed").exists()
+
+
+@pytest.mark.parametrize("door", IN_PYTHON)
+def test_python_bypasses_with_a_reason_where_admins_may(
+    cast: Cast, kind: Kind, draft: str, door: str
+) -> None:
+    ReviewPolicy.objects.update(bypass="nobody")
+    before = state()
+    with pytest.raises(Forbidden) as refusal:
+        IN_PYTHON[door](kind, draft, REASON)
+    assert (refusal.value.code, state()) == ("forbidden", before)
+    ReviewPolicy.objects.update(bypass="admin")
+    IN_PYTHON[door](kind, draft, REASON)
+    [entry] = Event.objects.filter(type="review.bypassed")
+    assert (entry.actor, entry.detail["reason"], DRAFT in live(cast, kind)) == ("", REASON, True)
+
+
+@pytest.mark.parametrize("door", IN_THE_STUDIO)
+def test_a_door_of_the_studio_is_closed_until_somebody_approves(
+    cast: Cast, kind: Kind, draft: str, door: str
+) -> None:
+    before = state()
+    seen = IN_THE_STUDIO[door](kind, draft, None)
+    assert (state(), live(cast, kind)) == (before, {"one"})
+    assert "one more approval" in seen.text.lower()
+    approve(cast.paula, ask(cast.edgar, kind))
+    IN_THE_STUDIO[door](kind, draft, None)
+    assert DRAFT in live(cast, kind)
+
+
+def test_an_admin_publishes_in_the_studio_with_a_reason(cast: Cast, kind: Kind, draft: str) -> None:
+    IN_THE_STUDIO["publish"](kind, draft, REASON)
+    [entry] = Event.objects.filter(type="review.bypassed")
+    assert (entry.actor, entry.detail["reason"], live(cast, kind)) == ("alice", REASON, {DRAFT, "one"})
+
+
+def test_what_needs_no_bypass_is_none(cast: Cast, kind: Kind, draft: str) -> None:
+    approve(cast.paula, ask(cast.edgar, kind))
+    assert OVER_HTTP["activate"](cast, kind, draft, REASON).status == 200
+    assert kind.versions(cast.alice)[0]["bypassedBy"] is None
+    assert not Event.objects.filter(type="review.bypassed").exists()
+
+
+def test_a_review_is_named_by_its_bypass_and_ends_with_it(cast: Cast, kind: Kind, draft: str) -> None:
+    review = ask(cast.edgar, kind)
+    assert OVER_HTTP["activate"](cast, kind, draft, REASON).status == 200
+    [entry] = Event.objects.filter(type="review.bypassed")
+    assert entry.detail["reviewId"] == review["id"]
+    assert cast.edgar.get(f"/reviews/{review['id']}").body["state"] == "published"
+
+
+def test_without_a_policy_every_door_is_open(cast: Cast, kind: Kind) -> None:
+    draft = make_draft(cast, kind)
+    for door in (OVER_HTTP[name] for name in OVER_HTTP):
+        assert door(cast, kind, draft, None).status in {200, 201}
+
+
+def test_new_resources_are_drafts_unless_somebody_asks(cast: Cast, kind: Kind, draft: str) -> None:
+    made = cast.alice.post(kind.path, kind.body(id="fresh"))
+    assert (made.status, made.body["status"]) == (201, "draft")
+    require_approvals(0)
+    made = cast.alice.post(kind.path, kind.body(id="fresher"))
+    assert made.body["status"] == ("published" if kind.text == "instructions" else "draft")
+
+
+# Files
+
+
+def test_an_override_file_is_written_with_approvals_alone(cast: Cast, folder: Folder, settings: Any) -> None:
+    define(settings, folder.root)
+    editor = get_editor()
+    draft = editor.agent.update("answers", instructions="two", publish=False).version
+    folder.put({"instructions": "by hand"})
+    editor.review_policy.set(settings.EDITOR_CODE_WORKSPACE, required=1)
+    before = state()
+    for publish in (
+        lambda: editor.agent.publish("answers", draft.version_id),
+        lambda: editor.agent.update("answers", instructions="three"),
+    ):
+        with pytest.raises(Forbidden, match="approval"):
+            publish()
+    assert (state(), folder.config()) == (before, {"instructions": "by hand"})
+    home = {settings.EDITOR_CODE_WORKSPACE: "publisher"}
+    review = editor.reviews.ask("agent", "answers", version_id=draft.version_id)
+    editor.reviews.give_verdict(
+        review.id, version_id=draft.version_id, verdict="approve", by=person("peter", **home)
+    )
+    editor.agent.publish("answers", draft.version_id)
+    assert folder.config() == {"instructions": "two"}
+    # What the file held was live, so it may come back: nobody has to approve of a rollback.
+    [by_hand] = [
+        one
+        for one in editor.agent.versions("answers").versions
+        if one.author is None and one.config == {"instructions": "by hand"}
+    ]
+    restored = editor.agent.restore("answers", by_hand.version_id).version
+    editor.agent.publish("answers", restored.version_id)
+    assert folder.config() == {"instructions": "by hand"}
+
+
+def test_a_file_that_was_unpublished_may_come_back(cast: Cast, folder: Folder, settings: Any) -> None:
+    define(settings, folder.root)
+    editor = get_editor()
+    folder.put({"instructions": "by hand"})
+    editor.review_policy.set(settings.EDITOR_CODE_WORKSPACE, required=1)
+    editor.agent.unpublish("answers")
+    [kept] = editor.agent.versions("answers").versions
+    editor.agent.publish("answers", kept.version_id)
+    assert folder.config() == {"instructions": "by hand"}
+
+
+def test_importing_overrides_is_no_exemption(cast: Cast, folder: Folder, settings: Any) -> None:
+    define(settings, folder.root, source="database")
+    folder.put({"instructions": "by hand"})
+    get_editor().review_policy.set(settings.EDITOR_CODE_WORKSPACE, required=1)
+    before = state()
+    with pytest.raises(Exception, match="refused"):
+        command("import_overrides")
+    assert state() == before
+    command("import_overrides", "--bypass-review", REASON)
+    [entry] = Event.objects.filter(type="review.bypassed")
+    assert (entry.via, entry.actor, entry.detail["reason"]) == ("command", "", REASON)
+    assert get_editor().agent.find("answers").active.config == {"instructions": "by hand"}

@@ -1,0 +1,227 @@
+"""Schedules with real workers, which are processes: shared, killed, away, and raced by people."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.schedules.conftest import ahead, reference
+from tests.support import fork_server
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Kind
+from tests.support.remote import RemoteApi, at_once, connected
+from tests.support.service import Service, running_service
+
+pytestmark = pytest.mark.database
+
+MANY = 40
+PUNCTUAL = 5
+"""Seconds within which something happens after its minute."""
+KINDS = (AGENTS, PROMPT_BLOCKS)
+
+# The clock is moved by moving rows: what is scheduled comes due in so many seconds.
+COME = """
+import datetime
+from django.utils import timezone
+from schedules.models import Schedule
+moment = timezone.now() + datetime.timedelta(seconds={seconds})
+Schedule.objects.waiting().filter(pk__in={ids!r}).update(run_at=moment, due_at=moment)
+"""
+# What every worker does once a second, at a moment that both wait for.
+RUN_AT = """
+import sys, time
+import django
+django.setup()
+from schedules import running
+time.sleep(max(0, float(sys.argv[1]) - time.time()))
+for _ in range(3):
+    running.run_due()
+"""
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A server without a worker beside it."""
+    with running_service(tmp_path_factory.mktemp("schedules")) as running:
+        yield running
+
+
+@pytest.fixture
+def begun() -> Iterator[list[fork_server.Program]]:
+    """The processes that a test starts, which end with it."""
+    programs: list[fork_server.Program] = []
+    yield programs
+    for one in programs:
+        if one.poll() is None:
+            os.kill(one.pid, signal.SIGKILL)
+            one.wait(60)
+
+
+def shell(service: Service, program: str, **values: Any) -> str:
+    return service.manage("shell", "--no-imports", "-c", program.format(**values))
+
+
+def until_over(api: RemoteApi, ids: list[str]) -> list[dict[str, Any]]:
+    """Wait until none of them is to run any more, and return them."""
+    deadline = time.monotonic() + 60
+    while True:
+        page = api.get("/schedules", perPage=1000).body["schedules"]
+        rows = [row for row in page if row["id"] in ids]
+        if all(row["state"] != "scheduled" for row in rows):
+            return rows
+        assert time.monotonic() < deadline, rows
+        time.sleep(0.1)
+
+
+def outcome(rows: list[dict[str, Any]]) -> tuple[set[str], float]:
+    """Return the states of schedules, and by how many seconds the slowest was late."""
+    moments = [
+        [datetime.datetime.fromisoformat(row[name]) for name in ("runAt", "executedAt")] for row in rows
+    ]
+    return {row["state"] for row in rows}, max((done - due).total_seconds() for due, done in moments)
+
+
+def worker(service: Service, log: Path) -> fork_server.Program:
+    """Start a worker, and wait until it works."""
+    with log.open("wb") as file:
+        program = fork_server.start("manage.py", "work", env=service.environment, stdout=file, stderr=file)
+    deadline = time.monotonic() + 60
+    while "the worker has begun" not in log.read_text():
+        assert time.monotonic() < deadline, log.read_text()
+        time.sleep(0.05)
+    return program
+
+
+def schedule(api: RemoteApi, kind: Kind, resource_id: str, **more: Any) -> dict[str, Any]:
+    """Make a resource with a draft over what is live, and schedule the draft for tomorrow."""
+    kind.make(api, resource_id, autoPublish=True)
+    draft = kind.save(api, resource_id)["latestVersionId"]
+    body = {"resource": reference(kind, resource_id), "versionId": draft, "runAt": ahead(), **more}
+    answer = api.post("/schedules", body)
+    assert answer.status == 201, answer.body
+    return dict(answer.body)
+
+
+def published(api: RemoteApi, ids: list[str]) -> Counter[str]:
+    """Return how often each of the schedules moved something."""
+    events = api.get("/events", type="agent.published,promptBlock.published", limit=1000).body["events"]
+    counted = Counter(event["detail"].get("scheduleId") for event in events)
+    return Counter({one: counted[one] for one in ids if counted[one]})
+
+
+def test_two_workers_run_each_once_and_punctually(
+    service: Service, begun: list[fork_server.Program], tmp_path: Path
+) -> None:
+    with connected(service) as api:
+        ids = [schedule(api, KINDS[one % 2], f"both-{one}")["id"] for one in range(MANY)]
+        begun += [worker(service, tmp_path / f"{one}.log") for one in range(2)]
+        shell(service, COME, seconds=1, ids=ids)
+        states, delay = outcome(until_over(api, ids))
+        assert states == {"done"} and delay < PUNCTUAL
+        assert published(api, ids) == Counter(ids)
+
+
+def test_what_a_killed_worker_did_not_do_another_does_within_seconds(
+    service: Service, begun: list[fork_server.Program], tmp_path: Path
+) -> None:
+    with connected(service) as api:
+        ids = [schedule(api, KINDS[one % 2], f"killed-{one}")["id"] for one in range(MANY)]
+        begun.append(worker(service, tmp_path / "killed.log"))
+        shell(service, COME, seconds=0, ids=ids)
+        deadline = time.monotonic() + 60
+        while not published(api, ids):
+            assert time.monotonic() < deadline
+        os.kill(begun[0].pid, signal.SIGKILL)
+        begun[0].wait(60)
+        at = time.monotonic()
+        begun.append(worker(service, tmp_path / "other.log"))
+        ready = time.monotonic() - at
+        states, delay = outcome(until_over(api, ids))
+        assert states == {"done"} and delay < PUNCTUAL + ready
+        assert published(api, ids) == Counter(ids)
+
+
+Act = Callable[[RemoteApi, Kind, dict[str, Any]], Answer]
+
+
+def _cancel(api: RemoteApi, kind: Kind, made: dict[str, Any]) -> Answer:
+    return api.delete(f"/schedules/{made['id']}")
+
+
+def _postpone(api: RemoteApi, kind: Kind, made: dict[str, Any]) -> Answer:
+    return api.patch(f"/schedules/{made['id']}", {"runAt": ahead(48)})
+
+
+def _delete(api: RemoteApi, kind: Kind, made: dict[str, Any]) -> Answer:
+    return api.delete(kind.url(made["resource"]["id"]))
+
+
+@pytest.mark.parametrize("act", [_cancel, _postpone, _delete])
+def test_whoever_acts_at_that_moment_is_before_it_or_after_it(
+    service: Service, begun: list[fork_server.Program], act: Act
+) -> None:
+    """Somebody cancels, postpones or deletes while two processes run what is due."""
+    turns = 8
+    with connected(service) as api:
+        made = [schedule(api, KINDS[one % 2], f"{act.__name__}-{one}") for one in range(turns)]
+    ids = [one["id"] for one in made]
+    moment = time.time() + 2
+    begun += [fork_server.start("-c", RUN_AT, str(moment), env=service.environment) for _ in range(2)]
+    shell(service, COME, seconds=moment - time.time() - 0.5, ids=ids)
+
+    def job(api: RemoteApi, one: int) -> Answer:
+        time.sleep(max(0.0, moment - time.time()))
+        return act(api, KINDS[one % 2], made[one])
+
+    answers = at_once(service, [partial(job, one=one) for one in range(turns)])
+    assert [program.wait(60) for program in begun] == [0, 0]
+    with connected(service) as api:
+        moved = published(api, ids)
+        for one, answer in enumerate(answers):
+            state = api.get(f"/schedules/{ids[one]}").body
+            where = moved[ids[one]]
+            if act is _delete:
+                assert answer.status == 200
+                assert (state["state"], state["code"], where) in {("done", None, 1), ("failed", "gone", 0)}
+            elif answer.status == 200:
+                left = "cancelled" if act is _cancel else "scheduled"
+                assert (state["state"], where) == (left, 0)
+                assert state["executedAt"] is None or act is _cancel
+            else:
+                assert (answer.status, answer.code) == (409, "schedule_ended")
+                assert (state["state"], where) == ("done", 1)
+
+
+def test_a_worker_that_was_away_runs_what_is_late_and_misses_what_is_too_late(
+    service: Service, begun: list[fork_server.Program], tmp_path: Path
+) -> None:
+    with connected(service) as api:
+        made = [schedule(api, kind, f"away-{which}") for kind in KINDS for which in ("hour", "week")]
+        for first, hours in ((0, 1), (1, 7 * 24)):
+            shell(service, COME, seconds=-3600 * hours, ids=[one["id"] for one in made[first::2]])
+        begun.append(worker(service, tmp_path / "back.log"))
+        until_over(api, [one["id"] for one in made])
+        states = [api.get(f"/schedules/{one['id']}").body["state"] for one in made]
+        live = [
+            api.get(kind.url(f"away-{which}")).body["activeVersionId"]
+            for kind in KINDS
+            for which in ("hour", "week")
+        ]
+    assert states == ["done", "missed"] * 2
+    assert [one == made[number]["versionId"] for number, one in enumerate(live)] == [True, False] * 2
+
+
+def test_the_server_alone_runs_them_punctually(tmp_path: Path) -> None:
+    with running_service(tmp_path, EDITOR_WORKER="on") as service, connected(service) as api:
+        ids = [schedule(api, kind, "alone")["id"] for kind in KINDS]
+        shell(service, COME, seconds=1, ids=ids)
+        states, delay = outcome(until_over(api, ids))
+        assert states == {"done"} and delay < PUNCTUAL
