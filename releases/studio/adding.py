@@ -13,15 +13,15 @@ from django.utils.translation import ngettext
 from releases.models import Release
 from releases.models.releases import MAX_TITLE, State
 from releases.studio.addresses import of_release
-from releases.studio.together import several_workspaces
+from releases.studio.together import workspace_of
 from releases.studio.verbs import can_be_released, items_of, releases
 from releases.studio.words import title_for
 from studio.bulk.base import ChosenPage
 from studio.kinds import KINDS_BY_WORD
 from studio.publishing.drafts import Draft
-from studio.resources.chosen import FIELD, chosen
+from studio.resources.chosen import chosen
 from versioning.domain.access import Right
-from versioning.domain.errors import Invalid, NotFound
+from versioning.domain.errors import NotFound
 from versioning.editor.bulk import Choice
 from versioning.models.querysets import within
 
@@ -58,16 +58,14 @@ class AddPage(ChosenPage):
         drafts = [found[choice.kind.word, choice.id] for choice in choices if self._is_in(found, choice)]
         if len(drafts) < len(choices):
             raise NotFound
-        workspaces = {draft.resource.workspace_id for draft in drafts}
-        if len(workspaces) > 1:
-            raise Invalid.field(FIELD, several_workspaces().rstrip("."))
+        workspace_id = workspace_of(drafts)
         wanted, items = self.request.POST.get("release", ""), items_of(choices)
         if wanted:
             release = releases().add_items(wanted, items, by=self.caller)
         else:
             title = self.request.POST.get("title", "").strip()
             title = title or title_for([draft.row.summary.name for draft in drafts])
-            release = releases().create(workspaces.pop(), title=title, items=items, by=self.caller)
+            release = releases().create(workspace_id, title=title, items=items, by=self.caller)
         return self.go(of_release(release), _("Added. Nothing of it is published yet."))
 
     def more(self) -> dict[str, Any]:

@@ -14,10 +14,9 @@ from releases.studio.addresses import of_release
 from releases.studio.verbs import items_of, releases
 from releases.studio.words import title_for
 from releases.together.rules import ReleaseBlocked
-from studio.domain_messages.translated import translated
 from studio.publishing.drafts import Draft, drafts_by_id
 from studio.publishing.obstacles import reasons
-from studio.resources.chosen import chosen
+from studio.resources.chosen import FIELD, chosen
 from studio.views import StudioPage, way_back
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid, NotFound
@@ -41,22 +40,20 @@ class PublishTogetherPage(StudioPage):
         there = [draft for draft in drafts if draft is not None]
         if len(there) < len(drafts):
             raise NotFound
-        workspaces = {draft.resource.workspace_id for draft in there}
-        if len(workspaces) > 1:
-            return self._back(several_workspaces())
         for choice, draft in zip(choices, there, strict=True):
             if has_changed(choice, draft):
                 said = _("Nothing was published: “%(name)s” was changed since you looked. Look at it again.")
                 return self._back(said % {"name": draft.row.summary.name})
-        return self._publish(workspaces.pop(), choices, there)
-
-    def _publish(self, workspace_id: str, choices: Sequence[Choice], drafts: Sequence[Draft]) -> HttpResponse:
-        self.caller.require(Right.PUBLISH, workspace_id)
-        title = title_for([draft.row.summary.name for draft in drafts])
         try:
-            made = releases().create(workspace_id, title=title, items=items_of(choices), by=self.caller)
+            return self._publish(choices, there)
         except Invalid as error:
             return self._back(" ".join(reasons(error)))
+
+    def _publish(self, choices: Sequence[Choice], drafts: Sequence[Draft]) -> HttpResponse:
+        workspace_id = workspace_of(drafts)
+        self.caller.require(Right.PUBLISH, workspace_id)
+        title = title_for([draft.row.summary.name for draft in drafts])
+        made = releases().create(workspace_id, title=title, items=items_of(choices), by=self.caller)
         try:
             releases().publish(str(made.pk), by=self.caller)
         except ReleaseBlocked:
@@ -78,6 +75,11 @@ def has_changed(choice: Choice, draft: Draft) -> bool:
     return choice.version_id != draft.resource.latest_id
 
 
-def several_workspaces() -> str:
-    """Return what is said of a choice of resources that cannot be in one release."""
-    return translated("A release holds resources of one workspace; you chose some of several.")
+def workspace_of(drafts: Sequence[Draft]) -> str:
+    """Return the id of the workspace of what was chosen; raises `Invalid` if that are several."""
+    found = {draft.resource.workspace_id for draft in drafts}
+    if len(found) > 1:
+        raise Invalid.field(
+            FIELD, _("A release holds resources of one workspace, and you chose some of several")
+        )
+    return found.pop()

@@ -14,10 +14,12 @@ from releases.models import Release
 from tests.conftest import Cast
 from tests.releases.conftest import Pair, item, live, make, publish
 from tests.support.api import AGENTS, PROMPT_BLOCKS
+from tests.support.people import give_role
 from tests.support.served import reference
 from tests.support.studio import workspace_page
 from tests.support.window import Window, page_of
 from versioning.conf import get_editor
+from versioning.domain.access import Role
 
 RELEASES = workspace_page("releases")
 TOGETHER, ADD = "/studio/releases/publish/", "/studio/releases/add/"
@@ -218,7 +220,7 @@ def test_editors_prepare_and_do_not_publish_and_no_workspace_reaches_another(cas
     assert edgar.post(of(release), do="publish", tag=seen.field("tag")).status == 403
     assert edgar.client.post(TOGETHER, {"chosen": values(pair)}).status_code == 403
     assert Release.objects.count() == 1
-    elsewhere = workspace_page(f"releases/{release['id']}", "globex")
+    elsewhere = workspace_page(f"releases/{release['id']}", "elsewhere")
     assert charlie.get(elsewhere).status == 404 and edgar.get(elsewhere).status == 404
     assert charlie.post(ADD, confirmed="yes", chosen=values(pair)[0], release=release["id"]).status == 404
     assert live(cast.alice, AGENTS, "writer") == pair.old["writer"]
@@ -242,3 +244,16 @@ def test_a_release_of_many_takes_as_many_queries_as_one_of_a_few(cast: Cast) -> 
     assert "All 60 are checked when they are published" in paula.get(of(of_many)).text
     assert queries(paula, of(of_many)) <= queries(paula, of(of_few))
     assert queries(paula, RELEASES) < 25
+
+
+def test_a_choice_of_several_workspaces_is_no_release(cast: Cast, pair: Pair) -> None:
+    give_role("paula", "elsewhere", Role.PUBLISHER)
+    elsewhere = PROMPT_BLOCKS.make(cast.charlie, "foreign", "text", workspaceId="elsewhere")[
+        "latestVersionId"
+    ]
+    chosen, paula = [*values(pair), f"promptBlock:foreign:{elsewhere}"], Window.of("paula")
+    paula.client.post(TOGETHER, {"chosen": chosen})
+    assert "you chose some of several." in paula.get("/studio/waiting/").text
+    added = paula.client.post(ADD, {"chosen": chosen, "confirmed": "yes"})
+    assert added.status_code == 400 and "you chose some of several." in added.content.decode()
+    assert not Release.objects.exists() and live(cast.alice, AGENTS, "writer") == pair.old["writer"]
