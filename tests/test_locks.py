@@ -14,7 +14,7 @@ from tests.support.locks import by_lock, lock, locked, prompts_of
 from tests.support.runs import agent, noticed, ran, run
 from tests.support.served import FOR_GOLD, published_block, reference, text
 from versioning.conf import get_editor
-from versioning.domain.errors import NotFound
+from versioning.domain.errors import Invalid, NotFound
 from versioning.domain.selectors import DRAFT
 from versioning.models import LockKey, PeriodicJob, caller_for
 from versioning.runtime import Framework
@@ -84,6 +84,8 @@ def test_in_python_a_lock_is_made_and_used_by_the_same_rules(alice: Api) -> None
     assert "".join(event["payload"].get("text", "") for event in events if event) == before[0]
     with pytest.raises(NotFound):
         editor.lock(["nobody"])
+    with pytest.raises(Invalid, match="not for a framework"):
+        Framework(editor=editor, versions=made)
 
 
 def test_what_was_not_there_stays_away(alice: Api) -> None:

@@ -47,6 +47,9 @@ HEEDING_IF_MATCH = [
 ]
 CONFLICTING = [
     *of_both_kinds(["POST /stored/{kind}", "POST /stored/{kind}/{}/clone", "DELETE /stored/{kind}/{}"]),
+    "POST /schedules",
+    "PATCH /schedules/{}",
+    "DELETE /schedules/{}",
     "PATCH /releases/{}",
     "DELETE /releases/{}",
     "POST /releases/{}/publish",
@@ -57,6 +60,7 @@ CONFLICTING = [
 ]
 TAKING_A_BODY = [
     *(route for route in CREATING if not route.endswith("/revert")),
+    "PATCH /schedules/{}",
     "PATCH /releases/{}",
     "POST /releases/{}/publish",
     *of_both_kinds(["PATCH /stored/{kind}/{}", "PUT /stored/{kind}/{}/labels/{}"]),

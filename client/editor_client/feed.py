@@ -13,7 +13,7 @@ from editor_client.effects import CloseStream, Flow, NoAnswer, OpenStream, ReadS
 from editor_client.errors import CursorExpired, RateLimited, ServerError, Unauthorized
 from editor_client.exchange import failure, unreachable
 from editor_client.log import After, EventFilters, EventPage, LogEvent, event_query, read_event
-from editor_client.sse import DataLines
+from editor_client.sse import WholePositions
 
 logger = logging.getLogger("editor_client")
 
@@ -131,7 +131,7 @@ class Feed:
             self._do_without(error.reason)
             return Batch()
         if not isinstance(opened, Answer):
-            self.stream, self._lines, self._has_heard = opened, DataLines(), False
+            self.stream, self._lines, self._has_heard = opened, WholePositions(), False
             return Batch()
         refusal = failure(opened)
         if isinstance(refusal, CursorExpired | Unauthorized):

@@ -28,6 +28,7 @@ from releases.together.schemas import (
 from versioning.api import errors, parameters
 from versioning.api.base import EditorViewSet, content_tag, expected_tags, tagged
 from versioning.api.paging import Page
+from versioning.api.schemas.base import Json
 from versioning.api.schemas.common import Nothing, Success, bypass_of
 from versioning.conf import get_editor
 
@@ -86,7 +87,7 @@ class ReleaseViewSet(EditorViewSet):
 
     def create(self, request: Request) -> Response:
         """Make a release, a draft."""
-        given = ReleaseCreate.read(request)
+        given = _cleared(ReleaseCreate.read(request))
         workspace = given.pop("workspaceId")
         made = self._releases.create(workspace, **given, by=self.caller)
         return self._answer(request, made, status=201, headers={"Location": _address(made)})
@@ -97,7 +98,7 @@ class ReleaseViewSet(EditorViewSet):
 
     def update(self, request: Request, id: str) -> Response:  # noqa: A002
         """Change a draft release."""
-        changes = ReleaseUpdate.read(request)
+        changes = _cleared(ReleaseUpdate.read(request))
         changed = self._releases.change(id, **changes, by=self.caller, expect=expected_tags(request))
         return self._answer(request, changed)
 
@@ -150,6 +151,11 @@ def _views(releases: Sequence[Release], conflicts: Sequence[items.ItemNow] = ())
     return [
         ReleaseView(release=release, items=found[release.pk], conflicts=conflicts) for release in releases
     ]
+
+
+def _cleared(body: Json) -> Json:
+    """Return a body with an empty text for a description that is null."""
+    return {**body, "description": body["description"] or ""} if "description" in body else body
 
 
 def _address(release: Release) -> str:

@@ -47,7 +47,7 @@ class NewReleaseItem(RequestSchema):
 
     resource: Reference
     action: ReleaseAction = "publish"
-    version_id: Uuid = UNCHANGED
+    version_id: Uuid | None = None
 
 
 _ITEMS = Annotated[list[NewReleaseItem], Field(json_schema_extra={"maxItems": MAX_ITEMS})]
@@ -58,7 +58,7 @@ class ReleaseCreate(RequestSchema):
 
     workspace_id: NotBlank
     title: _TITLE
-    description: _DESCRIPTION = UNCHANGED
+    description: _DESCRIPTION | None = None
     items: _ITEMS = Field(default=[])
 
 
@@ -66,7 +66,7 @@ class ReleaseUpdate(RequestSchema):
     """A change of a draft release; an absent member is unchanged, and `items` replaces all of them."""
 
     title: _TITLE = UNCHANGED
-    description: _DESCRIPTION = UNCHANGED
+    description: _DESCRIPTION | None = None
     items: _ITEMS = Field(default=[])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from versioning.domain.events import Reach, Target
 from versioning.domain.kinds import KINDS
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.snapshots import Snapshot
+from versioning.domain.uuids import uuid_of
 from versioning.editor import Collection, Editor
 from versioning.editor.targets import target_of
 from versioning.models import Workspace, events
@@ -57,7 +57,7 @@ class Subject:
     @classmethod
     def of(cls, editor: Editor, comment_id: str, by: Caller) -> tuple[Subject, Comment]:
         """Return the resource that a comment is about, and the comment; raises as `find` does."""
-        comment = Comment.objects.select_related("parent").filter(pk=_uuid(comment_id)).first()
+        comment = Comment.objects.select_related("parent").filter(pk=uuid_of(comment_id)).first()
         if comment is None:
             raise NotFound
         subject = cls.find(editor, comment.kind, comment.resource_id, by)
@@ -73,7 +73,7 @@ class Subject:
     def comment(self, comment_id: str) -> Comment:
         """Return one of its comments; raises `NotFound`."""
         rows = Comment.objects.about(self.target).select_related("parent")
-        found = rows.filter(pk=_uuid(comment_id)).first()
+        found = rows.filter(pk=uuid_of(comment_id)).first()
         if found is None:
             raise NotFound
         return found
@@ -93,14 +93,3 @@ class Subject:
             elif not list(self.collection.all.locked().filter(uuid=self.target.identity).only("pk")):
                 raise NotFound
             yield
-
-
-def _uuid(text: str) -> uuid.UUID:
-    """Return the UUID with this canonical spelling; raises `NotFound` for any other text."""
-    try:
-        found = uuid.UUID(text)
-    except ValueError:
-        raise NotFound from None
-    if str(found) != text:
-        raise NotFound
-    return found

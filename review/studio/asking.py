@@ -9,7 +9,7 @@ from typing import Any, Final
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
-from review.reviews.values import MAX_REVIEWERS, MAX_TEXT
+from review.reviews.values import MAX_TEXT
 from review.studio.addresses import of_review
 from review.studio.current import open_review_of, reviews
 from studio.domain_messages.translated import translated
@@ -122,13 +122,11 @@ class AskPage(ResourcePage):
             title=_("Ask for a review of %(version)s") % {"version": reference_to(version)},
             status=status,
             version=version,
-            live=live,
             changed=titles(changed),
             message=message,
             problems=problems,
             people=candidates(self.workspace_id, chosen, self.caller.username),
             max_text=MAX_TEXT,
-            max_people=MAX_REVIEWERS,
             compare_address=f"{self.address('compare')}?to={version.version_id}",
             back_address=self.address("history"),
         )

@@ -26,7 +26,6 @@ def sections(caller: Caller) -> Iterator[HomeSection]:
         "lines": lines_of(found[:SHOWN], caller),
         "count": len(found),
         "workspaces": [(one, f"{address('reviews', one)}?show=waiting") for one in workspaces],
-        "more": len(found) > SHOWN,
     }
     html = render_to_string("review/home.html", context)
     yield HomeSection(html=html, stylesheets=["studio/home.css", "review/review.css"])

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from review.models import Judgement
 from review.reviews.records import ReviewRecord, ReviewState
-from review.reviews.values import MAX_REVIEWERS, MAX_TEXT
+from review.reviews.values import MAX_TEXT
 from review.studio.asking import candidates
 from review.studio.assembled import assembled
 from review.studio.current import reviews
@@ -98,8 +98,9 @@ class ReviewPage(DifferencesPage):
             max_text=MAX_TEXT,
             moved_on=seen is not None and seen != record.version_id,
             obstacle=None if self.is_over else obstacle_to(resource, version, self.caller),
-            candidates=candidates(self.workspace_id, record.reviewers, None) if self.may_change else (),
-            max_people=MAX_REVIEWERS,
+            candidates=candidates(self.workspace_id, record.reviewers, record.requested_by)
+            if self.may_change
+            else (),
             **self.addresses(),
             **(self.compared(resource, version) if version is not None else {}),
         )

@@ -19,8 +19,9 @@ def _told(event: Event, names: Names, sentence: str, alone: str, **more: str) ->
     """Return the sentence that names the resource, or the one for a page about it."""
     version = names.version(event.version_id)
     address = names.subject(event)
+    words = version.text if event.version_id else _("a deleted version")
     values: dict[str, Part | str] = {
-        "version": Part(version.text, address or version.address, number=version.number),
+        "version": Part(words, address or version.address, number=version.number),
         **more,
     }
     if names.of_one:

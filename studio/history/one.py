@@ -20,11 +20,11 @@ from studio.history.base import VersionLinksPage
 from studio.history.live import LiveWords, live_in_words
 from studio.history.reading import pieces_of
 from studio.limits import PageBudget
-from studio.publishing.obstacles import obstacle_to
+from studio.publishing.obstacles import obstacle_to, reasons
 from studio.resources.blocks import blocks_on_page
 from studio.versions import reference_to, title_of
 from versioning.domain.access import Right
-from versioning.domain.errors import EditConflict, Invalid, NotFound
+from versioning.domain.errors import EditConflict, Forbidden, Invalid, NotFound
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.live_periods import live_periods
 from versioning.editor.timeline import Entry, entry_of, labels_of, previous_of
@@ -161,6 +161,10 @@ class LabelsPage(VersionPage):
         except Invalid as refused:
             problem = "; ".join(translated(issue.message) for issue in refused.issues)
             return self.show(status=400, label_typed=name, label_error=problem, label_released=wanted)
+        except Forbidden as refused:
+            self.require(Right.PUBLISH)  # who may not set labels is told so
+            problem = " ".join(reasons(refused))
+            return self.show(status=403, label_typed=name, label_error=problem, label_released=wanted)
         return self.go(self.address("version", version), said)
 
     def attach(self, name: str, version_id: str, *, released: bool | None) -> str:

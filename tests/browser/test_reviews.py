@@ -13,7 +13,6 @@ from tests.browser.conftest import NARROW, Enter
 from tests.browser.prompts import editor
 from tests.support.api import AGENTS, PROMPT_BLOCKS
 from tests.support.remote import RemoteApi
-from tests.support.reviews import ask
 from tests.support.service import Service
 
 Apis = Callable[[str], RemoteApi]
@@ -93,16 +92,35 @@ def test_from_a_draft_to_what_is_live(enter: Enter, newsroom: str, api_of: Apis)
     expect(paula.page.get_by_role("link", name="Review : Greeting")).to_have_count(0)
 
 
-def test_on_a_phone_a_publisher_approves_and_publishes(enter: Enter, newsroom: str, api_of: Apis) -> None:
-    AGENTS.make(api_of("edgar"), "reporter", name="Reporter", workspaceId=newsroom)
-    ask(api_of("edgar"), AGENTS, "reporter", message="For tonight", reviewers=["paula"])
+def test_the_same_on_a_phone(enter: Enter, newsroom: str, api_of: Apis) -> None:
+    AGENTS.make(api_of("edgar"), "reporter", "One.\nTwo.", name="Reporter", workspaceId=newsroom)
+    edgar = Clicks(enter("edgar", "versioning/agent/reporter/change/", width=NARROW))
+    editor(edgar.page).fill("One.\nTwo and a half.")
+    edgar.click(edgar.page.get_by_role("button", name="Ask for review…"))
+    edgar.click(edgar.page.get_by_role("button", name="Ask for review"))
+    expect(edgar.page.get_by_text("Needs one more approval.").first).to_be_visible()
+
     paula = Clicks(enter("paula", width=NARROW))
+    paula.click(paula.page.get_by_role("link", name="Review : Reporter"))
+    field = paula.page.locator("#field-instructions")
+    paula.click(field.locator(".diff-no:visible").last)
+    paula.page.keyboard.type("Half of what?")
+    paula.click(field.get_by_role("button", name="Comment", exact=True))
+    expect(field.locator(".thread")).to_contain_text("Half of what?")
+    paula.click(paula.page.get_by_role("button", name="Request changes"))
+
+    edgar.page.goto("versioning/agent/reporter/change/")
+    editor(edgar.page).fill("One.\nTwo apples and a half.")
+    edgar.click(edgar.page.get_by_role("button", name="Save and move the review"))
+    assert edgar.count == 3
+
+    paula.page.goto("")
     paula.click(paula.page.get_by_role("link", name="Review : Reporter"))
     paula.click(paula.page.get_by_role("button", name="Approve", exact=True))
     paula.click(paula.page.get_by_role("link", name="Publish…"))
-    paula.click(paula.page.get_by_role("button", name="Publish Version 1", exact=True))
-    expect(paula.page.get_by_text("Version 1 is live.")).to_be_visible()
-    assert paula.count == 4
+    paula.click(paula.page.get_by_role("button", name="Publish Version 3", exact=True))
+    expect(paula.page.get_by_text("Version 3 is live.")).to_be_visible()
+    assert paula.count == 8
 
 
 def test_an_admin_who_cannot_wait_says_why(enter: Enter, newsroom: str, api_of: Apis) -> None:

@@ -15,7 +15,7 @@ from tests.support.pages import ADMINISTRATION, commands, section
 from tests.support.remote import connected
 from versioning.domain.events import types
 
-LATER = {"review", "comment", "schedule", "rollout"}
+LATER = {"rollout"}
 """What this release has no entries about."""
 PASSWORD = "a long password"
 LENA = f"""

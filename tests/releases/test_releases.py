@@ -150,7 +150,14 @@ def test_a_draft_is_changed_and_deleted(cast: Cast, pair: Pair) -> None:
         ("writer", "newer_version"),
         ("writer", "unchanged"),
     ]
+    cleared = cast.edgar.patch(
+        address, {"description": None, "items": [item(AGENTS, "writer", versionId=None)]}
+    )
+    assert (cleared.status, cleared.body["description"]) == (200, "")
+    assert cleared.body["items"][0]["versionId"] == pair.new["writer"]
+    changed = cast.edgar.patch(address, {"items": pair.items("old")[:1]})
     assert cast.edgar.patch(address, {}).body["items"] == changed.body["items"]
+    assert cast.edgar.patch(address, {"title": None}).status == 400
     assert cast.edgar.delete(address).status == 200
     assert cast.edgar.get(address).status == 404
 

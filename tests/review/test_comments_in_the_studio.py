@@ -17,7 +17,11 @@ from review.models import Comment
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.comments import change, listed, say
+from tests.support.override_files import Folder
+from tests.support.people import key_of, person
+from tests.support.reviews import reference
 from tests.support.studio import Visitor, page_of, words_of
+from versioning.domain.access import Role
 
 TEXT = "Be kind.\nBe brief.\n\nNever lie."
 HOSTILE = "<script>alert(1)</script> \u202etxet {{ name }} &amp; " + "x" * 500
@@ -63,6 +67,17 @@ def test_a_comment_stands_below_its_field_on_every_page_of_the_version(cast: Cas
     assert "How brief?" in part(edit, "comments")
     write(edgar, kind, made, "All in all?", next=back)
     assert "All in all?" in part(edgar.get(back), "comments")
+
+
+def test_a_comment_stands_beside_a_review_and_its_event_leads_to_the_thread(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice, text="Old.", autoPublish=True)
+    made = kind.save(cast.edgar, text=TEXT)
+    review = cast.edgar.post("/reviews", {"resource": reference(kind)}).body["id"]
+    comment = say(cast.paula, made, kind, body="How brief?", field=kind.text, line=2)
+    page = Visitor("edgar").get(page_of(kind, f"reviews/{review}"))
+    assert "How brief?" in part(page, f"comments-at-{kind.text}")
+    activity = Visitor("edgar").get(page_of(kind, "activity")).content.decode()
+    assert page_of(kind, f"comments/{comment['id']}") in activity
 
 
 def test_words_of_a_block_are_found_in_it(cast: Cast) -> None:
@@ -114,6 +129,25 @@ def test_comments_on_a_deleted_version_name_it_and_lead_nowhere(cast: Cast) -> N
     found = part(page, "comments")
     assert "edgar" in found and "Outdated" in found and "on version 2, which is deleted" in found
     assert f"versions/{draft['latestVersionId']}" not in page.content.decode()
+
+
+def test_comments_on_a_file_are_seen_on_it_and_on_the_draft_after_it(folder: Folder, db: None) -> None:
+    person("ada", default=Role.ADMIN)
+    ada, api = Visitor("ada"), key_of("ada")
+    folder.put({"instructions": TEXT})
+    file_id = api.get(AGENTS.url("answers")).body["activeVersionId"]
+    page = page_of(AGENTS, f"versions/{file_id}", "answers")
+    typed = {"version": file_id, "body": "How brief?", "field": "instructions", "quote": "Be brief."}
+    ada.post(page_of(AGENTS, "comments", "answers"), **typed)
+    assert "How brief?" in part(ada.get(page), "comments-at-instructions")
+    AGENTS.save(api, "answers", "Be kind.")
+    found = part(ada.get(page_of(AGENTS, "change", "answers")), "comments")
+    assert "Outdated" in found and "on the override file" in found and "which is deleted" not in found
+    folder.path().unlink()
+    assert api.delete(AGENTS.url("answers")).status == 200
+    [comment] = api.get("/comments", id="answers").body["comments"]
+    thread = ada.get(page_of(AGENTS, f"comments/{comment['id']}", "answers"))
+    assert "on the override file, which is deleted" in words_of(thread)
 
 
 def test_threads_are_answered_resolved_reopened_edited_and_deleted(cast: Cast, kind: Kind) -> None:

@@ -465,3 +465,13 @@ def test_a_publisher_of_today_hears_of_what_nobody_was_named_for(cast: Cast, kin
         caller = caller_for(User.objects.get(username="vera"))
         news.append(concerns.unread(caller, get_editor().code, after=0, limit=10))
     assert news == [1, 3]  # of the role; of both changes of it, and of the review
+
+
+def test_a_label_that_would_release_it_says_what_is_missing(cast: Cast, kind: Kind, draft: str) -> None:
+    require(1)
+    alice, labels = Window.of("alice"), page_of(kind, "labels", "writer", draft)
+    tag = alice.get(page_of(kind, "version", "writer", draft)).field("tag")
+    seen = alice.post(labels, name="beta", released="on", tag=tag)
+    assert seen.status == 403 and seen.text.count("Needs one more approval.") == 2
+    assert 'value="beta"' in seen.markup
+    assert alice.post(labels, name="beta", tag=tag).status == 302

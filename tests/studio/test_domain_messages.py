@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SPEAKERS = (
     "client/editor_client/shared",
     "delivery/webhooks",
+    "releases",
     "review",
     "versioning/domain",
     "versioning/editor",

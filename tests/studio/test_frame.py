@@ -28,6 +28,8 @@ IN_ADDRESSES = {
     "prefix": "ek_x",
     "webhook": "x",
     "delivery": "x",
+    "review": "x",
+    "comment": "x",
     "language": "de",
 }
 """What stands for the variables of an address; it need not exist."""

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack
 
 from versioning.domain.access import APPLICATION, Caller
+from versioning.domain.errors import Invalid
 from versioning.domain.selectors import PUBLISHED, Selector, VersionsMap
 from versioning.runtime.agent import Agent, SelectedAgent
 from versioning.runtime.calls import REQUEST_LIMIT, Call, Options
@@ -29,7 +30,7 @@ class Framework:
     every call that does not select them itself. `request_limit` limits the model requests of one call,
     including all delegations. Agents that a given agent names as objects belong to the framework too.
     Raises `ValueError` if two agents or two tools have the same name and if an agent belongs to another
-    framework, and `Invalid` for malformed `versions`.
+    framework, and `Invalid` for malformed `versions`, and for a lock, which would be for all its agents.
     """
 
     def __init__(
@@ -42,6 +43,8 @@ class Framework:
         request_limit: int = REQUEST_LIMIT,
     ) -> None:
         defaults = versions if isinstance(versions, VersionsMap) else VersionsMap.parse(versions)
+        if defaults.lock is not None:
+            raise Invalid.field("versions", "a lock is for a call, not for a framework")
         self._agents: Mapping[str, Agent] = MappingProxyType(_by_id(agents))
         self._catalogue = Catalogue(
             code=self._agents, store=CodeOnly() if editor is None else editor, versions=defaults

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from versioning.domain.access import Caller
-from versioning.domain.errors import NotFound
+from versioning.domain.errors import Invalid, NotFound
 from versioning.models import VersionedResource
 
 
@@ -33,9 +33,16 @@ class OpenRelease:
     """By the word of the kind and the id of the resource."""
 
     def of(self, resource: VersionedResource) -> HeldVersion | None:
-        """Return what it does with a resource; None if it leaves it alone."""
+        """Return what it does with a resource; None if it leaves it alone.
+
+        Raises `Invalid` for an override that is kept as a file by now, which no release can publish.
+        """
         found = self.held.get((resource.kind.word, resource.pk))
-        return found if found is not None and found.identity == resource.uuid else None
+        if found is None or found.identity != resource.uuid:
+            return None
+        if resource.pointers is not None:
+            raise Invalid.field("release", "holds an override that is kept as a file", code="code_source")
+        return found
 
 
 Reader = Callable[[str, Caller], OpenRelease]

@@ -11,11 +11,20 @@ from review.comments.studio.views import CommentPage, CommentsPage
 from studio import extensions
 from studio.extensions import Extension
 from studio.kinds import StudioKind
+from versioning.models import Event
 
 
 def register() -> None:
     """Add the panels, and the pages that their forms are sent to."""
-    extensions.register(Extension(resource_urls=_urls, panels=panels))
+    extensions.register(Extension(resource_urls=_urls, panels=panels, event_address=_of_event))
+
+
+def _of_event(kind: StudioKind, event: Event) -> str:
+    """Return the page of the thread that an event is about; empty if it is about none."""
+    comment_id = event.detail.get("commentId")
+    if not comment_id or not event.type.startswith("comment."):
+        return ""
+    return kind.address("comment", event.resource_id, str(comment_id))
 
 
 def _urls(kind: StudioKind) -> Iterator[URLPattern]:

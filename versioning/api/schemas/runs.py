@@ -81,7 +81,7 @@ class PinnedVersion(RequestSchema):
 class SentLock(RequestSchema):
     """A lock, just as `POST /locks` has answered it."""
 
-    lock_version: Literal[1]
+    lock_version: int
     digest: str
     signature: str
     agents: dict[str, PinnedVersion]
