@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import count
 from typing import Any, Final
 
 from django.db.models import QuerySet
@@ -88,9 +89,52 @@ def change(
             pinned = _pinned(editor, release, items)
             release.items.all().delete()
             ReleaseItem.objects.bulk_create(pinned)
-        # What the selector `release` serves depends on it, and no event says so.
-        events.acts(caller)
-        events.touch()
+        _note_change(caller)
+    return find(release_id, by=caller)
+
+
+@retried
+def add_items(
+    editor: Editor, release_id: str, items: Items, *, by: Who, expect: Collection[str] | None = None
+) -> Release:
+    """Add items to a draft release; one whose resource is in it already takes the place of the earlier one.
+
+    What else is in the release stays, also where it is gone by now. Raises as `change` does.
+    """
+    caller = caller_of(by)
+    with changing(release_id, Right.SAVE, caller, expect) as release:
+        refuse_published(release)
+        added = _pinned(editor, release, items)
+        known = {(one.kind, one.resource_id): one for one in release.items.all()}
+        places = count(max((one.place for one in known.values()), default=-1) + 1)
+        replaced = []
+        for item in added:
+            earlier = known.get((item.kind, item.resource_id))
+            item.place = next(places) if earlier is None else earlier.place
+            if earlier is not None:
+                replaced.append(earlier.pk)
+        _refuse_too_many(len(known) - len(replaced) + len(added))
+        release.items.filter(pk__in=replaced).delete()
+        ReleaseItem.objects.bulk_create(added)
+        _note_change(caller)
+    return find(release_id, by=caller)
+
+
+@retried
+def remove_item(
+    release_id: str, kind: str, resource_id: str, *, by: Who, expect: Collection[str] | None = None
+) -> Release:
+    """Take a resource out of a draft release, also one that is gone; raises as `change` does.
+
+    Raises `NotFound` if it is not in the release.
+    """
+    caller = caller_of(by)
+    with changing(release_id, Right.SAVE, caller, expect) as release:
+        refuse_published(release)
+        removed, _ = release.items.filter(kind=kind, resource_id=resource_id).delete()
+        if not removed:
+            raise NotFound
+        _note_change(caller)
     return find(release_id, by=caller)
 
 
@@ -138,6 +182,12 @@ def store_new(release: Release, items: Sequence[ReleaseItem], by: Caller) -> Non
     release.record("created", by, **more)
 
 
+def _note_change(by: Caller) -> None:
+    """Note that the selector `release` may serve something else from now on: no event says so."""
+    events.acts(by)
+    events.touch()
+
+
 def _found(rows: QuerySet[Release], release_id: str, by: Caller, right: Right) -> Release:
     found = rows.filter(pk=_uuid(release_id)).first()
     if found is None or not by.may(Right.READ, found.workspace_id):
@@ -162,8 +212,7 @@ def _description(text: str) -> str:
 
 def _pinned(editor: Editor, release: Release, items: Items) -> list[ReleaseItem]:
     """Return the items to store; raises `Invalid` naming each that has a problem."""
-    if len(items) > MAX_ITEMS:
-        raise Invalid.field("items", f"must not be more than {MAX_ITEMS}")
+    _refuse_too_many(len(items))
     named = [
         ReleaseItem(
             release=release,
@@ -192,6 +241,11 @@ def _pinned(editor: Editor, release: Release, items: Items) -> list[ReleaseItem]
     if issues:
         raise Invalid(issues)
     return named
+
+
+def _refuse_too_many(number: int) -> None:
+    if number > MAX_ITEMS:
+        raise Invalid.field("items", f"must not be more than {MAX_ITEMS}")
 
 
 def _resources(

@@ -167,6 +167,15 @@ SENTENCES: Final = (
     _("is no comment on this resource"),
     _("Only who has written a comment may change or delete it."),
     _("must be one of {values}"),
+    # Releases
+    _("holds an override that is kept as a file"),
+    _("It is published, and what was published is not changed any more."),
+    _("Only a release that is published can be reverted."),
+    _("must have 1 to {limit} characters"),
+    _("must not be more than {limit}"),
+    _("is no {kind} that is stored in this workspace"),
+    _("is an override that is kept as a file, which no release can publish"),
+    _("is no version of this resource"),
     # Schedules
     _("must be a whole minute"),
     _("must be in the future"),

@@ -25,6 +25,7 @@ NO_PAGES = (
     *("live/", "since/", "choices/", "convert/", "context/", "reference/", "names/", "suggestions/"),
     *("run/", "download/", "audit/", "star/", ".js", "<path:token>", "<str:resource>/"),
     *("/studio/login/", "/studio/logout/", "/studio/publish/", "/studio/label/", "/studio/tag/"),
+    "/studio/releases/publish/",
 )
 """How the addresses end that answer a GET with a fragment, JSON, a file, or another page of this list."""
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
@@ -53,6 +54,12 @@ def library(library: Library, studio_service: Service, keys: dict[str, str]) -> 
         }
         made = alice.post("/webhooks", webhook)
         assert made.status == 201, made.body
+        items = [
+            {"resource": {"kind": "agent", "id": library.agent}},
+            {"resource": {"kind": "promptBlock", "id": "tone"}},
+        ]
+        release = alice.post("/releases", {"workspaceId": "acme", "title": "Autumn " * 20, "items": items})
+        assert release.status == 201, release.body
     with connected(studio_service, keys["paula"]) as paula:
         soon = datetime.datetime.now(datetime.UTC).replace(second=0, microsecond=0) + datetime.timedelta(
             days=2
@@ -62,7 +69,12 @@ def library(library: Library, studio_service: Service, keys: dict[str, str]) -> 
         assert timed.status == 201, timed.body
     key = keys["vera"][:PREFIX_LENGTH]
     return replace(
-        library, webhook=made.body["id"], key=key, review=review.body["id"], schedule=timed.body["id"]
+        library,
+        webhook=made.body["id"],
+        key=key,
+        review=review.body["id"],
+        release=release.body["id"],
+        schedule=timed.body["id"],
     )
 
 
