@@ -49,12 +49,11 @@ def _said(event: Event, names: Names) -> Said:
     subject, _dot, what = event.type.rpartition(".")
     if subject == event.resource_kind and what in _OF_RESOURCES:
         return _OF_RESOURCES[what](event, names)
-    if event.type in OF_TEAMS and event.resource_id:
-        return OF_TEAMS[event.type](event, names)
+    told = OF_SCHEDULES.get(event.type) or (OF_TEAMS.get(event.type) if event.resource_id else None)
+    if told is not None:
+        return told(event, names)
     if event.type in OF_RELEASES:
         return of_release(event, names)
-    if event.type in OF_SCHEDULES:
-        return OF_SCHEDULES[event.type](event, names)
     other = OTHERS.get(event.type)
     return other(event) if other else _as_called(event, names)
 
