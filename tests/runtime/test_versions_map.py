@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from versioning.domain.errors import Invalid
+from versioning.domain.locks import Lock, LockInvalid, Pin, Terms
 from versioning.domain.selectors import DRAFT, PUBLISHED, Selector, Status, VersionsMap
+from versioning.runtime import Agent, Framework
 
 
 def fields_of(value: Any, **parse: Any) -> list[str]:
@@ -106,3 +108,44 @@ def test_a_map_cannot_be_changed() -> None:
     agents: Any = VersionsMap.parse({"agents": {"a": {"status": "draft"}}}).agents
     with pytest.raises(TypeError):
         agents["b"] = DRAFT
+
+
+LOCK = Lock(
+    agents={"writer": Pin(version_id="v1", digest="d")},
+    prompt_blocks={},
+    terms=Terms(draft_agents=frozenset({"writer"}), own_agents={"writer": frozenset({"a", "b"})}),
+)
+
+
+def test_a_lock_is_opened_with_the_key_that_signed_it() -> None:
+    sent = VersionsMap.parse(LOCK.signed(b"key")).lock
+    assert sent is not None and sent.opened(b"key") == LOCK
+    with pytest.raises(LockInvalid):
+        sent.opened(b"another key")
+
+
+def test_nothing_is_merged_with_a_lock() -> None:
+    locked = VersionsMap.parse(LOCK.signed(b"key"))
+    assert VersionsMap.merged(VersionsMap(), locked, VersionsMap()) == locked
+    assert VersionsMap.merged(locked, locked) == locked
+    with pytest.raises(Invalid, match="is a lock"):
+        VersionsMap.merged(VersionsMap(strict=False), locked)
+
+
+def opened(value: dict[str, Any]) -> Any:
+    sent = VersionsMap.parse(value).lock
+    return sent and sent.opened(b"key")
+
+
+@pytest.mark.parametrize("signature", ["\ud800", "é", ".", "a.b.c"])
+def test_a_signature_can_be_any_text(signature: str) -> None:
+    with pytest.raises(LockInvalid):
+        opened({**LOCK.signed(b"key"), "signature": signature})
+
+
+def test_without_an_editor_no_lock_is_known() -> None:
+    writer = Agent(
+        id="writer", name="Writer", instructions="code", model={"provider": "echo", "name": "echo"}
+    )
+    with pytest.raises(LockInvalid):
+        Framework(agents=[writer]).generate("writer", "hello", versions=LOCK.signed(b"key"))

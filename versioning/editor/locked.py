@@ -14,6 +14,7 @@ from versioning.domain.errors import Forbidden, NotFound
 from versioning.domain.locks import Lock, LockBroken, Pin
 from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.domain.selectors import PUBLISHED, Selector
+from versioning.editor.backends.rows import with_versions
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Agent, Visibility
 from versioning.serving.assembly import build
@@ -67,7 +68,7 @@ def _candidate(
     if code.get(agent_id) is not None:
         is_readable = as_part or agent_id in code.readable_by(by)
         return _code_candidate(resources, agent_id, pin) if is_readable else None
-    row = resources.all.select_related("active_version", "latest_version").filter(pk=agent_id).first()
+    row = with_versions(resources.all).filter(pk=agent_id).first()
     if row is None or not (as_part or _may_run(row, by)):
         return None
     version = _version(row, pin)
@@ -86,10 +87,13 @@ def _code_candidate(resources: Resources[Agent], agent_id: str, pin: Pin) -> Can
 
 
 def _version(row: Agent, pin: Pin) -> Resolved[Agent] | None:
-    try:
-        version = find_version(row, pin.version_id or "")
-    except NotFound:
-        return None
+    loaded = (one for one in (row.active, row.latest) if one is not None)
+    version = next((one for one in loaded if one.version_id == pin.version_id), None)
+    if version is None:
+        try:
+            version = find_version(row, pin.version_id or "")
+        except NotFound:
+            return None
     return Resolved(resource=row, version=version, selector=Selector(version_id=pin.version_id))
 
 
