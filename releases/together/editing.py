@@ -16,6 +16,7 @@ from editor_client.shared import ids
 
 from releases.models import Release, ReleaseItem
 from releases.models.releases import MAX_DESCRIPTION, MAX_ITEMS, MAX_TITLE, Action, State
+from releases.together.decided import require_right_to_items
 from releases.together.items import collection_of, is_file
 from releases.together.rules import KINDS_BY_WORD, ReleaseChanged, refuse_twice
 from versioning.domain.access import Caller, Right
@@ -76,8 +77,8 @@ def change(
 ) -> Release:
     """Change a draft release: what is None stays, `items` replaces all of them.
 
-    Raises `ReleaseChanged` if `expect` names tags and none is the release's, and `Conflict` once it is
-    published.
+    Raises `ReleaseChanged` if `expect` names tags and none is the release's, `Conflict` once it is published,
+    and `Forbidden` for the items of one that is scheduled without the right to publish.
     """
     caller = caller_of(by)
     with changing(release_id, Right.SAVE, caller, expect) as release:
@@ -85,6 +86,7 @@ def change(
         release.title = release.title if title is None else _title(title)
         release.description = release.description if description is None else _description(description)
         if items is not None:
+            require_right_to_items(release, caller)
             pinned = _pinned(editor, release, items)
             release.items.all().delete()
             ReleaseItem.objects.bulk_create(pinned)
