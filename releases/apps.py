@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from types import MappingProxyType
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 
 
 class ReleasesConfig(AppConfig):
@@ -20,5 +20,8 @@ class ReleasesConfig(AppConfig):
     """What it adds to the Python interface."""
 
     def ready(self) -> None:
-        """Answer for the selector `release`, and keep the versions that open releases hold."""
-        import_module("releases.together.selecting").register()  # not at the top: it needs the models
+        """Answer for the selector `release`, keep the versions that open releases hold, add pages."""
+        # Not at the top: they need the models.
+        import_module("releases.together.selecting").register()
+        if apps.is_installed("studio"):
+            import_module("releases.studio.extension").register()

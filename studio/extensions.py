@@ -57,8 +57,12 @@ class Slot(StrEnum):
     """Beside the buttons of the page, outside of its form."""
     FIELD = "field"
     """Below the field that the panel names; on the edit page within the form, so without one of its own."""
+    TOP = "top"
+    """Above everything else, on the pages about a resource."""
     VERSION = "version"
     """With what is about the version as a whole: at the side of the edit page, elsewhere at the end."""
+    BLOCKS = "blocks"
+    """On the page for publishing, where it says that prompt blocks have changes that are not published."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +78,8 @@ class VersionOnPage:
     kind: StudioKind
     resource: VersionedResource
     version: Snapshot
+    unpublished_blocks: Sequence[str] = ()
+    """The ids of the prompt blocks of which the page says that their changes are not published."""
     fields: Collection[str] = ()
     """The names of the fields that the page has a slot for: a panel below another one is not seen."""
 
@@ -92,8 +98,26 @@ class Panel:
     """The modules that the page loads, as names of static files."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class SubjectOnPage:
+    """What a page of an application is about that is no version, such as a release, for others' panels."""
+
+    subject: str
+    """What it is: `release`."""
+    id: str
+    title: str
+    is_open: bool
+    """Whether it is still to be published."""
+    workspace_id: str
+    request: HttpRequest
+    caller: Caller
+    """Who may read the page."""
+
+
 Panels = Callable[[VersionOnPage], Iterable[Panel]]
 """Returns what an application shows on a page about a version."""
+SubjectPanels = Callable[[SubjectOnPage], Iterable[Panel]]
+"""Returns what an application shows on another application's page about something that is no version."""
 ResourceUrls = Callable[[StudioKind], Iterable[URLPattern]]
 """Returns the addresses below those of a resource of the kind, such as `<str:resource>/reviews/`."""
 
@@ -111,6 +135,33 @@ NextSteps = Callable[[Caller, StudioKind, VersionedResource, Snapshot], Iterable
 """Returns what is offered after a version was saved, to the caller who saved it."""
 AfterSaving = Callable[[Caller, StudioKind, VersionedResource, Snapshot], str]
 """Does what a button of the edit page says besides saving, and returns the address of the next page."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Action:
+    """An entry of a menu, or a button for what is chosen in a list."""
+
+    title: str
+    address: str
+    """Where it leads; for what is chosen, where the form of the list is sent."""
+
+
+Actions = Callable[[Caller, StudioKind, VersionedResource, Snapshot], Iterable[Action]]
+"""Returns what can be done with a version: the latest in the menu of a resource, each in the history.
+
+It asks the database for nothing, because a history shows it beside every version.
+"""
+
+
+class ChosenOn(StrEnum):
+    """The lists in which resources can be chosen."""
+
+    LIST = "list"
+    WAITING = "waiting"
+
+
+ChosenActions = Callable[[Caller, ChosenOn], Iterable[Action]]
+"""Returns what can be done with the resources that are chosen in a list."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,6 +189,22 @@ application's check at the gate would say.
 """
 EventAddress = Callable[[StudioKind, Event], str]
 """Returns where something is shown that an event is about, such as a review; empty if it has no page."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedInEvent:
+    """Something of an application that events name, such as a release."""
+
+    title: str
+    address: str
+
+
+NamedInEvents = Callable[[Caller, Sequence[Event]], Mapping[tuple[int, int], NamedInEvent]]
+"""Returns what events name besides their resources, by their positions and ordinals.
+
+It is asked about events of workspaces whose drafts the caller may read, and the number of queries does not
+depend on how many they are.
+"""
 ErrorWords = Callable[[VersioningError], str]
 """Returns an error of the application in the language of the page; empty for all other errors."""
 
@@ -148,17 +215,23 @@ class Extension:
 
     urls: str = ""
     """The module with its `urlpatterns`, which are below the address of a workspace."""
+    own_urls: str = ""
+    """The module with those of pages that belong to no workspace, directly below the studio."""
     resource_urls: ResourceUrls = lambda _kind: ()
     tabs: Sequence[WorkspaceTab] = ()
     notices: Notices = lambda _caller, _workspace_id: ()
     panels: Panels = lambda _shown: ()
+    subject_panels: SubjectPanels = lambda _shown: ()
     next_steps: NextSteps = lambda _caller, _kind, _resource, _version: ()
     after_saving: Mapping[str, AfterSaving] = field(default_factory=dict)
     """By the value of a button of the form of the edit page, whose name is `then`."""
     home: HomeSections = lambda _caller: ()
     notes: Notes = lambda _caller, _kind, _resource, _versions: {}
     hindrances: Hindrances = lambda _caller, _resources: {}
+    actions: Actions = lambda _caller, _kind, _resource, _version: ()
+    chosen: ChosenActions = lambda _caller, _page: ()
     event_address: EventAddress = lambda _kind, _event: ""
+    named_in_events: NamedInEvents = lambda _caller, _events: {}
     error_words: ErrorWords = lambda _error: ""
 
 
@@ -188,6 +261,11 @@ def notices(caller: Caller, workspace_id: str | None = None) -> list[Notice]:
 def panels(shown: VersionOnPage) -> list[Panel]:
     """Return what the applications show on a page about a version, in the order of the applications."""
     return [panel for extension in _registered for panel in extension.panels(shown)]
+
+
+def subject_panels(shown: SubjectOnPage) -> list[Panel]:
+    """Return what other applications show on an application's page about something that is no version."""
+    return [panel for extension in _registered for panel in extension.subject_panels(shown)]
 
 
 def next_steps(
@@ -229,6 +307,24 @@ def hindrances(caller: Caller, resources: Sequence[VersionedResource]) -> dict[t
 def address_of(kind: StudioKind, event: Event) -> str:
     """Return where something is shown that an event is about besides its resource; empty for nothing."""
     return next(filter(None, (one.event_address(kind, event) for one in _registered)), "")
+
+
+def actions(caller: Caller, kind: StudioKind, resource: VersionedResource, version: Snapshot) -> list[Action]:
+    """Return what the applications offer to do with a version."""
+    return [action for one in _registered for action in one.actions(caller, kind, resource, version)]
+
+
+def chosen_actions(caller: Caller, page: ChosenOn) -> list[Action]:
+    """Return what the applications offer to do with the resources that are chosen in a list."""
+    return [action for one in _registered for action in one.chosen(caller, page)]
+
+
+def named_in_events(caller: Caller, events: Sequence[Event]) -> dict[tuple[int, int], NamedInEvent]:
+    """Return what events name besides their resources, by their positions and ordinals."""
+    found: dict[tuple[int, int], NamedInEvent] = {}
+    for one in _registered:
+        found |= one.named_in_events(caller, events)
+    return found
 
 
 def words_of(error: VersioningError) -> str:

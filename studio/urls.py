@@ -152,6 +152,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("publish/", PublishChosenPage.as_view(), name="publish_chosen"),
     path("label/", LabelChosenPage.as_view(), name="label_chosen"),
     path("tag/", TagChosenPage.as_view(), name="tag_chosen"),
+    *(path("", include(added.own_urls)) for added in extensions.registered() if added.own_urls),
     path("activity/", ActivityPage.as_view(), name="activity"),
     path("notifications/", NotificationsPage.as_view(), name="notifications"),
     path("activity/live/", LivePage.as_view(), name="live"),

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from typing import Final
 
 from django.db.models import QuerySet
 
 from releases.models import Release, ReleaseItem
 from releases.models.releases import MAX_DESCRIPTION, MAX_TITLE, State
-from releases.together.pinning import Items, pinned
+from releases.together.pinning import Items, pinned, refuse_too_many
 from releases.together.rules import ReleaseChanged
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Conflict, Invalid, NotFound
@@ -84,9 +85,52 @@ def change(
             new_items = pinned(editor, release, items)
             release.items.all().delete()
             ReleaseItem.objects.bulk_create(new_items)
-        # What the selector `release` serves depends on it, and no event says so.
-        events.acts(caller)
-        events.touch()
+        _note_change(caller)
+    return find(release_id, by=caller)
+
+
+@retried
+def add_items(
+    editor: Editor, release_id: str, items: Items, *, by: Who, expect: Collection[str] | None = None
+) -> Release:
+    """Add items to a draft release; one whose resource is in it already takes the place of the earlier one.
+
+    What else is in the release stays, also where it is gone by now. Raises as `change` does.
+    """
+    caller = caller_of(by)
+    with changing(release_id, Right.SAVE, caller, expect) as release:
+        refuse_published(release)
+        added = pinned(editor, release, items)
+        known = {(one.kind, one.resource_id): one for one in release.items.all()}
+        places = count(max((one.place for one in known.values()), default=-1) + 1)
+        replaced = []
+        for item in added:
+            earlier = known.get((item.kind, item.resource_id))
+            item.place = next(places) if earlier is None else earlier.place
+            if earlier is not None:
+                replaced.append(earlier.pk)
+        refuse_too_many(len(known) - len(replaced) + len(added))
+        release.items.filter(pk__in=replaced).delete()
+        ReleaseItem.objects.bulk_create(added)
+        _note_change(caller)
+    return find(release_id, by=caller)
+
+
+@retried
+def remove_item(
+    release_id: str, kind: str, resource_id: str, *, by: Who, expect: Collection[str] | None = None
+) -> Release:
+    """Take a resource out of a draft release, also one that is gone; raises as `change` does.
+
+    Raises `NotFound` if it is not in the release.
+    """
+    caller = caller_of(by)
+    with changing(release_id, Right.SAVE, caller, expect) as release:
+        refuse_published(release)
+        removed, _ = release.items.filter(kind=kind, resource_id=resource_id).delete()
+        if not removed:
+            raise NotFound
+        _note_change(caller)
     return find(release_id, by=caller)
 
 
@@ -132,6 +176,12 @@ def store_new(release: Release, items: Sequence[ReleaseItem], by: Caller) -> Non
     ReleaseItem.objects.bulk_create(items)
     more = {} if release.reverts_id is None else {"reverts": str(release.reverts_id)}
     release.record("created", by, **more)
+
+
+def _note_change(by: Caller) -> None:
+    """Note that the selector `release` may serve something else from now on: no event says so."""
+    events.acts(by)
+    events.touch()
 
 
 def _found(rows: QuerySet[Release], release_id: str, by: Caller, right: Right) -> Release:

@@ -63,6 +63,29 @@ class Releases:
             self._editor, release_id, title=title, description=description, items=items, by=by, expect=expect
         )
 
+    def add_items(
+        self,
+        release_id: str,
+        items: Items,
+        *,
+        by: Who = APPLICATION,
+        expect: Collection[str] | None = None,
+    ) -> Release:
+        """Add items to a draft release, or replace those of the same resources; see `editing.add_items`."""
+        return editing.add_items(self._editor, release_id, items, by=by, expect=expect)
+
+    def remove_item(
+        self,
+        release_id: str,
+        kind: str,
+        resource_id: str,
+        *,
+        by: Who = APPLICATION,
+        expect: Collection[str] | None = None,
+    ) -> Release:
+        """Take a resource out of a draft release."""
+        return editing.remove_item(release_id, kind, resource_id, by=by, expect=expect)
+
     def delete(
         self, release_id: str, *, by: Who = APPLICATION, expect: Collection[str] | None = None
     ) -> None:

@@ -33,8 +33,7 @@ def pinned(editor: Editor, release: Release, items: Items) -> list[ReleaseItem]:
 
     Takes two statements for each kind. Raises `Invalid` naming each item that has a problem.
     """
-    if len(items) > MAX_ITEMS:
-        raise Invalid.field("items", f"must not be more than {MAX_ITEMS}")
+    refuse_too_many(len(items))
     named = [
         ReleaseItem(
             release=release,
@@ -64,6 +63,12 @@ def pinned(editor: Editor, release: Release, items: Items) -> list[ReleaseItem]:
     if issues:
         raise Invalid(issues)
     return named
+
+
+def refuse_too_many(number: int) -> None:
+    """Raise `Invalid` for more items than a release may have."""
+    if number > MAX_ITEMS:
+        raise Invalid.field("items", f"must not be more than {MAX_ITEMS}")
 
 
 def _resources(editor: Editor, release: Release, items: Sequence[ReleaseItem]) -> _Resources:

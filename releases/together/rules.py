@@ -33,6 +33,8 @@ class Problem:
     """The resource that it is about; None for the release itself."""
     code: str
     message: str
+    error: VersioningError | None = None
+    """What the gate refuses the item with; None for what releases find themselves."""
 
     @property
     def as_json(self) -> dict[str, Any]:
@@ -83,8 +85,10 @@ def problem_of(item: Named, error: VersioningError) -> Problem:
     """Return the problem for an error with which the gate refuses an item."""
     if isinstance(error, Invalid):
         said = "; ".join(f"{issue.field}: {issue.message}" for issue in error.issues)
-        return Problem(resource=item, code=error.code, message=f"{_title(item)} cannot be published: {said}.")
-    return Problem(resource=item, code=error.code, message=f"{_title(item)}: {error.message}")
+        message = f"{_title(item)} cannot be published: {said}."
+    else:
+        message = f"{_title(item)}: {error.message}"
+    return Problem(resource=item, code=error.code, message=message, error=error)
 
 
 def gone(item: Named, *, is_version: bool) -> Problem:

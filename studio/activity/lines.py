@@ -31,6 +31,8 @@ class Line:
     sentence: list[Part]
     comparison: str
     """The address of what it changed; empty if there is nothing to compare, or not for the caller."""
+    together: Part | None = None
+    """The release with which it happened, if it did with one and that is there for the caller."""
 
     @property
     def key(self) -> str:
@@ -52,12 +54,19 @@ def lines_of(
     told of their own deeds as such.
     """
     found = _Found(events, caller)
-    names = Names(versions=found.versions, resources=found.resources, subjects=found.subjects, of_one=of_one)
+    names = Names(
+        versions=found.versions,
+        resources=found.resources,
+        subjects=found.subjects,
+        named=found.named,
+        of_one=of_one,
+    )
     return [
         Line(
             event=event,
             sentence=sentence_of(event, names, _you(event, caller) if as_you else ""),
             comparison=found.comparison(event),
+            together=found.named.get((event.position, event.ordinal)) if event.resource_id else None,
         )
         for event in events
     ]
@@ -97,8 +106,12 @@ class _Found:
             for event in reversed(events)
             for version_id in _named(event)
         }
-
-        self.subjects = {event.position: self._subject(event) for event in events}
+        self.subjects = {(event.position, event.ordinal): self._subject(event) for event in events}
+        open_events = [event for event in events if self._may_read_drafts(event)]
+        self.named = {
+            key: Part(one.title, one.address)
+            for key, one in extensions.named_in_events(caller, open_events).items()
+        }
 
     def _look_up(self, kind: StudioKind, events: Sequence[Event]) -> None:
         resource_ids = {event.resource_id for event in events}

@@ -23,8 +23,10 @@ class Names:
     """By id."""
     resources: Mapping[tuple[str, str, Any], Part] = field(default_factory=dict)
     """By kind, id and identity."""
-    subjects: Mapping[int, str] = field(default_factory=dict)
-    """Where that is which an event is about besides its resource, such as a review; by position."""
+    subjects: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    """Where that is which an event is about besides its resource, such as a review; by position, ordinal."""
+    named: Mapping[tuple[int, int], Part] = field(default_factory=dict)
+    """What events name of other applications, such as a release, in the same way."""
     of_one: bool = False
     """Whether the page is about one resource, which its sentences need not name."""
 
@@ -41,7 +43,7 @@ class Names:
 
     def subject(self, event: Event) -> str:
         """Return the address of what an event is about besides its resource; empty if it has no page."""
-        return self.subjects.get(event.position, "")
+        return self.subjects.get((event.position, event.ordinal), "")
 
     def resource(self, event: Event) -> Part:
         """Return the name of the resource that an event is about: `agent writer`."""

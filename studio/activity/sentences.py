@@ -16,6 +16,8 @@ from django.utils.translation import gettext as _
 from studio.activity.names import Names
 from studio.activity.other_sentences import OTHERS
 from studio.activity.parts import Part, Said, as_parts
+from studio.activity.release_sentences import OF_RELEASES, of_release
+from studio.activity.schedule_sentences import OF_SCHEDULES
 from studio.activity.team_sentences import OF_TEAMS
 from studio.activity.words import name_of, noun_of
 from studio.forms.words import titles
@@ -39,18 +41,26 @@ def sentence_of(event: Event, names: Names, who: str = "") -> list[Part]:
 
 def _said(event: Event, names: Names) -> Said:
     if event.hidden_from:
-        # Of the prompt block itself, and of who changed it, readers of the agent learn nothing.
-        if names.of_one:
-            return Said(_("The text of a prompt block changed in this agent"))
-        sentence = _("The text of a prompt block changed in {resource}")
-        return Said(sentence, {"resource": names.resource(event)})
+        return _of_hidden_block(event, names)
     subject, _dot, what = event.type.rpartition(".")
     if subject == event.resource_kind and what in _OF_RESOURCES:
         return _OF_RESOURCES[what](event, names)
     if event.type in OF_TEAMS and event.resource_id:
         return OF_TEAMS[event.type](event, names)
+    if event.type in OF_RELEASES:
+        return of_release(event, names)
+    if event.type in OF_SCHEDULES:
+        return OF_SCHEDULES[event.type](event, names)
     other = OTHERS.get(event.type)
     return other(event) if other else _as_called(event, names)
+
+
+def _of_hidden_block(event: Event, names: Names) -> Said:
+    """Return the sentence for readers of an agent, who learn nothing of the prompt block, or who changed it."""
+    if names.of_one:
+        return Said(_("The text of a prompt block changed in this agent"))
+    sentence = _("The text of a prompt block changed in {resource}")
+    return Said(sentence, {"resource": names.resource(event)})
 
 
 # About resources. Each sentence is there for a page about everything, and for one about this resource alone.

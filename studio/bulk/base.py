@@ -1,4 +1,4 @@
-"""The base of pages that change many chosen resources: they ask first, and report on each afterwards."""
+"""The bases of pages that change many chosen resources: they ask first, and may report on each afterwards."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from studio.kinds import KINDS_BY_WORD, StudioKind
 from studio.publishing.drafts import Draft, drafts_by_id
 from studio.publishing.obstacles import reasons
 from studio.resources import matching
-from studio.resources.chosen import chosen
+from studio.resources.chosen import chosen, value_of
 from studio.views import StudioPage, way_back
 from versioning.domain.errors import EditConflict, Invalid, NotFound
 from versioning.editor.bulk import Choice, Outcome, Result
@@ -33,6 +33,11 @@ class Candidate:
     """The resource as it is now; None if it is not there, or the caller may not read its drafts."""
     obstacle: str = ""
     """Why nothing can be done with it; empty if it is offered."""
+
+    @property
+    def value(self) -> str:
+        """The value of its checkbox, for the version that was chosen."""
+        return value_of(self.choice.kind, self.choice.id, self.choice.version_id)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,34 +60,29 @@ class Reported:
         return isinstance(self.outcome.error, EditConflict)
 
 
-class BulkPage(StudioPage, ABC):
-    """A change to the resources that were chosen in a list."""
+class ChosenPage(StudioPage, ABC):
+    """Asks what to do with the resources that were chosen in a list, and does it once confirmed."""
 
     ask_template: str
-    report_template: str
 
     @abstractmethod
     def question(self, count: int) -> str:
         """Return the question, for this many resources: `Publish 3 drafts?`."""
 
     @abstractmethod
-    def result(self, done: int, refused: int) -> str:
-        """Return what came of it, in one sentence."""
-
-    @abstractmethod
     def obstacle(self, choice: Choice, draft: Draft) -> str:
         """Return why nothing can be done with a resource as it is now; empty if it can be offered."""
 
     @abstractmethod
-    def act(self, choices: Sequence[Choice]) -> list[Outcome]:
-        """Do it."""
+    def confirmed(self, choices: Sequence[Choice]) -> HttpResponse:
+        """Do it, and answer; raises `Invalid` for what was typed, which the page then says."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
         """Lead back: the page begins with a choice, which only a form can send."""
         return self.go(self.back_address)
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Ask; or do what was confirmed, and report."""
+        """Ask; or do what was confirmed."""
         is_confirmed = "confirmed" in request.POST
         if matching.FIELD in request.POST and not is_confirmed:
             choices = matching.matching(request.POST, self.caller, self.narrow)
@@ -91,12 +91,11 @@ class BulkPage(StudioPage, ABC):
         if not choices:
             return self.go(self.back_address, _("Nothing was chosen."), level=messages.WARNING)
         if not is_confirmed:
-            return self._ask(choices)
+            return self.ask(choices)
         try:
-            outcomes = self.act(choices)
+            return self.confirmed(choices)
         except Invalid as error:
-            return self._ask(choices, error)
-        return self._report(outcomes)
+            return self.ask(choices, error)
 
     def narrow(self, wanted: Filter) -> Filter:
         """Narrow a list further, of which everything was chosen, to what can be offered at all."""
@@ -107,7 +106,8 @@ class BulkPage(StudioPage, ABC):
         """The page of the studio on which the resources were chosen."""
         return way_back(self.request, reverse("admin:waiting"))
 
-    def _ask(self, choices: Sequence[Choice], error: Invalid | None = None) -> HttpResponse:
+    def ask(self, choices: Sequence[Choice], error: Invalid | None = None) -> HttpResponse:
+        """Return the page that asks, with what is wrong with what was typed."""
         found = self._drafts(choices)
         candidates = [self._candidate(choice, found.get((choice.kind.word, choice.id))) for choice in choices]
         offered = [one for one in candidates if not one.obstacle]
@@ -131,6 +131,27 @@ class BulkPage(StudioPage, ABC):
             return Candidate(choice=choice, draft=None, obstacle=translated(NotFound().message))
         return Candidate(choice=choice, draft=draft, obstacle=self.obstacle(choice, draft))
 
+    def _drafts(self, choices: Sequence[Choice]) -> dict[tuple[str, str], Draft]:
+        return drafts_by_id({(choice.kind.word, choice.id) for choice in choices}, self.caller)
+
+
+class BulkPage(ChosenPage):
+    """A change to the resources that were chosen: to each on its own, with a report on each afterwards."""
+
+    report_template: str
+
+    @abstractmethod
+    def result(self, done: int, refused: int) -> str:
+        """Return what came of it, in one sentence."""
+
+    @abstractmethod
+    def act(self, choices: Sequence[Choice]) -> list[Outcome]:
+        """Do it; raises `Invalid` as `confirmed` does."""
+
+    def confirmed(self, choices: Sequence[Choice]) -> HttpResponse:
+        """Do it, and report."""
+        return self._report(self.act(choices))
+
     def _report(self, outcomes: Sequence[Outcome]) -> HttpResponse:
         found = self._drafts([outcome.choice for outcome in outcomes])
         lines = [
@@ -151,6 +172,3 @@ class BulkPage(StudioPage, ABC):
             **by_result,
             **self.more(),
         )
-
-    def _drafts(self, choices: Sequence[Choice]) -> dict[tuple[str, str], Draft]:
-        return drafts_by_id({(choice.kind.word, choice.id) for choice in choices}, self.caller)

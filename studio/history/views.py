@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 from studio import extensions
 from studio.dates import day_in_words, day_of, moment_in_words
 from studio.diff.views import PREVIOUS
+from studio.extensions import Action
 from studio.history.base import VersionLinksPage
 from studio.history.live import LiveWords, live_in_words
 from studio.publishing.obstacles import obstacle_to
@@ -50,6 +51,8 @@ class Item:
     is_to: bool
     notes: Sequence[SafeString] = ()
     """What other applications say of it."""
+    actions: Sequence[Action] = ()
+    """What other applications offer to do with it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,6 +150,7 @@ class HistoryPage(VersionLinksPage):
                 is_from=entry.version.version_id in older,
                 is_to=entry.version.version_id == to,
                 notes=notes.get(entry.version.version_id, ()),
+                actions=extensions.actions(self.caller, self.kind, resource, entry.version),
             )
             for entry in entries
         ]

@@ -88,6 +88,7 @@ class PublishPage(DifferencesPage, DependentsPage):
         self.parameters = {"version": version.version_id}
         fields = self.effects(live, version)
         pinned = urlencode({"version": version.version_id})
+        blocks = unpublished(blocks_on_page(self.effective(version), self.caller))
         return self.page(
             "studio/publishing/publish.html",
             title=_("Publish %(version)s?") % {"version": title_of(version)},
@@ -110,11 +111,11 @@ class PublishPage(DifferencesPage, DependentsPage):
             live_source=f"{self.address('publish')}?{pinned}",
             warnings=checked.warnings[:MAX_NOTES],
             more_warnings=len(checked.warnings[MAX_NOTES:]),
-            unpublished_blocks=unpublished(blocks_on_page(self.effective(version), self.caller)),
+            unpublished_blocks=blocks,
             dependents=self.shown_dependents(Status.PUBLISHED),
             history_address=self.address("history"),
             publish_address=self.address("publish"),
             in_code=self.code_agent is not None,
-            panels=self.panels("publish", version),
+            panels=self.panels("publish", version, unpublished_blocks=[block.id for block in blocks]),
             **context,
         )

@@ -10,6 +10,8 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from studio import extensions
+from studio.extensions import ChosenOn
 from studio.kinds import KINDS
 from studio.publishing.drafts import Draft, drafts_of
 from studio.views import StudioPage
@@ -53,6 +55,7 @@ class WaitingPage(StudioPage):
             may_publish=any(draft.may_publish for draft in drafts),
             is_offered=any(draft.may_publish and not draft.hindrance for draft in drafts),
             publish_address=reverse("admin:publish_chosen"),
+            further=extensions.chosen_actions(self.caller, ChosenOn.WAITING),
         )
 
     def _drafts(self, waits: list[Waits]) -> list[Draft]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from http import HTTPStatus
@@ -161,7 +161,13 @@ class ResourcePage(StudioPage):
         """Redirect to another page about this resource, which shows the message."""
         return self.go(self.address(page), message, level=level)
 
-    def panels(self, page: str, version: Snapshot | None, fields: Iterable[str] = ()) -> list[Panel]:
+    def panels(
+        self,
+        page: str,
+        version: Snapshot | None,
+        fields: Iterable[str] = (),
+        unpublished_blocks: Sequence[str] = (),
+    ) -> list[Panel]:
         """Return what other applications show about a version; `page` is the name that they know it by.
 
         The page passes them on as `panels`, and its template says where they stand, with the tag `panels`.
@@ -177,6 +183,7 @@ class ResourcePage(StudioPage):
             resource=self.with_history,
             version=version,
             fields=frozenset(fields),
+            unpublished_blocks=unpublished_blocks,
         )
         return extensions.panels(shown)
 
@@ -257,7 +264,9 @@ class ResourcePage(StudioPage):
             ),
             "delete": (_("Delete the override…") if self.code_agent else _("Delete…"), publishes),
         }
-        return [(title, self.address(page)) for page, (title, is_offered) in offered.items() if is_offered]
+        own = [(title, self.address(page)) for page, (title, is_offered) in offered.items() if is_offered]
+        added = extensions.actions(self.caller, self.kind, resource, resource.latest)
+        return [*((action.title, action.address) for action in added), *own]
 
 
 def proposed_copy(resource_id: str) -> str:

@@ -10,6 +10,8 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from studio import extensions
+from studio.extensions import ChosenOn
 from studio.kinds import AGENT, StudioKind
 from studio.models import SavedFilter
 from studio.resources.create import may_create
@@ -100,6 +102,7 @@ class ListPage(StudioPage):
             "label_chosen": (_("Label…"), publishes),
             "tag_chosen": (_("Tag…"), True),
         }
+        further = extensions.chosen_actions(self.caller, ChosenOn.LIST)
         more = (
             _("All %(count)s that match")
             if count <= MAX_CHOSEN
@@ -107,7 +110,12 @@ class ListPage(StudioPage):
         )
         return {
             "choosing": [
-                (title, reverse(f"admin:{name}")) for name, (title, is_there) in offered.items() if is_there
+                *(
+                    (title, reverse(f"admin:{name}"))
+                    for name, (title, is_there) in offered.items()
+                    if is_there
+                ),
+                *((action.title, action.address) for action in further),
             ],
             "matching": value_of_matching(self.kind, self.request.GET.urlencode()),
             "matching_title": more % {"count": count, "most": MAX_CHOSEN},

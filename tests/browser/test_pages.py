@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -24,6 +25,7 @@ NO_PAGES = (
     *("live/", "since/", "choices/", "convert/", "context/", "reference/", "names/", "suggestions/"),
     *("run/", "download/", "audit/", "star/", ".js", "<path:token>", "<str:resource>/"),
     *("/studio/login/", "/studio/logout/", "/studio/publish/", "/studio/label/", "/studio/tag/"),
+    "/studio/releases/publish/",
 )
 """How the addresses end that answer a GET with a fragment, JSON, a file, or another page of this list."""
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
@@ -52,8 +54,28 @@ def library(library: Library, studio_service: Service, keys: dict[str, str]) -> 
         }
         made = alice.post("/webhooks", webhook)
         assert made.status == 201, made.body
+        items = [
+            {"resource": {"kind": "agent", "id": library.agent}},
+            {"resource": {"kind": "promptBlock", "id": "tone"}},
+        ]
+        release = alice.post("/releases", {"workspaceId": "acme", "title": "Autumn " * 20, "items": items})
+        assert release.status == 201, release.body
+    with connected(studio_service, keys["paula"]) as paula:
+        soon = datetime.datetime.now(datetime.UTC).replace(second=0, microsecond=0) + datetime.timedelta(
+            days=2
+        )
+        about = {"resource": {"kind": "agent", "id": library.agent}, "versionId": library.draft}
+        timed = paula.post("/schedules", {**about, "runAt": soon.isoformat()})
+        assert timed.status == 201, timed.body
     key = keys["vera"][:PREFIX_LENGTH]
-    return replace(library, webhook=made.body["id"], key=key, review=review.body["id"])
+    return replace(
+        library,
+        webhook=made.body["id"],
+        key=key,
+        review=review.body["id"],
+        release=release.body["id"],
+        schedule=timed.body["id"],
+    )
 
 
 # Of every control that is shown: it lies within the window, or in a row of links that scrolls; and what

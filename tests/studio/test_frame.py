@@ -29,6 +29,7 @@ IN_ADDRESSES = {
     "webhook": "x",
     "delivery": "x",
     "review": "x",
+    "release": "x",
     "comment": "x",
     "language": "de",
 }

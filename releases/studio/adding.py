@@ -1,0 +1,98 @@
+"""Adding chosen versions to a release that is open, or to a new one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Final
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from releases.models import Release
+from releases.models.releases import MAX_TITLE, State
+from releases.studio.addresses import of_release
+from releases.studio.together import workspace_of
+from releases.studio.verbs import can_be_released, items_of, releases
+from releases.studio.words import title_for
+from studio.bulk.base import ChosenPage
+from studio.kinds import KINDS_BY_WORD
+from studio.publishing.drafts import Draft
+from studio.resources.chosen import chosen
+from versioning.domain.access import Right
+from versioning.domain.errors import NotFound
+from versioning.editor.bulk import Choice
+from versioning.models.querysets import within
+
+MAX_OFFERED: Final = 100
+"""How many open releases the page offers, the newest first."""
+
+
+class AddPage(ChosenPage):
+    """Asks which release, and adds exactly the versions that were chosen."""
+
+    ask_template = "releases/add.html"
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Ask about the version that the address names; without one, lead back."""
+        choices = chosen(request.GET)
+        return self.ask(choices) if choices else super().get(request)
+
+    def question(self, count: int) -> str:
+        """Ask into which release these many go."""
+        words = ngettext("Add %(count)s version to a release", "Add %(count)s versions to a release", count)
+        return words % {"count": count}
+
+    def obstacle(self, choice: Choice, draft: Draft) -> str:
+        """Say why a resource cannot be in a release."""
+        if not self.caller.may(Right.SAVE, draft.resource.workspace_id):
+            return _("You may not prepare releases in its workspace.")
+        if not can_be_released(draft.resource):
+            return _("Its override is kept as a file, which no release can publish.")
+        return ""
+
+    def confirmed(self, choices: Sequence[Choice]) -> HttpResponse:
+        """Add them to the release that was chosen, or make one of them."""
+        found = self._drafts(choices)
+        drafts = [found[choice.kind.word, choice.id] for choice in choices if self._is_in(found, choice)]
+        if len(drafts) < len(choices):
+            raise NotFound
+        workspace_id = workspace_of(drafts)
+        wanted, items = self.request.POST.get("release", ""), items_of(choices)
+        if wanted:
+            release = releases().add_items(wanted, items, by=self.caller)
+        else:
+            title = self.request.POST.get("title", "").strip()
+            title = title or title_for([draft.row.summary.name for draft in drafts])
+            release = releases().create(workspace_id, title=title, items=items, by=self.caller)
+        return self.go(of_release(release), _("Added. Nothing of it is published yet."))
+
+    def more(self) -> dict[str, Any]:
+        """Return the open releases, and what was typed."""
+        typed = self.request.POST
+        return {
+            "releases": self.offered,
+            "names_workspaces": len({one.workspace_id for one in self.offered}) > 1,
+            "release": typed.get("release", ""),
+            "title_typed": typed.get("title", ""),
+            "max_title": MAX_TITLE,
+        }
+
+    @cached_property
+    def offered(self) -> list[Release]:
+        """The open releases that the caller may change."""
+        drafts = releases().list(state=State.DRAFT, by=self.caller).select_related("workspace")
+        return list(drafts.filter(within("workspace_id", self.caller.scope(Right.SAVE)))[:MAX_OFFERED])
+
+    @property
+    def back_address(self) -> str:
+        """The list, or the page of the resource whose menu led here."""
+        named = chosen(self.request.GET)
+        if "next" in self.request.POST or not named:
+            return super().back_address
+        return KINDS_BY_WORD[named[0].kind.word].address("change", named[0].id)
+
+    @staticmethod
+    def _is_in(found: dict[tuple[str, str], Draft], choice: Choice) -> bool:
+        return (choice.kind.word, choice.id) in found

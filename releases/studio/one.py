@@ -1,0 +1,231 @@
+"""One release: what would change, what stands in the way, and all that can be done with it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, Final
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+
+from releases.models import Release
+from releases.models.releases import MAX_DESCRIPTION, MAX_TITLE, State
+from releases.studio.addresses import of_release
+from releases.studio.shown import shown_items
+from releases.studio.verbs import releases
+from releases.studio.words import STATES, problem_in_words
+from releases.together.checking import problems_of
+from releases.together.editing import tag_of
+from releases.together.items import ItemNow, now
+from releases.together.rules import Problem, ReleaseBlocked, ReleaseChanged, in_order
+from studio.domain_messages.translated import translated
+from studio.kinds import KINDS_BY_WORD
+from studio.limits import MAX_MESSAGES, first_of
+from studio.publishing.obstacles import reasons
+from studio.workspaces.base import WorkspacePage
+from versioning.domain.access import Right
+from versioning.domain.errors import Conflict, Invalid, NotFound
+from versioning.editor.inputs import MAX_MESSAGE
+
+PER_PAGE: Final = 25
+MAX_CHECKED: Final = 25
+"""How many items are checked whenever the page is opened: the gate asks the database about each of them.
+
+More of them are checked with a click, and when they are published.
+"""
+_REVIEW_REQUIRED: Final = "review_required"
+_ANY_REASON: Final = "…"
+"""What stands for a reason while nobody has given one: whether an admin may bypass does not depend on it."""
+
+
+class ReleasePage(WorkspacePage):
+    """A release, with its items and their differences."""
+
+    tab = "releases"
+    right = Right.READ_DRAFTS
+
+    def get(self, request: HttpRequest, workspace: str, release: str) -> HttpResponse:
+        """Show it."""
+        return self.show()
+
+    def post(self, request: HttpRequest, workspace: str, release: str) -> HttpResponse:
+        """Do what the button says; what keeps it from being done stands on the page."""
+        do: dict[str, Callable[[], HttpResponse]] = {
+            "publish": self._publish,
+            "revert": self._revert,
+            "save": self._save,
+            "newer": self._take_newer,
+            "remove": self._remove,
+            "delete": self._delete,
+        }
+        if request.POST.get("do") not in do:
+            raise NotFound
+        try:
+            return do[request.POST["do"]]()
+        except ReleaseBlocked as error:
+            self._forget()
+            return self.show(status=409, problems=error.problems)
+        except ReleaseChanged:
+            self._forget()
+            return self.show(status=409, has_changed=True)
+        except Conflict as error:
+            return self._again(translated(error.message), level=messages.ERROR)
+        except Invalid as error:
+            return self.show(status=400, errors=reasons(error))
+
+    @cached_property
+    def release(self) -> Release:
+        """The release; raises `NotFound` for one of another workspace."""
+        found = releases().find(self.kwargs["release"], by=self.caller)
+        if found.workspace_id != self.workspace.pk:
+            raise NotFound
+        return found
+
+    @property
+    def is_draft(self) -> bool:
+        """Whether it can still be changed and published."""
+        return self.release.state == State.DRAFT
+
+    def may(self, right: Right) -> bool:
+        """Say whether the caller has the right in the workspace."""
+        return self.caller.may(right, self.workspace_id)
+
+    def show(
+        self, *, status: int = 200, problems: Sequence[Problem] | None = None, **context: Any
+    ) -> HttpResponse:
+        """Return the page, with what keeps the release from being published."""
+        release, rows = self.release, list(self.release.items.all())
+        if problems is None:
+            problems = self._problems(len(rows))
+        own = [problem for problem in problems or () if problem.resource is None]
+        page: Any = Paginator(rows, PER_PAGE).get_page(self.request.GET.get("page"))
+        by_item = _by_item(problems or ())
+        return self.page(
+            "releases/release.html",
+            title=release.title,
+            status=status,
+            release=release,
+            state=STATES[release.state],
+            is_draft=self.is_draft,
+            tag=tag_of(release),
+            page=page,
+            query="",
+            count=len(rows),
+            items=shown_items(list(page.object_list), self.caller, by_item),
+            is_checked=problems is not None,
+            problems=[sentence for problem in own for sentence in problem_in_words(problem)],
+            refused=[(_name_of(key), sentences) for key, sentences in by_item.items()],
+            may_save=self.may(Right.SAVE),
+            may_publish=self.may(Right.PUBLISH),
+            may_bypass=self._may_bypass(problems or ()),
+            max_title=MAX_TITLE,
+            max_description=MAX_DESCRIPTION,
+            max_reason=MAX_MESSAGE,
+            releases_address=self.address("releases"),
+            reverts_address=of_release(release.reverts) if release.reverts else "",
+            **context,
+        )
+
+    def _problems(self, count: int) -> Sequence[Problem] | None:
+        """Return what keeps it from being published; None if nobody has asked, of many items."""
+        if not self.is_draft or not self.may(Right.PUBLISH):
+            return ()
+        if count > MAX_CHECKED and "check" not in self.request.GET:
+            return None
+        return releases().check(str(self.release.pk), by=self.caller).problems
+
+    def _may_bypass(self, problems: Sequence[Problem]) -> bool:
+        """Say whether the gate would let everything pass if the caller gave a reason."""
+        if not self.may(Right.ADMINISTER) or not any(one.code == _REVIEW_REQUIRED for one in problems):
+            return False
+        items = in_order(now(self.editor, self.release.items.all(), with_texts=True))
+        return not problems_of(self.release, items, self.caller, bypass_review=_ANY_REASON)
+
+    def _publish(self) -> HttpResponse:
+        bypass = {}
+        if "bypass" in self.request.POST:
+            bypass = {"bypass_review": self.request.POST["bypass"].strip()}
+            if not bypass["bypass_review"]:
+                return self.show(status=400, bypass_error=_("Say why."))
+        releases().publish(self._id, by=self.caller, expect=self._expected, **bypass)
+        return self._again(_("Published: everything went live together."))
+
+    def _revert(self) -> HttpResponse:
+        made = releases().revert(self._id, by=self.caller)
+        for said in first_of([_left_alone(one) for one in made.conflicts], MAX_MESSAGES):
+            messages.warning(self.request, said)
+        said = _("This is a draft of the way back. Nothing has changed yet: look at it, then publish it.")
+        return self.go(of_release(made.release), said)
+
+    def _save(self) -> HttpResponse:
+        typed = self.request.POST
+        releases().change(
+            self._id,
+            title=typed.get("title", ""),
+            description=typed.get("description", ""),
+            by=self.caller,
+            expect=self._expected,
+        )
+        return self._again(_("Saved."))
+
+    def _take_newer(self) -> HttpResponse:
+        kind, resource_id = self._named
+        item = {
+            "resource": {"kind": kind, "id": resource_id},
+            "versionId": self.request.POST.get("version", ""),
+        }
+        releases().add_items(self._id, [item], by=self.caller, expect=self._expected)
+        return self._again(_("The release publishes the newer version now."))
+
+    def _remove(self) -> HttpResponse:
+        releases().remove_item(self._id, *self._named, by=self.caller, expect=self._expected)
+        return self._again(_("Removed from the release. Nothing else has changed."))
+
+    def _delete(self) -> HttpResponse:
+        releases().delete(self._id, by=self.caller, expect=self._expected)
+        return self.go(self.address("releases"), _("The release is deleted. What was in it stays as it is."))
+
+    @property
+    def _id(self) -> str:
+        """The id of the release, once it is sure that it is of this workspace."""
+        return str(self.release.pk)
+
+    @property
+    def _expected(self) -> set[str]:
+        return {self.request.POST.get("tag", "")}
+
+    @property
+    def _named(self) -> tuple[str, str]:
+        """The kind and the id of the resource that a button is about."""
+        kind, _colon, resource_id = self.request.POST.get("item", "").partition(":")
+        if kind not in KINDS_BY_WORD:
+            raise NotFound
+        return kind, resource_id
+
+    def _forget(self) -> None:
+        self.__dict__.pop("release", None)
+
+    def _again(self, said: str, *, level: int = messages.SUCCESS) -> HttpResponse:
+        return self.go(of_release(self.release), said, level=level)
+
+
+def _by_item(problems: Sequence[Problem]) -> dict[tuple[str, str], list[str]]:
+    found: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for problem in problems:
+        if problem.resource is not None:
+            found[problem.resource.kind, problem.resource.resource_id] += problem_in_words(problem)
+    return dict(found)
+
+
+def _name_of(key: tuple[str, str]) -> str:
+    return key[1]
+
+
+def _left_alone(conflict: ItemNow) -> str:
+    """Return what is said of an item that something else has replaced since."""
+    said = _("“%(id)s” is left as it is: something else has gone live since the release.")
+    return said % {"id": conflict.resource_id}

@@ -1,0 +1,13 @@
+"""The addresses to which chosen resources are sent, whatever workspace they are of."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from releases.studio.adding import AddPage
+from releases.studio.together import PublishTogetherPage
+
+urlpatterns = [
+    path("releases/add/", AddPage.as_view(), name="add_to_release"),
+    path("releases/publish/", PublishTogetherPage.as_view(), name="publish_together"),
+]

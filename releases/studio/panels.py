@@ -1,0 +1,69 @@
+"""What pages about versions offer: publishing an agent together with its blocks, and adding to a release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.middleware.csrf import get_token
+from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
+
+from releases.studio.addresses import of_adding, of_publishing_together
+from releases.studio.verbs import can_be_released
+from studio.extensions import Action, ChosenOn, Panel, Slot, VersionOnPage
+from studio.kinds import PROMPT_BLOCK, StudioKind
+from studio.resources.chosen import tag_field, value_of
+from versioning.domain.access import Caller, Right
+from versioning.domain.snapshots import Snapshot
+from versioning.models import VersionedResource
+
+
+def panels(shown: VersionOnPage) -> Iterator[Panel]:
+    """Yield the button that publishes a version together with the changes of its blocks.
+
+    Blocks of other workspaces cannot be in its release; without any other the button is not there.
+    """
+    resource = shown.resource
+    if not shown.unpublished_blocks or not shown.caller.may(Right.PUBLISH, resource.workspace_id):
+        return
+    if not can_be_released(resource):
+        return
+    blocks = [
+        block
+        for block, _entry in PROMPT_BLOCK.catalog(shown.caller).some(shown.unpublished_blocks)
+        if block.workspace_id == resource.workspace_id
+    ]
+    if not blocks:
+        return
+    chosen = [(shown.kind, resource, shown.version.version_id)]
+    chosen += [(PROMPT_BLOCK, block, block.latest_id) for block in blocks]
+    context = {
+        "address": of_publishing_together(),
+        "chosen": [
+            (value_of(kind, one.pk, version_id), tag_field(kind, one.pk), one.tag)
+            for kind, one, version_id in chosen
+        ],
+        "count": len(blocks),
+        "is_all": len(blocks) == len(shown.unpublished_blocks),
+        "next": shown.request.get_full_path(),
+        "csrf_token": get_token(shown.request),
+    }
+    html = render_to_string("releases/together.html", context)
+    yield Panel(slot=Slot.BLOCKS, html=html, stylesheets=["releases/releases.css"])
+
+
+def actions(
+    caller: Caller, kind: StudioKind, resource: VersionedResource, version: Snapshot
+) -> Iterator[Action]:
+    """Yield what the menus of a resource and of its versions offer to those who prepare releases."""
+    if caller.may(Right.SAVE, resource.workspace_id) and can_be_released(resource):
+        address = of_adding(kind, resource.pk, version.version_id)
+        yield Action(title=_("Add to release…"), address=address)
+
+
+def chosen(caller: Caller, page: ChosenOn) -> Iterator[Action]:
+    """Yield what can be done with the resources that are chosen in a list."""
+    if page is ChosenOn.WAITING:
+        yield Action(title=_("Publish together"), address=of_publishing_together())
+    if caller.scope(Right.SAVE) != frozenset():
+        yield Action(title=_("Add to release…"), address=of_adding())

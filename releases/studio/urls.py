@@ -1,0 +1,14 @@
+"""The addresses of the pages about releases, below that of a workspace."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from releases.studio.listing import NewReleasePage, ReleasesPage
+from releases.studio.one import ReleasePage
+
+urlpatterns = [
+    path("releases/", ReleasesPage.as_view(), name="versioning_workspace_releases"),
+    path("releases/add/", NewReleasePage.as_view(), name="versioning_workspace_new_release"),
+    path("releases/<str:release>/", ReleasePage.as_view(), name="versioning_workspace_release"),
+]

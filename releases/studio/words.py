@@ -1,0 +1,53 @@
+"""Releases in the words of the pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext, pgettext_lazy
+
+from releases.models.releases import MAX_TITLE, State
+from releases.together.items import ItemNow
+from releases.together.rules import Problem
+from studio.limits import shortened
+from studio.publishing.obstacles import reasons
+
+
+@dataclass(frozen=True)
+class Wording:
+    """What a state is called, and the class of its chip."""
+
+    word: Promise
+    chip: str = ""
+
+
+STATES: Final[Mapping[str, Wording]] = {
+    State.DRAFT: Wording(pgettext_lazy("a release", "Draft"), "chip-changed"),
+    State.PUBLISHED: Wording(pgettext_lazy("a release", "Published"), "chip-published"),
+    State.REVERTED: Wording(pgettext_lazy("a release", "Reverted")),
+}
+
+
+def problem_in_words(problem: Problem) -> list[str]:
+    """Return why a release cannot be published, or an item of it, as sentences."""
+    if problem.error is not None:
+        return reasons(problem.error)
+    if problem.code == "gone":
+        is_there = isinstance(problem.resource, ItemNow) and problem.resource.resource is not None
+        return [_("The version to publish was deleted.") if is_there else _("It was deleted.")]
+    if problem.code == "code_source":
+        return [_("Its override is kept as a file, which no release can publish.")]
+    return [_("There is nothing in the release yet.")]
+
+
+def title_for(names: Sequence[str]) -> str:
+    """Return a title for a release of resources with these names, of which there is at least one."""
+    first, more = shortened(names[0], MAX_TITLE // 2), len(names) - 1
+    if not more:
+        return first
+    title = ngettext("%(name)s and %(count)s more", "%(name)s and %(count)s more", more)
+    return title % {"name": first, "count": more}

@@ -1,0 +1,28 @@
+"""What became of releases, as sentences. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from studio.activity.names import Names
+from studio.activity.parts import Said
+from versioning.models import Event
+
+OF_RELEASES: Final[Mapping[str, tuple[Promise, Promise]]] = {
+    "release.created": (_("{who} made the release {release}"), _("{who} made a release")),
+    "release.published": (_("{who} published the release {release}"), _("{who} published a release")),
+    "release.reverted": (_("{who} reverted the release {release}"), _("{who} reverted a release")),
+    "release.deleted": (_("{who} deleted the release {release}"), _("{who} deleted a release")),
+}
+"""By type: the sentence that names the release, and the one for a release that is not there any more."""
+
+
+def of_release(event: Event, names: Names) -> Said:
+    """Return the sentence about an event of a release."""
+    with_name, without = OF_RELEASES[event.type]
+    release = names.named.get((event.position, event.ordinal))
+    return Said(str(without)) if release is None else Said(str(with_name), {"release": release})

@@ -1,0 +1,259 @@
+"""The pages about releases, and what other pages offer to do with them."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from releases.models import Release
+from tests.conftest import Cast
+from tests.releases.conftest import Pair, item, live, make, publish
+from tests.support.api import AGENTS, PROMPT_BLOCKS
+from tests.support.people import give_role
+from tests.support.served import reference
+from tests.support.studio import workspace_page
+from tests.support.window import Window, page_of
+from versioning.conf import get_editor
+from versioning.domain.access import Role
+
+RELEASES = workspace_page("releases")
+TOGETHER, ADD = "/studio/releases/publish/", "/studio/releases/add/"
+
+
+def of(release: dict[str, Any]) -> str:
+    return workspace_page(f"releases/{release['id']}")
+
+
+def tag(window: Window, address: str) -> str:
+    return window.get(address).field("tag")
+
+
+def values(pair: Pair) -> list[str]:
+    return [f"agent:writer:{pair.new['writer']}", f"promptBlock:tone:{pair.new['tone']}"]
+
+
+def test_a_release_says_what_would_change_and_goes_live_with_one_button(cast: Cast, pair: Pair) -> None:
+    release = make(cast.edgar, *pair.items(), description="For the campaign")
+    paula = Window.of("paula")
+    assert "Autumn Draft" in paula.get(RELEASES).text
+    seen = paula.get(of(release))
+    for words in ("For the campaign", "made by edgar", "Version 2", "Instructions"):
+        assert words in seen.text
+    assert seen.markup.count("<del") and f"/compare/?from={pair.old['tone']}" in html.unescape(seen.markup)
+    ids = re.findall(r' id="([^"]+)"', seen.markup)
+    assert len(ids) == len(set(ids))
+    sent = paula.post(of(release), do="publish", tag=seen.field("tag"))
+    assert sent.headers["Location"] == of(release)
+    assert live(cast.alice, AGENTS, "writer") == pair.new["writer"]
+    after = paula.get(of(release))
+    assert "published by paula" in after.text and 'value="publish"' not in after.markup
+    assert "Autumn" in paula.get(RELEASES, show="published").text
+    assert "Autumn" not in paula.get(RELEASES).text
+
+
+def test_what_stands_in_the_way_is_said_of_each(cast: Cast) -> None:
+    PROMPT_BLOCKS.make(cast.alice, "tone", "new")
+    PROMPT_BLOCKS.make(cast.alice, "going", "new")
+    AGENTS.make(cast.alice, "writer", [reference("tone")])
+    release = make(cast.edgar, item(AGENTS, "writer"), item(PROMPT_BLOCKS, "going"))
+    assert cast.alice.delete(PROMPT_BLOCKS.url("going")).status == 200
+    paula = Window.of("paula")
+    seen = paula.get(of(release))
+    assert "This cannot be published yet." in seen.text and "It was deleted." in seen.text
+    assert "tone" in seen.text and "disabled aria-describedby" in seen.markup
+    refused = paula.post(of(release), do="publish", tag=seen.field("tag"))
+    assert refused.status == 409 and "This cannot be published yet." in refused.text
+    assert live(cast.alice, AGENTS, "writer") is None
+    # One that is gone does not keep anybody from removing it, or adding what is missing.
+    edgar = Window.of("edgar")
+    edgar.post(of(release), do="remove", item="promptBlock:going", tag=tag(edgar, of(release)))
+    edgar.post(ADD, confirmed="yes", chosen=_value(cast, "tone"), release=release["id"])
+    paula.post(of(release), do="publish", tag=tag(paula, of(release)))
+    assert live(cast.alice, AGENTS, "writer") is not None
+
+
+def _value(cast: Cast, block: str) -> str:
+    found = cast.alice.get(PROMPT_BLOCKS.url(block), status="draft").body
+    return f"promptBlock:{block}:{found['latestVersionId']}"
+
+
+def test_a_newer_version_is_said_and_taken_with_one_click(cast: Cast, pair: Pair) -> None:
+    release = make(cast.edgar, *pair.items())
+    newer = PROMPT_BLOCKS.save(cast.edgar, "tone", "newer")["latestVersionId"]
+    edgar = Window.of("edgar")
+    seen = edgar.get(of(release))
+    assert "A newer version was saved, version 3" in seen.text and "Take version 3" in seen.text
+    edgar.post(of(release), do="newer", item="promptBlock:tone", version=newer, tag=seen.field("tag"))
+    assert "A newer version" not in edgar.get(of(release)).text
+    stored = cast.edgar.get(f"/releases/{release['id']}").body["items"]
+    assert [one["versionId"] for one in stored] == [pair.new["writer"], newer]
+    # Whoever looked before sees how it stands, and publishes nothing that they have not seen.
+    late = Window.of("paula").post(of(release), do="publish", tag=seen.field("tag"))
+    assert late.status == 409 and "somebody changed this release" in late.text
+    assert live(cast.alice, AGENTS, "writer") == pair.old["writer"]
+
+
+def test_going_back_names_what_it_leaves_alone(cast: Cast, pair: Pair) -> None:
+    release = make(cast.edgar, *pair.items())
+    publish(cast.paula, release)
+    PROMPT_BLOCKS.save(cast.paula, "tone", "hotfix", autoPublish=True)
+    paula = Window.of("paula")
+    back = paula.post(of(release), do="revert").headers["Location"]
+    seen = paula.get(back)
+    assert "“tone” is left as it is" in seen.text and "goes back to what was live before Autumn" in seen.text
+    paula.post(back, do="publish", tag=tag(paula, back))
+    assert live(cast.alice, AGENTS, "writer") == pair.old["writer"]
+    assert "Reverted" in paula.get(of(release)).text
+    assert "paula reverted the release Autumn" in paula.get(workspace_page("activity")).text
+
+
+def test_a_release_is_made_renamed_and_deleted(cast: Cast) -> None:
+    edgar = Window.of("edgar")
+    assert edgar.post(workspace_page("releases/add"), title=" ").status == 400
+    address = edgar.post(workspace_page("releases/add"), title="Winter", description="").headers["Location"]
+    assert "There is nothing in the release yet." in Window.of("paula").get(address).text
+    edgar.post(address, do="save", title="Spring", description="Warm", tag=tag(edgar, address))
+    assert "Spring" in edgar.get(address).text
+    wrong = edgar.post(address, do="save", title="", tag=tag(edgar, address))
+    assert wrong.status == 400 and edgar.post(address, do="something").status == 404
+    edgar.post(address, do="delete", tag=tag(edgar, address))
+    assert not Release.objects.exists()
+    assert "edgar deleted a release" in edgar.get(workspace_page("activity")).text
+
+
+def test_several_are_published_together_from_what_waits(cast: Cast, pair: Pair) -> None:
+    paula = Window.of("paula")
+    assert f'formaction="{TOGETHER}"' in paula.get("/studio/waiting/").markup
+    sent = paula.client.post(TOGETHER, {"chosen": values(pair)})
+    assert live(cast.alice, AGENTS, "writer") == pair.new["writer"]
+    assert live(cast.alice, PROMPT_BLOCKS, "tone") == pair.new["tone"]
+    seen = paula.get(sent["Location"])
+    assert "2 versions went live together." in seen.text and "and 1 more" in seen.text
+    activity = paula.get(workspace_page("activity"))
+    assert "paula published the release" in activity.text and "Together with the release" in activity.text
+
+
+def test_what_was_saved_meanwhile_is_not_published_together(cast: Cast, pair: Pair) -> None:
+    PROMPT_BLOCKS.save(cast.edgar, "tone", "newer")
+    paula = Window.of("paula")
+    paula.client.post(TOGETHER, {"chosen": values(pair)})
+    assert "Nothing was published: “Writer” was changed" in paula.get("/studio/waiting/").text
+    assert live(cast.alice, AGENTS, "writer") == pair.old["writer"] and not Release.objects.exists()
+
+
+def test_the_publish_page_publishes_an_agent_with_its_blocks(cast: Cast, pair: Pair) -> None:
+    paula = Window.of("paula")
+    page = paula.get(page_of(AGENTS, "publish"))
+    form = re.search(rf'<form method="post" action="{TOGETHER}".*?</form>', page.markup, re.DOTALL)
+    assert form is not None and "The agent and its block go live" in page.text
+    named = re.findall(r'name="([^"]+)" value="([^"]*)"', form[0])
+    fields = {name: [value for one, value in named if one == name] for name, _value in named}
+    assert fields["chosen"] == values(pair)
+    PROMPT_BLOCKS.save(cast.edgar, "tone", "newer")
+    paula.client.post(TOGETHER, fields)
+    assert live(cast.alice, AGENTS, "writer") == pair.old["writer"]
+    page = paula.get(page_of(AGENTS, "publish"))
+    named = re.findall(r'name="([^"]+)" value="([^"]*)"', page.markup.split(TOGETHER)[1].split("</form>")[0])
+    paula.client.post(TOGETHER, {name: [v for one, v in named if one == name] for name, _value in named})
+    assert live(cast.alice, AGENTS, "writer") == pair.new["writer"]
+
+
+def test_what_the_gate_refuses_is_kept_as_a_draft(cast: Cast, pair: Pair) -> None:
+    get_editor().review_policy.set("acme", required=1)
+    paula = Window.of("paula")
+    sent = paula.client.post(TOGETHER, {"chosen": values(pair)})
+    seen = paula.get(sent["Location"])
+    assert "Nothing was published." in seen.text and "Needs one more approval." in seen.text
+    assert live(cast.alice, AGENTS, "writer") == pair.old["writer"]
+    alice, address = Window.of("alice"), sent["Location"]
+    assert "Publish without a review" in alice.get(address).text
+    assert "Publish without a review" not in seen.text
+    assert alice.post(address, do="publish", bypass=" ", tag=tag(alice, address)).status == 400
+    alice.post(address, do="publish", bypass="It is on fire", tag=tag(alice, address))
+    assert live(cast.alice, AGENTS, "writer") == pair.new["writer"]
+
+
+def test_versions_are_added_from_the_menu_the_history_and_the_lists(cast: Cast, pair: Pair) -> None:
+    edgar = Window.of("edgar")
+    menu = f"{ADD}?chosen=agent%3Awriter%3A{pair.new['writer']}"
+    older = f"{ADD}?chosen=agent%3Awriter%3A{pair.old['writer']}"
+    assert menu in edgar.get(page_of(AGENTS, "change")).links
+    assert {menu, older} <= set(edgar.get(page_of(AGENTS, "history")).links)
+    assert f'formaction="{ADD}"' in edgar.get("/studio/versioning/agent/").markup
+    asked = edgar.get(older.partition("?")[0], chosen=f"agent:writer:{pair.old['writer']}")
+    assert asked.field("chosen") == f"agent:writer:{pair.old['writer']}" and "Not the newest" in asked.text
+    address = edgar.post(ADD, confirmed="yes", chosen=values(pair)[1], title="Mine").headers["Location"]
+    known = Release.objects.get()
+    assert (
+        "Mine" in edgar.get(address).text
+        and f'value="{known.pk}"' in edgar.post(ADD, chosen=values(pair)[0]).markup
+    )
+    edgar.post(ADD, confirmed="yes", chosen=values(pair)[0], release=str(known.pk))
+    assert known.items.count() == 2
+
+
+@pytest.mark.parametrize(("name", "status"), [("vera", 403), ("charlie", 404)])
+def test_others_see_nothing_of_releases(cast: Cast, pair: Pair, name: str, status: int) -> None:
+    release = make(cast.edgar, *pair.items())
+    publish(cast.paula, release)
+    window = Window.of(name)
+    for address in (RELEASES, of(release), workspace_page("releases/add")):
+        assert window.get(address).status == status
+    assert window.post(of(release), do="revert").status == status
+    assert window.client.post(TOGETHER, {"chosen": values(pair)}).status_code in {403, 404}
+    assert Release.objects.count() == 1
+    for address in ("/studio/activity/", page_of(AGENTS, "activity"), page_of(AGENTS, "change")):
+        seen = window.get(address)
+        assert "Autumn" not in seen.text and "Add to release" not in seen.text
+
+
+def test_editors_prepare_and_do_not_publish_and_no_workspace_reaches_another(cast: Cast, pair: Pair) -> None:
+    release = make(cast.edgar, *pair.items())
+    edgar, charlie = Window.of("edgar"), Window.of("charlie")
+    seen = edgar.get(of(release))
+    assert 'value="publish"' not in seen.markup and "Somebody who may publish" in seen.text
+    assert edgar.post(of(release), do="publish", tag=seen.field("tag")).status == 403
+    assert edgar.client.post(TOGETHER, {"chosen": values(pair)}).status_code == 403
+    assert Release.objects.count() == 1
+    elsewhere = workspace_page(f"releases/{release['id']}", "elsewhere")
+    assert charlie.get(elsewhere).status == 404 and edgar.get(elsewhere).status == 404
+    assert charlie.post(ADD, confirmed="yes", chosen=values(pair)[0], release=release["id"]).status == 404
+    assert live(cast.alice, AGENTS, "writer") == pair.old["writer"]
+
+
+def test_a_release_of_many_takes_as_many_queries_as_one_of_a_few(cast: Cast) -> None:
+    def queries(window: Window, address: str) -> int:
+        window.get(address)
+        with CaptureQueriesContext(connection) as counted:
+            assert window.get(address).status == 200
+        return len(counted)
+
+    names = [f"block-{number}" for number in range(60)]
+    for name in names:
+        PROMPT_BLOCKS.make(cast.alice, name, "text")
+    of_few = make(cast.edgar, *(item(PROMPT_BLOCKS, name) for name in names[:3]))
+    of_many = make(cast.edgar, *(item(PROMPT_BLOCKS, name) for name in names))
+    edgar = Window.of("edgar")
+    assert queries(edgar, of(of_few)) == queries(edgar, of(of_many))
+    paula = Window.of("paula")
+    assert "All 60 are checked when they are published" in paula.get(of(of_many)).text
+    assert queries(paula, of(of_many)) <= queries(paula, of(of_few))
+    assert queries(paula, RELEASES) < 25
+
+
+def test_a_choice_of_several_workspaces_is_no_release(cast: Cast, pair: Pair) -> None:
+    give_role("paula", "elsewhere", Role.PUBLISHER)
+    elsewhere = PROMPT_BLOCKS.make(cast.charlie, "foreign", "text", workspaceId="elsewhere")[
+        "latestVersionId"
+    ]
+    chosen, paula = [*values(pair), f"promptBlock:foreign:{elsewhere}"], Window.of("paula")
+    paula.client.post(TOGETHER, {"chosen": chosen})
+    assert "you chose some of several." in paula.get("/studio/waiting/").text
+    added = paula.client.post(ADD, {"chosen": chosen, "confirmed": "yes"})
+    assert added.status_code == 400 and "you chose some of several." in added.content.decode()
+    assert not Release.objects.exists() and live(cast.alice, AGENTS, "writer") == pair.old["writer"]
