@@ -117,3 +117,9 @@ def _uuid(text: str | None) -> UUID | None:
     with suppress(NotFound):
         return uuid_of(text or "")
     return None
+
+
+def refuse_too_many(number: int) -> None:
+    """Raise `Invalid` for more items than a release has."""
+    if number > MAX_ITEMS:
+        raise Invalid.field("items", f"must not be more than {MAX_ITEMS}")

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from studio.activity.names import Names
 from studio.activity.other_sentences import OTHERS
 from studio.activity.parts import Part, Said, as_parts
-from studio.activity.release_sentences import OF_RELEASES, of_release
+from studio.activity.release_sentences import OF_RELEASES
 from studio.activity.schedule_sentences import OF_SCHEDULES
 from studio.activity.team_sentences import OF_TEAMS
 from studio.activity.words import name_of, noun_of
@@ -33,6 +33,10 @@ def who_of(event: Event) -> str:
     return event.actor or _("The application")
 
 
+_OF_VERSIONS: Final = {**OF_TEAMS, **OF_RELEASES, **OF_SCHEDULES}
+"""What becomes of versions before and when they go live."""
+
+
 def sentence_of(event: Event, names: Names, who: str = "") -> list[Part]:
     """Return the sentence about an event; `who` is how to call who did it, if not by name."""
     said = _said(event, names)
@@ -45,12 +49,8 @@ def _said(event: Event, names: Names) -> Said:
     subject, _dot, what = event.type.rpartition(".")
     if subject == event.resource_kind and what in _OF_RESOURCES:
         return _OF_RESOURCES[what](event, names)
-    if event.type in OF_TEAMS and event.resource_id:
-        return OF_TEAMS[event.type](event, names)
-    if event.type in OF_RELEASES:
-        return of_release(event, names)
-    if event.type in OF_SCHEDULES:
-        return OF_SCHEDULES[event.type](event, names)
+    if event.type in _OF_VERSIONS:
+        return _OF_VERSIONS[event.type](event, names)
     other = OTHERS.get(event.type)
     return other(event) if other else _as_called(event, names)
 
