@@ -65,12 +65,6 @@ def pinned(editor: Editor, release: Release, items: Items) -> list[ReleaseItem]:
     return named
 
 
-def refuse_too_many(number: int) -> None:
-    """Raise `Invalid` for more items than a release may have."""
-    if number > MAX_ITEMS:
-        raise Invalid.field("items", f"must not be more than {MAX_ITEMS}")
-
-
 def _resources(editor: Editor, release: Release, items: Sequence[ReleaseItem]) -> _Resources:
     """Return the resources that the items name in the workspace of the release."""
     found: dict[tuple[str, str], VersionedResource] = {}

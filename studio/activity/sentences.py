@@ -45,7 +45,11 @@ def sentence_of(event: Event, names: Names, who: str = "") -> list[Part]:
 
 def _said(event: Event, names: Names) -> Said:
     if event.hidden_from:
-        return _of_hidden_block(event, names)
+        # Of the prompt block itself, and of who changed it, readers of the agent learn nothing.
+        if names.of_one:
+            return Said(_("The text of a prompt block changed in this agent"))
+        sentence = _("The text of a prompt block changed in {resource}")
+        return Said(sentence, {"resource": names.resource(event)})
     subject, _dot, what = event.type.rpartition(".")
     if subject == event.resource_kind and what in _OF_RESOURCES:
         return _OF_RESOURCES[what](event, names)
@@ -53,14 +57,6 @@ def _said(event: Event, names: Names) -> Said:
         return _OF_VERSIONS[event.type](event, names)
     other = OTHERS.get(event.type)
     return other(event) if other else _as_called(event, names)
-
-
-def _of_hidden_block(event: Event, names: Names) -> Said:
-    """Return the sentence for readers of an agent, who learn nothing of the prompt block, or who changed it."""
-    if names.of_one:
-        return Said(_("The text of a prompt block changed in this agent"))
-    sentence = _("The text of a prompt block changed in {resource}")
-    return Said(sentence, {"resource": names.resource(event)})
 
 
 # About resources. Each sentence is there for a page about everything, and for one about this resource alone.
