@@ -38,14 +38,14 @@ def watch() -> None:
 def _end_with_resource(
     by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
 ) -> None:
-    for schedule in Schedule.objects.waiting().about(resource):
+    for schedule in Schedule.objects.waiting().about(resource).locked():
         schedule.end(State.FAILED, code=GONE, problem="The resource was deleted.")
         schedule.record("failed", by, code=GONE)
 
 
 def _end_with_release(instance: Release, **_signal: Any) -> None:
     with events.transaction():
-        for schedule in Schedule.objects.waiting().filter(release_id=instance.pk):
+        for schedule in Schedule.objects.waiting().filter(release_id=instance.pk).locked():
             schedule.end(State.FAILED, code=GONE, problem="The release was deleted.")
             schedule.record("failed", instance.deleted_by, code=GONE)
 
