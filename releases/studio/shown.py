@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlencode
 
+from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
+
 from releases.models import ReleaseItem
 from releases.models.releases import Action
 from releases.together.items import ItemNow, now
@@ -70,6 +73,18 @@ class ShownItem:
             return ""
         ids = {"from": self.before.version_id, "to": self.now.version.version_id}
         return f"{self.kind.address('compare', self.now.resource_id)}?{urlencode(ids)}"
+
+    @property
+    def looks(self) -> list[tuple[str, str]]:
+        """The (title, address) of the pages that show it as if the whole release were published."""
+        if self.now.version is None or not self.address or not self.kind.has_preview:
+            return []
+        query = urlencode({"release": str(self.now.item.release_id)})
+        pages = {"preview": _("Preview"), "try": pgettext("tab", "Try")}
+        return [
+            (title, f"{self.kind.address(page, self.now.resource_id)}?{query}")
+            for page, title in pages.items()
+        ]
 
     @property
     def newest(self) -> Any:

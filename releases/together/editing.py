@@ -15,6 +15,7 @@ from django.db.models import QuerySet
 
 from releases.models import Release, ReleaseItem
 from releases.models.releases import MAX_DESCRIPTION, MAX_TITLE, State
+from releases.together.decided import require_right_to_items
 from releases.together.pinning import Items, pinned, refuse_too_many
 from releases.together.rules import ReleaseChanged
 from versioning.domain.access import Caller, Right
@@ -73,8 +74,8 @@ def change(
 ) -> Release:
     """Change a draft release: what is None stays, `items` replaces all of them.
 
-    Raises `ReleaseChanged` if `expect` names tags and none is the release's, and `Conflict` once it is
-    published.
+    Raises `ReleaseChanged` if `expect` names tags and none is the release's, `Conflict` once it is published,
+    and `Forbidden` for the items of one that is scheduled without the right to publish.
     """
     caller = caller_of(by)
     with changing(release_id, Right.SAVE, caller, expect) as release:
@@ -82,6 +83,7 @@ def change(
         release.title = release.title if title is None else _title(title)
         release.description = release.description if description is None else _description(description)
         if items is not None:
+            require_right_to_items(release, caller)
             new_items = pinned(editor, release, items)
             release.items.all().delete()
             ReleaseItem.objects.bulk_create(new_items)
@@ -100,6 +102,7 @@ def add_items(
     caller = caller_of(by)
     with changing(release_id, Right.SAVE, caller, expect) as release:
         refuse_published(release)
+        require_right_to_items(release, caller)
         added = pinned(editor, release, items)
         known = {(one.kind, one.resource_id): one for one in release.items.all()}
         places = count(max((one.place for one in known.values()), default=-1) + 1)
@@ -127,6 +130,7 @@ def remove_item(
     caller = caller_of(by)
     with changing(release_id, Right.SAVE, caller, expect) as release:
         refuse_published(release)
+        require_right_to_items(release, caller)
         removed, _ = release.items.filter(kind=kind, resource_id=resource_id).delete()
         if not removed:
             raise NotFound

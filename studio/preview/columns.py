@@ -78,6 +78,27 @@ class BlockInAgent:
             stream=f"{AGENT.address('try_run', self.id)}?{urlencode(query)}",
         )
 
+    def column_of_release(self, release_id: str, block: Snapshot | None, caller: Caller) -> Column:
+        """Return the column of the agent and the block as they would be if a release were published."""
+        version: Snapshot | None = self.version
+        if version is not None:
+            selector = Selector(release=release_id)
+            version = AGENT.collection.get(self.id, selector, by=caller).version
+        return column_of_release(release_id, self.id, version, title_of(block) if block else _("not live"))
+
+
+def column_of_release(release_id: str, agent_id: str, version: Snapshot | None, called: str) -> Column:
+    """Return the column of an agent as if a release were published; `called` names the version."""
+    query = urlencode(Selector(release=release_id).as_dict())
+    return Column(
+        title=_("With the release"),
+        version=called,
+        agent=agent_id,
+        version_id=version.version_id if version else "",
+        status=Status.DRAFT,
+        stream=f"{AGENT.address('try_run', agent_id)}?{query}",
+    )
+
 
 @dataclass(frozen=True)
 class AgentsOfBlock:

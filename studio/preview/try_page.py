@@ -21,7 +21,7 @@ from rest_framework.request import Request
 
 from studio.examples.changes import change_examples
 from studio.examples.form import ContextForm
-from studio.preview.columns import AgentsOfBlock, BlockInAgent, Column
+from studio.preview.columns import AgentsOfBlock, BlockInAgent, Column, column_of_release
 from studio.preview.views import SavedInstructionsPage
 from versioning.api import parameters
 from versioning.api.runs import RunViewSet
@@ -61,6 +61,7 @@ class TryPage(SavedInstructionsPage):
             columns=columns,
             context_form=form if several else form.take(request.GET),
             may_save=self.may(Right.SAVE),
+            release=self.release,
             with_drafts=self.with_drafts,
             offers_drafts=self._offers_drafts(columns),
             agents=self.agents.offered if self.agents else (),
@@ -82,9 +83,9 @@ class TryPage(SavedInstructionsPage):
 
     def form(self) -> ContextForm:
         """Return an empty form for the context of what runs."""
+        own = self.effective(self.released) if self.release else self.saved(self.statuses[0])
         if not self.kind.is_shown:
-            return self.context_form(self.saved(self.statuses[0]), drafts=self.with_drafts)
-        own = self.saved(self.statuses[0])
+            return self.context_form(own, drafts=self.with_drafts)
         return self.context_form(own, *([self.user.config] if self.user else []), drafts=False)
 
     @cached_property
@@ -103,9 +104,14 @@ class TryPage(SavedInstructionsPage):
     def columns(self) -> Sequence[Column]:
         """The versions that answer."""
         if not self.kind.is_shown:
-            return [self._column(status) for status in self.statuses]
+            live = [status for status in self.statuses if status is Status.PUBLISHED]
+            shown = [self._column(status) for status in (live if self.release else self.statuses)]
+            return [self._column_of_release(), *shown] if self.release else shown
         if self.user is None or self.resource is None:
             return ()
+        if self.release:
+            live_column = self.user.column(self.resource, Status.PUBLISHED)
+            return [self.user.column_of_release(self.release, self.released, self.caller), live_column]
         has_draft = Status.DRAFT in self.statuses
         # What is live is compared with the draft even where the block is not live: the agent runs without it.
         statuses = (Status.DRAFT, Status.PUBLISHED) if has_draft else (Status.PUBLISHED,)
@@ -121,7 +127,11 @@ class TryPage(SavedInstructionsPage):
 
     def _modes(self) -> list[tuple[str, str, bool]]:
         """Return the (title, query, is current) of both ways to try something out."""
-        chosen = {name: self._parameters[name] for name in ("agent", "blocks") if self._parameters.get(name)}
+        chosen = {
+            name: self._parameters[name]
+            for name in ("agent", "blocks", "release")
+            if self._parameters.get(name)
+        }
         current = self._parameters.get("mode", "")
         titles = {"": _("A conversation"), SEVERAL: _("Several examples")}
         return [
@@ -131,7 +141,16 @@ class TryPage(SavedInstructionsPage):
 
     def _offers_drafts(self, columns: Sequence[Column]) -> bool:
         has_version = self.resource is not None
-        return has_version and self.may(Right.READ_DRAFTS) and any(column.blocks for column in columns)
+        has_blocks = has_version and any(column.blocks for column in columns)
+        return has_blocks and not self.release and self.may(Right.READ_DRAFTS)
+
+    def _column_of_release(self) -> Column:
+        return column_of_release(
+            self.release,
+            self.resource_id,
+            self.released,
+            title_of(self.released) if self.released else _("In code"),
+        )
 
     def _column(self, status: Status) -> Column:
         version = None

@@ -27,7 +27,9 @@ from versioning.domain.config import Config
 from versioning.domain.errors import Invalid, Issue
 from versioning.domain.overrides import laid_over
 from versioning.domain.selectors import Selector, Status
+from versioning.domain.snapshots import Snapshot
 from versioning.editor import Explanation
+from versioning.serving.releases import open_release
 
 
 class InstructionsPage(EditablePage):
@@ -37,7 +39,8 @@ class InstructionsPage(EditablePage):
     def with_drafts(self) -> bool:
         """Whether to show the drafts of prompt blocks; by default as if published now."""
         requested = self.request.POST if self.request.method == "POST" else self.request.GET
-        return requested.get("blocks") == "drafts" and self.may(Right.READ_DRAFTS)
+        asked = requested.get("blocks") == "drafts" and not requested.get("release")
+        return asked and self.may(Right.READ_DRAFTS)
 
     def used(self, config: Config) -> list[BlockOnPage]:
         """Return the prompt blocks that a configuration refers to, with what is live and what is not."""
@@ -57,6 +60,27 @@ class SavedInstructionsPage(InstructionsPage):
         if self.code_agent is not None or (saved is not None and saved.active is not None):
             found.append(Status.PUBLISHED)
         return found
+
+    @cached_property
+    def release(self) -> str:
+        """The id of the release that the page shows it with, as if that were published; empty for none.
+
+        Raises `NotFound` for a release that is not open, or of which the caller may not know.
+        """
+        requested = self.request.POST if self.request.method == "POST" else self.request.GET
+        release_id = requested.get("release", "")
+        if release_id:
+            open_release(release_id, self.caller)
+        return release_id
+
+    @cached_property
+    def released(self) -> Snapshot | None:
+        """The version that would be live if the release were; None for an agent that only code defines."""
+        if self.resource is None:
+            return None
+        selector = Selector(release=self.release)
+        version: Snapshot = self.collection.get(self.resource_id, selector, by=self.caller).version
+        return version
 
     def saved(self, status: Status) -> Config:
         """Return the agent as served with the draft, or with the published version."""
@@ -111,15 +135,16 @@ class PreviewPage(SavedInstructionsPage):
 
     def saved_form(self) -> ContextForm:
         """Return an empty form for the context of the version that the request asks for."""
-        return self.context_form(self.saved(self._wanted), drafts=self.with_drafts)
+        return self.context_form(self._shown, drafts=self.with_drafts)
 
     def preview_page(self, form: ContextForm, *, status: int = 200) -> HttpResponse:
         """Return the page with this context."""
         preview, errors = _previewed(form, self._of_saved)
         which = {
             "wanted": self._wanted.value,
+            "release": self.release,
             "with_drafts": self.with_drafts,
-            "offers_drafts": not self.kind.is_shown and self.may(Right.READ_DRAFTS),
+            "offers_drafts": not self.release and not self.kind.is_shown and self.may(Right.READ_DRAFTS),
         }
         if "fragment" in self.request.POST:
             return self.parts_of_page(form, preview, errors, status=status, **which)
@@ -145,15 +170,20 @@ class PreviewPage(SavedInstructionsPage):
         wanted = requested.get("version", "")
         return next((status for status in self.statuses if status.value == wanted), self.statuses[0])
 
+    @property
+    def _shown(self) -> Config:
+        """What is served with the version that the request asks for."""
+        return self.effective(self.released) if self.release else self.saved(self._wanted)
+
     def _of_saved(self, context: Mapping[str, Any]) -> Preview:
-        selector = Selector(status=self._wanted)
+        selector = Selector(release=self.release) if self.release else Selector(status=self._wanted)
         if self.kind.is_shown:
             version = self.collection.get(self.resource_id, selector, by=self.caller).version
             return self._of_block(version.config, context)
         explanation = self.editor.agent.explain(
             self.resource_id, selector, context=context, drafts_of_blocks=self.with_drafts, by=self.caller
         )
-        return Preview.of(explanation, self.used(self.saved(self._wanted)))
+        return Preview.of(explanation, self.used(self._shown))
 
     def _typed(self, submission: Submission) -> Config:
         """Return the configuration that publishing what is typed would serve; raises `Invalid`."""
