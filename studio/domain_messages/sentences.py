@@ -237,7 +237,6 @@ SENTENCES: Final = (
     _("The release is published: only a draft can be selected."),
     _("The release has changed since you read it; look at it again."),
     _("There is nothing in the release."),
-    _("This release goes live by itself, as it is: only who may publish changes what is in it."),
     # What the service itself writes beside a version
     _("Initial version"),
     _("Auto-saved after edit"),
