@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 
 
 class SchedulesConfig(AppConfig):
@@ -19,7 +19,9 @@ class SchedulesConfig(AppConfig):
     """What it adds to the Python interface."""
 
     def ready(self) -> None:
-        """Register the job that runs what is due, and what follows from deletions."""
+        """Register the job that runs what is due, what follows from deletions, and the pages."""
         # Not at the top: they need the models.
         import_module("schedules.own_jobs").register()
         import_module("schedules.deletions").watch()
+        if apps.is_installed("studio"):
+            import_module("schedules.studio.extension").register()

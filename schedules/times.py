@@ -50,7 +50,7 @@ def in_zone(local_time: str, time_zone: str, *, field: str, now: datetime.dateti
 
     `field` is what the local time is called in the problem.
     """
-    if time_zone not in _zones():
+    if time_zone not in known_zones():
         raise Invalid.field("timeZone", f"{time_zone!r} is no time zone; one is Europe/Berlin")
     try:
         local = datetime.datetime.fromisoformat(local_time) if _LOCAL.fullmatch(local_time) else None
@@ -76,7 +76,7 @@ def instant(local_time: str, time_zone: str) -> datetime.datetime | None:
 
     None if it does not exist any more, or its time zone does not.
     """
-    if time_zone not in _zones():
+    if time_zone not in known_zones():
         return None
     local = datetime.datetime.fromisoformat(local_time)
     first, second = (_utc(local, time_zone, fold) for fold in (0, 1))
@@ -106,7 +106,8 @@ def _checked(run_at: datetime.datetime, field: str, now: datetime.datetime) -> d
 
 
 @cache
-def _zones() -> frozenset[str]:
+def known_zones() -> frozenset[str]:
+    """Return the names of all time zones; finding them takes a walk through the files of the machine."""
     return frozenset(available_timezones())
 
 

@@ -57,6 +57,8 @@ class Slot(StrEnum):
     """Beside the buttons of the page, outside of its form."""
     FIELD = "field"
     """Below the field that the panel names; on the edit page within the form, so without one of its own."""
+    TOP = "top"
+    """Above everything else, on the pages about a resource."""
     VERSION = "version"
     """With what is about the version as a whole: at the side of the edit page, elsewhere at the end."""
     BLOCKS = "blocks"
@@ -96,8 +98,26 @@ class Panel:
     """The modules that the page loads, as names of static files."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class SubjectOnPage:
+    """What a page of an application is about that is no version, such as a release, for others' panels."""
+
+    subject: str
+    """What it is: `release`."""
+    id: str
+    title: str
+    is_open: bool
+    """Whether it is still to be published."""
+    workspace_id: str
+    request: HttpRequest
+    caller: Caller
+    """Who may read the page."""
+
+
 Panels = Callable[[VersionOnPage], Iterable[Panel]]
 """Returns what an application shows on a page about a version."""
+SubjectPanels = Callable[[SubjectOnPage], Iterable[Panel]]
+"""Returns what an application shows on another application's page about something that is no version."""
 ResourceUrls = Callable[[StudioKind], Iterable[URLPattern]]
 """Returns the addresses below those of a resource of the kind, such as `<str:resource>/reviews/`."""
 
@@ -201,6 +221,7 @@ class Extension:
     tabs: Sequence[WorkspaceTab] = ()
     notices: Notices = lambda _caller, _workspace_id: ()
     panels: Panels = lambda _shown: ()
+    subject_panels: SubjectPanels = lambda _shown: ()
     next_steps: NextSteps = lambda _caller, _kind, _resource, _version: ()
     after_saving: Mapping[str, AfterSaving] = field(default_factory=dict)
     """By the value of a button of the form of the edit page, whose name is `then`."""
@@ -240,6 +261,11 @@ def notices(caller: Caller, workspace_id: str | None = None) -> list[Notice]:
 def panels(shown: VersionOnPage) -> list[Panel]:
     """Return what the applications show on a page about a version, in the order of the applications."""
     return [panel for extension in _registered for panel in extension.panels(shown)]
+
+
+def subject_panels(shown: SubjectOnPage) -> list[Panel]:
+    """Return what other applications show on an application's page about something that is no version."""
+    return [panel for extension in _registered for panel in extension.subject_panels(shown)]
 
 
 def next_steps(

@@ -12,7 +12,7 @@ from releases.together.editing import find
 from releases.together.items import ItemNow, moves_of_blocks, now
 from releases.together.rules import Problem, in_order
 from versioning.domain.access import Caller, Right
-from versioning.domain.errors import Forbidden
+from versioning.domain.errors import Forbidden, Invalid
 from versioning.editor import Editor, gate
 from versioning.editor.resources import Who, caller_of
 
@@ -49,7 +49,10 @@ def check(editor: Editor, release_id: str, *, by: Who) -> Check:
 def problems_of(
     release: Release, items: Sequence[ItemNow], by: Caller, *, bypass_review: str | None = None
 ) -> list[Problem]:
-    """Return what keeps the caller from publishing a release with these items, as they are stored now."""
+    """Return what keeps the caller from publishing a release with these items, as they are stored now.
+
+    Raises `BypassRefused` if the caller may not bypass the review, and `Invalid` for a reason that is none.
+    """
     if not items:
         return [rules.empty()]
     blocks = moves_of_blocks(one.item for one in items)
@@ -75,6 +78,8 @@ def _problems(
             resource=one.resource, version=one.version, caller=by, blocks=blocks, bypass_review=bypass_review
         )
         refusal = gate.refusal(passage)
+        if isinstance(refusal, gate.BypassRefused) or (refusal is not None and refusal.code == Invalid.code):
+            raise refusal  # the fault is in the request, whatever is in the release
         if refusal is not None:
             yield rules.problem_of(one, refusal)
     else:

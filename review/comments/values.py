@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from editor_client.shared import canonical
-
+from review.texts import checked_text
 from versioning.domain.errors import Invalid
 
 MAX_BODY: Final = 10_000
@@ -18,14 +17,3 @@ def checked_body(body: str) -> str:
     if not body.strip():
         raise Invalid.field("body", "must not be blank")
     return checked_text("body", body, MAX_BODY)
-
-
-def checked_text(name: str, text: str, longest: int) -> str:
-    """Return a text; raises `Invalid`, naming the member, if it is too long or cannot be stored."""
-    if len(text) > longest:
-        raise Invalid.field(name, f"must not be longer than {longest} characters")
-    try:
-        canonical.check(text)
-    except ValueError as error:
-        raise Invalid.field(name, str(error)) from None
-    return text

@@ -10,8 +10,9 @@ from django.utils import timezone
 
 from review.comments.places import checked_quote
 from review.comments.subjects import Subject
-from review.comments.values import MAX_BODY, MAX_FIELD, checked_body, checked_text
+from review.comments.values import MAX_BODY, MAX_FIELD, checked_body
 from review.models import Comment
+from review.texts import checked_text
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Forbidden, Invalid, NotFound
 from versioning.domain.kinds import KINDS

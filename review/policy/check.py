@@ -14,9 +14,10 @@ from review.policy.administration import policy_of
 from review.policy.errors import ReviewRequired
 from review.policy.outcomes import Question, outcome_of, outcomes_of, question
 from review.policy.standing import Standing, requires_review, standing_of
+from review.texts import checked_text
 from versioning.conf import get_editor
 from versioning.domain.access import Right, RightsChanged
-from versioning.domain.errors import Forbidden, Invalid
+from versioning.domain.errors import Invalid
 from versioning.domain.events import Target
 from versioning.editor import gate
 from versioning.editor.inputs import MAX_MESSAGE
@@ -32,8 +33,8 @@ def register() -> None:
 def check(passage: gate.Passage) -> gate.Then:
     """Raise `ReviewRequired` unless the version may go live; see `versioning.editor.gate`.
 
-    Raises `Forbidden` for a bypass that the caller may not use, whether or not it is needed, and `Invalid`
-    for one without a reason.
+    Raises `BypassRefused` for a bypass that the caller may not use, whether or not it is needed, and
+    `Invalid` for one without a reason.
     """
     target = target_of(passage.resource, get_editor().code)
     standing = standing_of(target, passage.version.digest)
@@ -86,11 +87,10 @@ class _Decision:
 def _require_bypass(passage: gate.Passage, bypass: str) -> None:
     """Raise unless the caller may do without approvals, and says why."""
     if not passage.caller.may(Right.ADMINISTER, passage.resource.workspace_id):
-        raise Forbidden("Only admins of the workspace may bypass the review.")
+        raise gate.BypassRefused("Only admins of the workspace may bypass the review.")
     if bypass != Bypass.ADMIN:
-        raise Forbidden("The review policy of this workspace lets nobody bypass the review.")
+        raise gate.BypassRefused("The review policy of this workspace lets nobody bypass the review.")
     reason = (passage.bypass_review or "").strip()
     if not reason:
         raise Invalid.field("bypassReview.reason", "must not be blank")
-    if len(reason) > MAX_MESSAGE:
-        raise Invalid.field("bypassReview.reason", f"must not be longer than {MAX_MESSAGE} characters")
+    checked_text("bypassReview.reason", reason, MAX_MESSAGE)

@@ -8,7 +8,8 @@ from typing import Any
 from review.models import Review
 from review.reviews.records import ReviewRecord, record_of
 from review.reviews.subjects import HasEditor, collection_of
-from review.reviews.values import checked_text, members_named
+from review.reviews.values import MAX_TEXT, members_named
+from review.texts import checked_text
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, NotFound
 from versioning.domain.events import Target
@@ -41,7 +42,7 @@ def ask(
     collection = collection_of(reviews, kind)
     if collection.versions(resource_id, by=by).resource is None:
         raise NotFound("This agent is as its code says: there is no version to look at.", code="no_override")
-    message = checked_text("message", message)
+    message = checked_text("message", message.strip(), MAX_TEXT)
     with changing(collection, resource_id, Right.SAVE, by) as resource:
         target = target_of(resource, reviews.editor.code)
         version = resource.latest if version_id is None else find_version(resource, version_id)

@@ -15,7 +15,8 @@ from review.reviews.subjects import (
     refuse_ended,
     version_under_review,
 )
-from review.reviews.values import checked_text
+from review.reviews.values import MAX_TEXT
+from review.texts import checked_text
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Forbidden, Invalid
 from versioning.domain.snapshots import Snapshot
@@ -50,7 +51,7 @@ def give_verdict(
     by = caller_of(by)
     if verdict not in Judgement.values:
         raise Invalid.field("verdict", f"must be one of {', '.join(Judgement.values)}")
-    body = checked_text("body", body)
+    body = checked_text("body", body.strip(), MAX_TEXT)
     with changing_review(reviews, review_id, Right.PUBLISH, by) as subject:
         version = _under_review(subject, version_id)
         _refuse_own(subject, version, by)

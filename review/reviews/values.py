@@ -14,16 +14,6 @@ MAX_TEXT: Final = 10_000
 MAX_REVIEWERS: Final = 50
 
 
-def checked_text(field: str, text: str) -> str:
-    """Return a text without white space around it; raises `Invalid` for one that cannot be kept."""
-    text = text.strip()
-    if len(text) > MAX_TEXT:
-        raise Invalid.field(field, f"must not be longer than {MAX_TEXT} characters")
-    if "\0" in text:
-        raise Invalid.field(field, "must not hold the character NUL")
-    return text
-
-
 def members_named(workspace_id: str, names: Sequence[str]) -> list[Any]:
     """Return the accounts of members, each once; raises `Invalid` with every name that is no member's."""
     if len(names) > MAX_REVIEWERS:

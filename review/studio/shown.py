@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
@@ -11,7 +11,7 @@ from review.reviews.records import ReviewRecord, ReviewState, VerdictRecord
 from review.studio.addresses import of_review
 from review.studio.words import STATES, VERDICTS, Wording, missing_in_words
 from studio.kinds import KINDS_BY_WORD, StudioKind
-from studio.limits import shortened
+from studio.resources.names import names_of
 from versioning.domain.access import Caller
 
 _ENDED = (ReviewState.PUBLISHED, ReviewState.CLOSED)
@@ -68,7 +68,7 @@ class Person:
 
 def lines_of(records: Sequence[ReviewRecord], caller: Caller) -> list[ReviewLine]:
     """Return reviews as lines of a list; one query for each kind of resource among them."""
-    names = _names(records, caller)
+    names = names_of([(one.resource_kind, one.resource_id) for one in records], caller)
     return [
         ReviewLine(
             record=record,
@@ -99,13 +99,3 @@ def _why_not(record: ReviewRecord, verdict: VerdictRecord | None) -> str:
     if verdict.version_id != record.version_id:
         return _("about an earlier version")
     return _("does not count: they may not publish any more")
-
-
-def _names(records: Iterable[ReviewRecord], caller: Caller) -> Mapping[tuple[str, str], str]:
-    found: dict[tuple[str, str], str] = {}
-    for word, kind in KINDS_BY_WORD.items():
-        ids = {one.resource_id for one in records if one.resource_kind == word}
-        if ids:
-            for resource, entry in kind.catalog(caller).some(sorted(ids)):
-                found[word, resource.pk] = shortened(entry.name or resource.pk)
-    return found

@@ -17,6 +17,7 @@ from studio.activity.names import Names
 from studio.activity.other_sentences import OTHERS
 from studio.activity.parts import Part, Said, as_parts
 from studio.activity.release_sentences import OF_RELEASES, of_release
+from studio.activity.schedule_sentences import OF_SCHEDULES
 from studio.activity.team_sentences import OF_TEAMS
 from studio.activity.words import name_of, noun_of
 from studio.forms.words import titles
@@ -52,6 +53,8 @@ def _said(event: Event, names: Names) -> Said:
         return OF_TEAMS[event.type](event, names)
     if event.type in OF_RELEASES:
         return of_release(event, names)
+    if event.type in OF_SCHEDULES:
+        return OF_SCHEDULES[event.type](event, names)
     other = OTHERS.get(event.type)
     return other(event) if other else _as_called(event, names)
 

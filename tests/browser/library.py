@@ -46,6 +46,8 @@ class Library:
     """The id of a review of the agent."""
     release: str = ""
     """The id of a release of the agent and a block."""
+    schedule: str = ""
+    """The id of a schedule of the agent."""
 
     @property
     def main_pages(self) -> dict[str, str]:
@@ -104,6 +106,10 @@ class Library:
             "new-release": f"{acme}/releases/add/",
             "release": f"{acme}/releases/{self.release}/",
             "add-to-release": f"releases/add/?chosen=agent%3A{self.agent}%3A{self.draft}",
+            "calendar": f"{acme}/calendar/",
+            "calendar-as-list": f"{acme}/calendar/?view=list",
+            "schedule": f"{agent}/schedule/?version={self.draft}",
+            "change-schedule": f"{acme}/schedules/{self.schedule}/",
             "language": "language/",
             "password": "password_change/",
             "password-changed": "password_change/done/",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -59,6 +60,13 @@ def library(library: Library, studio_service: Service, keys: dict[str, str]) -> 
         ]
         release = alice.post("/releases", {"workspaceId": "acme", "title": "Autumn " * 20, "items": items})
         assert release.status == 201, release.body
+    with connected(studio_service, keys["paula"]) as paula:
+        soon = datetime.datetime.now(datetime.UTC).replace(second=0, microsecond=0) + datetime.timedelta(
+            days=2
+        )
+        about = {"resource": {"kind": "agent", "id": library.agent}, "versionId": library.draft}
+        timed = paula.post("/schedules", {**about, "runAt": soon.isoformat()})
+        assert timed.status == 201, timed.body
     key = keys["vera"][:PREFIX_LENGTH]
     return replace(
         library,
@@ -66,6 +74,7 @@ def library(library: Library, studio_service: Service, keys: dict[str, str]) -> 
         key=key,
         review=review.body["id"],
         release=release.body["id"],
+        schedule=timed.body["id"],
     )
 
 

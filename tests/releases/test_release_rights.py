@@ -179,7 +179,11 @@ def test_approvals_that_are_required_since_the_check_count(cast: Cast, pair: Pai
     assert codes(answer.body["problems"]) == [("tone", "review_required"), ("writer", "review_required")]
     assert live(cast.alice, AGENTS, "writer") == pair.old["writer"]
     bypass = {"bypassReview": {"reason": "It burns."}}
-    assert publish(cast.paula, release, **bypass).status == 409
+    refused = publish(cast.paula, release, **bypass)
+    assert (refused.status, refused.code) == (403, "forbidden")
+    too_long = publish(cast.alice, release, bypassReview={"reason": "x" * 501})
+    assert (too_long.status, too_long.fields) == (400, ["bypassReview.reason"])
+    assert live(cast.alice, AGENTS, "writer") == pair.old["writer"]
     assert publish(cast.alice, release, **bypass).status == 200
     assert live(cast.alice, AGENTS, "writer") == pair.new["writer"]
     bypassed = cast.alice.get("/events", type="review.bypassed").body["events"]

@@ -11,7 +11,7 @@ from tests.support.forms import Person
 from tests.support.served import reference, text
 from tests.test_query_counts import FEW, MANY, insert_resources
 
-MAX_QUERIES = 18
+MAX_QUERIES = 19
 MAX_QUERIES_OF_TRYING = 20
 PAGES = ("change", "preview", "try")
 

@@ -17,7 +17,7 @@ from versioning.editor.targets import target_of
 from versioning.models import Agent, Workspace, events
 
 FEW, MANY = 60, 2_000
-MAX_QUERIES = 21
+MAX_QUERIES = 22
 
 
 def pages(kind: Kind) -> dict[str, str]:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from versioning.domain.access import Caller, Right
-from versioning.domain.errors import VersioningError
+from versioning.domain.errors import Forbidden, VersioningError
 from versioning.domain.registry import Registry
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
@@ -37,6 +37,10 @@ class Passage:
     """Why an admin lets it pass without the approvals that it needs; None if nobody does."""
     blocks: Mapping[str, bool] = field(default_factory=lambda: NO_BLOCKS)
     """Prompt blocks that are published (True) or unpublished (False) in the same transaction, by id."""
+
+
+class BypassRefused(Forbidden):
+    """The caller may not do without approvals: a fault of the request, and not of the version."""
 
 
 Then = Callable[[], object]

@@ -1,0 +1,186 @@
+"""Scheduling a version, and scheduling a release."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.functional import cached_property
+from django.utils.html import format_html
+from django.utils.translation import gettext as _
+
+from releases.models import Release
+from schedules.models import Schedule
+from schedules.studio.forms import ForceForm, ScheduleForm
+from schedules.studio.standing import standing_of
+from schedules.studio.words import will_happen
+from schedules.studio.zones import UTC, offered, remember, remembered, twice
+from studio.resources.base import ResourcePage
+from studio.versions import message_of, reference_to, title_of
+from studio.workspaces.base import WorkspacePage
+from versioning.domain.access import Right
+from versioning.domain.errors import Conflict, Invalid, NotFound
+from versioning.domain.snapshots import Snapshot
+from versioning.domain.uuids import uuid_of
+from versioning.editor.timeline import Timeline
+from versioning.models import VersionedResource, WorkerHeartbeat
+
+OFFERED: Final = 50
+"""How many versions a form offers to go back to: the newest."""
+
+
+class SchedulePage(ResourcePage):
+    """When a version is to go live, and if wanted until when."""
+
+    tab = "history"
+
+    def get(self, request: HttpRequest, resource: str) -> HttpResponse:
+        """Show the form."""
+        self.require(Right.PUBLISH)
+        zone = remembered(request) or UTC
+        return self.show(self.version(request.GET.get("version")), initial={"time_zone": zone})
+
+    def post(self, request: HttpRequest, resource: str) -> HttpResponse:
+        """Schedule it, and say when it goes live; what is wrong stays in the form."""
+        self.require(Right.PUBLISH)
+        version = self.version(request.POST.get("version"))
+        form = self._form(data=request.POST)
+        if not form.is_valid():
+            return self.show(version, form=form, status=400)
+        if request.POST.get("live", "") != (self.found.active_id or ""):
+            return self.show(version, form=form, status=409, is_changed=True)
+        try:
+            made = self._scheduled(version, form)
+        except Invalid as error:
+            form.add(error)
+            return self.show(version, form=form, status=400)
+        remember(request, made.time_zone)
+        return self.back("history", _said(made))
+
+    def _scheduled(self, version: Snapshot, form: ScheduleForm) -> Schedule:
+        """Schedule it; what is live by then as things stand now has to be."""
+        run_at = form.times.begin().run_at
+        made: Schedule = self.editor.schedules.create(
+            self.kind.word,
+            self.resource_id,
+            form.times,
+            version_id=version.version_id,
+            expects=standing_of(self.found).live_at(run_at, self.found.active_id),
+            force=form.cleaned_data["force"],
+            by=self.caller,
+            **form.ending,
+        )
+        return made
+
+    @property
+    def found(self) -> VersionedResource:
+        """The resource; raises `NotFound` while only code defines the agent: there is nothing to schedule."""
+        if self.with_history is None:
+            raise NotFound("Nothing was saved yet, so there is nothing to publish.")
+        return self.with_history
+
+    def version(self, version_id: str | None) -> Snapshot:
+        """Return the version to schedule, by default the latest."""
+        wanted = version_id or self.found.latest_id
+        version: Snapshot = self.collection.version(self.resource_id, wanted, by=self.caller).version
+        return version
+
+    def _form(self, **given: Any) -> ScheduleForm:
+        return ScheduleForm(**given, versions=self._choices)
+
+    @cached_property
+    def _choices(self) -> list[tuple[str, str]]:
+        """The versions to go back to: first what is live, then the newest."""
+        history = self.collection.versions(self.resource_id, by=self.caller)
+        entries: Any = Timeline(self.found, history.versions)[:OFFERED]
+        others = [entry.version for entry in entries if entry.version.version_id != self.found.active_id]
+        found = [*([self.found.active] if self.found.active else []), *others]
+        return [(one.version_id, _choice(one)) for one in found]
+
+    def show(
+        self,
+        version: Snapshot,
+        *,
+        form: ScheduleForm | None = None,
+        initial: dict[str, Any] | None = None,
+        status: int = 200,
+        is_changed: bool = False,
+    ) -> HttpResponse:
+        """Return the form."""
+        live = self.found.active
+        return self.page(
+            "schedules/ask.html",
+            title=_("Schedule %(version)s") % {"version": reference_to(version)},
+            status=status,
+            form=form or self._form(initial=initial),
+            version=version,
+            live=live,
+            live_title=title_of(live) if live else "",
+            is_live=version.version_id == self.found.active_id,
+            is_changed=is_changed,
+            is_remembered=bool(remembered(self.request)),
+            zones=offered(),
+            silence=WorkerHeartbeat.objects.silence(),
+            panels=self.panels("schedule", version),
+            back_address=self.address("publish") + f"?version={version.version_id}",
+        )
+
+
+class ReleaseSchedulePage(WorkspacePage):
+    """When a release is to go live."""
+
+    tab = "calendar"
+    right = Right.PUBLISH
+
+    def get(self, request: HttpRequest, workspace: str, release: str) -> HttpResponse:
+        """Show the form."""
+        return self.show(ForceForm(initial={"time_zone": remembered(request) or UTC}), self.release(release))
+
+    def post(self, request: HttpRequest, workspace: str, release: str) -> HttpResponse:
+        """Schedule it, and show the calendar; what is wrong stays in the form."""
+        found, form = self.release(release), ForceForm(request.POST)
+        if not form.is_valid():
+            return self.show(form, found, status=400)
+        try:
+            made = self.editor.schedules.create_for_release(
+                str(found.pk), form.times, force=form.cleaned_data["force"], by=self.caller
+            )
+        except Invalid as error:
+            form.add(error)
+            return self.show(form, found, status=400)
+        except Conflict as error:  # it was published in this moment
+            form.add(Invalid.field("", error.message))
+            return self.show(form, found, status=409)
+        remember(request, made.time_zone)
+        return self.go(self.address("calendar"), _said(made, found.title))
+
+    def release(self, release_id: str) -> Release:
+        """Return a release of this workspace; raises `NotFound`."""
+        found = Release.objects.filter(pk=uuid_of(release_id), workspace=self.workspace).first()
+        if found is None:
+            raise NotFound
+        return found
+
+    def show(self, form: ForceForm, release: Release, *, status: int = 200) -> HttpResponse:
+        """Return the form."""
+        return self.page(
+            "schedules/ask_release.html",
+            title=_("Schedule the release “%(title)s”") % {"title": release.title},
+            status=status,
+            form=form,
+            is_remembered=bool(remembered(self.request)),
+            zones=offered(),
+            silence=WorkerHeartbeat.objects.silence(),
+            back_address=self.address("calendar"),
+        )
+
+
+def _choice(version: Snapshot) -> str:
+    """Return a version as a choice: `Version 3: Say who will answer`."""
+    message = message_of(version)
+    return f"{title_of(version)}: {message}" if message else title_of(version)
+
+
+def _said(schedule: Schedule, title: str = "") -> str:
+    """Return what the next page says of a schedule that was just made."""
+    return format_html("{} {}", will_happen(schedule, title), twice(schedule))

@@ -1,0 +1,164 @@
+"""The calendar of a workspace: what goes live, and what did."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
+
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+
+from schedules.studio.entries import Entry, Period, by_day, days_between, entries_of
+from schedules.studio.zones import UTC, offered, remember, remembered, zone_of
+from studio.workspaces.base import WorkspacePage
+from versioning.domain.access import Right
+from versioning.domain.errors import Invalid
+from versioning.models import WorkerHeartbeat
+
+WEEK: Final = datetime.timedelta(days=7)
+LIST: Final = "list"
+_MONTH: Final = re.compile(r"(20\d{2})-(0[1-9]|1[0-2])")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Day:
+    """A day of the calendar, with what happens then."""
+
+    date: datetime.date
+    entries: list[Entry] = field(default_factory=list)
+    is_today: bool = False
+    is_outside: bool = False
+    """Whether it belongs to the month before or after."""
+
+    @property
+    def title(self) -> str:
+        """The day in words, with its weekday."""
+        # Translators: a day with its weekday, as PHP's date() formats it
+        return date_format(self.date, _("l, j F Y"))
+
+
+@dataclass(frozen=True)
+class Month:
+    """A month."""
+
+    first: datetime.date
+
+    @classmethod
+    def read(cls, text: str, today: datetime.date) -> Month:
+        """Return the month that an address names, such as `2026-12`; otherwise that of today."""
+        found = _MONTH.fullmatch(text)
+        return cls(datetime.date(int(found[1]), int(found[2]), 1) if found else today.replace(day=1))
+
+    @property
+    def word(self) -> str:
+        """How an address names it."""
+        return f"{self.first:%Y-%m}"
+
+    @property
+    def title(self) -> str:
+        """Its name, with the year."""
+        # Translators: a month, as PHP's date() formats it
+        return date_format(self.first, _("F Y"))
+
+    @property
+    def last(self) -> datetime.date:
+        """Its last day."""
+        return self.next.first - datetime.timedelta(days=1)
+
+    @property
+    def next(self) -> Month:
+        """The month after it."""
+        return Month((self.first + datetime.timedelta(days=31)).replace(day=1))
+
+    @property
+    def previous(self) -> Month:
+        """The month before it."""
+        return Month((self.first - datetime.timedelta(days=1)).replace(day=1))
+
+    @property
+    def weeks(self) -> tuple[datetime.date, datetime.date]:
+        """The first and the last day of the weeks that it touches, from Monday to Sunday."""
+        begin = self.first - datetime.timedelta(days=self.first.weekday())
+        return begin, self.last + datetime.timedelta(days=6 - self.last.weekday())
+
+
+class CalendarPage(WorkspacePage):
+    """The next seven days, and a month as a grid or a list; on a phone both are lists."""
+
+    tab = "calendar"
+    right = Right.READ_DRAFTS
+
+    def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
+        """Show it; the page updates itself."""
+        self.listen({"workspace_id": self.workspace.pk})
+        zone = self._zone()
+        now = timezone.now().astimezone(ZoneInfo(zone))
+        month = Month.read(request.GET.get("month", ""), now.date())
+        as_list = request.GET.get("view") == LIST
+        first, last = (month.first, month.last) if as_list else month.weeks
+        found, more = entries_of(self.workspace_id, _period(first, last, zone), zone, self.caller)
+        soon, _more = entries_of(
+            self.workspace_id, Period(begin=now, end=now + WEEK), zone, self.caller, upcoming_only=True
+        )
+        days = by_day(found)
+        return self.page(
+            "schedules/calendar.html",
+            title=_("Calendar"),
+            zone=zone,
+            zones=offered(),
+            is_remembered=bool(remembered(request)) or "zone" in request.GET,
+            silence=WorkerHeartbeat.objects.silence(),
+            soon=soon,
+            month=month,
+            as_list=as_list,
+            more=more,
+            has_any=bool(found),
+            days=[
+                Day(
+                    date=day,
+                    entries=days.get(day, []),
+                    is_today=day == now.date(),
+                    is_outside=day.month != month.first.month,
+                )
+                for day in days_between(first, last)
+            ],
+            weekdays=[
+                # Translators: a weekday in short, as PHP's date() formats it
+                date_format(datetime.date(2024, 1, number), _("D"))
+                for number in range(1, 8)
+            ],
+            month_link=self._query(month, as_list=False),
+            list_link=self._query(month, as_list=True),
+            next_link=self._query(month.next, as_list=as_list),
+            previous_link=self._query(month.previous, as_list=as_list),
+            next=request.get_full_path(),
+        )
+
+    def _zone(self) -> str:
+        """Return the zone that the days are in: the one that is asked for, or that was used last."""
+        given = self.request.GET.get("zone", "").strip()
+        try:
+            zone_of(given)
+        except Invalid:
+            return remembered(self.request) or UTC
+        remember(self.request, given)
+        return given
+
+    def _query(self, month: Month, *, as_list: bool) -> str:
+        more: dict[str, Any] = {"view": LIST} if as_list else {}
+        return "?" + urlencode({"month": month.word, **more})
+
+
+def _period(first: datetime.date, last: datetime.date, zone: str) -> Period:
+    """Return the moments of some days in a zone, where a day can have 23 or 25 hours."""
+    begin, end = (
+        datetime.datetime.combine(day, datetime.time(), tzinfo=ZoneInfo(zone))
+        for day in (first, last + datetime.timedelta(days=1))
+    )
+    return Period(begin=begin, end=end)

@@ -1,0 +1,212 @@
+"""What a calendar shows: what is scheduled, and what went live, as far as the caller may read it."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from django.db.models import Q
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+
+from releases.models import Release
+from schedules.models import Schedule, State
+from schedules.studio.addresses import of_cancelling, of_changing
+from schedules.studio.words import STATES, in_short, why
+from schedules.studio.zones import twice
+from studio.dates import day_in_words
+from studio.kinds import KINDS, KINDS_BY_WORD
+from studio.resources.names import names_of
+from versioning.conf import get_editor
+from versioning.domain.access import Caller, Right
+from versioning.domain.snapshots import reference_to_id
+from versioning.models import Event
+
+MAX_SHOWN: Final = 500
+"""How many schedules, and how many events, a month shows."""
+MOVES: Final = tuple(f"{kind.word}.{what}" for kind in KINDS for what in ("published", "unpublished"))
+RELEASED: Final = "release.published"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """Something that goes live, or went live, or was to."""
+
+    moment: datetime.datetime
+    """In the zone of the calendar."""
+    zone: str
+    named: str = ""
+    """Its time as it was named, if that was in another zone."""
+    name: str
+    address: str
+    """Where what it is about is; empty if it is not there for the caller."""
+    what: str
+    who: str
+    chip: tuple[str | Promise, str] | None = None
+    notes: Sequence[str] = ()
+    change_address: str = ""
+    cancel_address: str = ""
+
+    @property
+    def day(self) -> datetime.date:
+        """The day in the zone of the calendar."""
+        return self.moment.date()
+
+    @property
+    def day_words(self) -> str:
+        """The day in words."""
+        return day_in_words(self.day)
+
+    @property
+    def time(self) -> str:
+        """The time of day in the zone of the calendar."""
+        return f"{self.moment:%H:%M}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Period:
+    """The moments that a calendar shows."""
+
+    begin: datetime.datetime
+    end: datetime.datetime
+    """The first moment after it."""
+
+
+def entries_of(
+    workspace_id: str, period: Period, zone: str, caller: Caller, *, upcoming_only: bool = False
+) -> tuple[list[Entry], bool]:
+    """Return the entries of a period by time, and whether there are more than are shown.
+
+    The number of queries does not depend on how many they are.
+    """
+    schedules = _schedules(workspace_id, period, caller, upcoming_only=upcoming_only)
+    events = [] if upcoming_only else _events(workspace_id, period, caller)
+    shown, told = schedules[:MAX_SHOWN], _without(events[:MAX_SHOWN], schedules)
+    releases = {str(one.release_id or "") for one in shown} | {_release_of(one) for one in told}
+    titles = {
+        str(pk): title
+        for pk, title in Release.objects.readable_by(caller)
+        .filter(pk__in=releases - {""})
+        .values_list("pk", "title")
+    }
+    references = {(one.kind, one.resource_id) for one in shown if one.kind}
+    references |= {(one.resource_kind, one.resource_id) for one in told if one.resource_id}
+    make = _Maker(zone=ZoneInfo(zone), caller=caller, names=names_of(references, caller), titles=titles)
+    found = [*map(make.of_schedule, shown), *map(make.of_event, told)]
+    more = max(len(schedules), len(events)) > MAX_SHOWN
+    return sorted(found, key=lambda one: one.moment), more
+
+
+def _schedules(workspace_id: str, period: Period, caller: Caller, *, upcoming_only: bool) -> list[Schedule]:
+    found = get_editor().schedules.list(workspace_id=workspace_id, by=caller)
+    found = found.filter(run_at__gte=period.begin, run_at__lt=period.end).exclude(state=State.CANCELLED)
+    if upcoming_only:
+        found = found.waiting()
+    return list(found.order_by("run_at", "pk")[: MAX_SHOWN + 1])
+
+
+def _events(workspace_id: str, period: Period, caller: Caller) -> list[Event]:
+    within = Q(created_at__gte=period.begin, created_at__lt=period.end, type__in=(*MOVES, RELEASED))
+    # What goes live as part of a release is told by the release.
+    alone = Q(detail__releaseId__isnull=True) | Q(type=RELEASED)
+    page = get_editor().event.page(
+        before=2**62, limit=MAX_SHOWN + 1, where=within & alone, workspace_id=workspace_id, by=caller
+    )
+    return list(page.events)
+
+
+def _without(events: Iterable[Event], schedules: Iterable[Schedule]) -> list[Event]:
+    """Leave out what a schedule tells that is shown already."""
+    done = [one for one in schedules if one.state == State.DONE]
+    ids, releases = {str(one.pk) for one in done}, {str(one.release_id) for one in done if one.release_id}
+    return [
+        event
+        for event in events
+        if event.detail.get("scheduleId") not in ids and _release_of(event) not in releases
+    ]
+
+
+def _release_of(event: Event) -> str:
+    return str(event.detail.get("releaseId") or "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Maker:
+    """Makes entries of what was found."""
+
+    zone: ZoneInfo
+    caller: Caller
+    names: Any
+    """Of resources, by kind and id."""
+    titles: Any
+    """Of releases, by id."""
+
+    def of_schedule(self, schedule: Schedule) -> Entry:
+        """Return a schedule as an entry."""
+        is_waiting = schedule.state == State.SCHEDULED
+        may_change = is_waiting and self.caller.may(Right.PUBLISH, schedule.workspace_id)
+        named = schedule.local_time[-5:] if schedule.time_zone != self.zone.key else ""
+        name, address = self._about(schedule.kind, schedule.resource_id, str(schedule.release_id or ""))
+        return Entry(
+            moment=schedule.run_at.astimezone(self.zone),
+            zone=self.zone.key,
+            named=f"{named} {schedule.time_zone}" if named else "",
+            name=name,
+            address=address,
+            what=in_short(schedule),
+            who=schedule.author_name,
+            chip=STATES[schedule.state],
+            notes=[one for one in (twice(schedule), why(schedule)) if one],
+            change_address=of_changing(schedule) if may_change else "",
+            cancel_address=of_cancelling(schedule) if may_change else "",
+        )
+
+    def of_event(self, event: Event) -> Entry:
+        """Return an event as an entry."""
+        name, address = self._about(event.resource_kind, event.resource_id, _release_of(event))
+        return Entry(
+            moment=event.created_at.astimezone(self.zone),
+            zone=self.zone.key,
+            name=name,
+            address=address,
+            what=_what(event),
+            who=event.actor,
+        )
+
+    def _about(self, kind: str, resource_id: str, release_id: str) -> tuple[str, str]:
+        """Return what something is called, and where it is."""
+        if not kind:
+            title = self.titles.get(release_id)
+            return (_("Release “%(title)s”") % {"title": title} if title else _("A release")), ""
+        name = self.names.get((kind, resource_id))
+        if name is None:
+            return resource_id, ""
+        return name, KINDS_BY_WORD[kind].address("history", resource_id)
+
+
+def _what(event: Event) -> str:
+    if event.type == RELEASED:
+        return _("went live together")
+    if event.type.endswith(".unpublished"):
+        return _("went off")
+    version = reference_to_id(event.version_id)
+    if event.version_number is not None:
+        version = _("version {number}").format(number=event.version_number)
+    return _("%(version)s went live") % {"version": version}
+
+
+def by_day(entries: Iterable[Entry]) -> dict[datetime.date, list[Entry]]:
+    """Return entries by the day, in the order in which they come."""
+    found: dict[datetime.date, list[Entry]] = {}
+    for one in entries:
+        found.setdefault(one.day, []).append(one)
+    return found
+
+
+def days_between(first: datetime.date, last: datetime.date) -> Iterator[datetime.date]:
+    """Yield every day from the first to the last."""
+    for number in range((last - first).days + 1):
+        yield first + datetime.timedelta(days=number)

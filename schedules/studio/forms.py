@@ -1,0 +1,90 @@
+"""The forms of the pages about schedules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from schedules.making import Times
+from schedules.models import MAX_ZONE
+from studio.workspaces.forms import add_errors
+from versioning.domain.errors import Invalid
+
+FIELDS: Final = {
+    "localTime": "local_time",
+    "runAt": "local_time",
+    "timeZone": "time_zone",
+    "then.versionId": "then",
+}
+"""What the forms call the fields of the API, where that differs."""
+
+
+class LocalTimeInput(forms.TextInput):
+    """The browser's own control for a day and a time."""
+
+    input_type = "datetime-local"
+
+
+class TimeForm(forms.Form):
+    """A local time in a time zone."""
+
+    local_time = forms.CharField(
+        label=_("Day and time"), widget=LocalTimeInput(attrs={"class": "input", "autofocus": True})
+    )
+    time_zone = forms.CharField(
+        label=_("Time zone"),
+        max_length=MAX_ZONE,
+        widget=forms.TextInput(
+            attrs={"class": "input", "list": "zones", "autocomplete": "off", "spellcheck": "false"}
+        ),
+    )
+
+    @property
+    def times(self) -> Times:
+        """When it is to happen, as it was typed."""
+        return Times(
+            local_time=self.cleaned_data["local_time"].strip(),
+            time_zone=self.cleaned_data["time_zone"].strip(),
+        )
+
+    def add(self, error: Invalid) -> None:
+        """Add the errors of the editor to the fields that they are about."""
+        add_errors(self, error, **FIELDS)
+
+
+class ForceForm(TimeForm):
+    """A time, and whether something else may be live by then."""
+
+    force = forms.BooleanField(
+        label=_("Even if something else is live by then"),
+        required=False,
+        help_text=_("Otherwise a hotfix that somebody publishes before stays, and the schedule fails."),
+    )
+
+
+class ScheduleForm(ForceForm):
+    """A time, and if wanted until when, and what is live afterwards."""
+
+    until = forms.CharField(
+        label=_("Until"),
+        required=False,
+        widget=LocalTimeInput(attrs={"class": "input"}),
+    )
+    then = forms.ChoiceField(
+        label=_("Then back to"), required=False, widget=forms.Select(attrs={"class": "input"})
+    )
+
+    def __init__(self, *args: Any, versions: Sequence[tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["then"].choices = versions  # type: ignore[attr-defined]
+
+    @property
+    def ending(self) -> dict[str, str]:
+        """The arguments of its end; none if it has none."""
+        until = self.cleaned_data["until"].strip()
+        if not until:
+            return {}
+        return {"until": until, **({"then": then} if (then := self.cleaned_data["then"]) else {})}

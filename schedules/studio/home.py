@@ -1,0 +1,53 @@
+"""What goes live in the next seven days, on the home page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from django.template.loader import render_to_string
+from django.utils import timezone
+
+from releases.models import Release
+from schedules.studio.addresses import of_calendar
+from schedules.studio.calendar import WEEK
+from schedules.studio.words import in_short
+from schedules.studio.zones import when
+from studio.extensions import HomeSection
+from studio.resources.names import names_of
+from versioning.conf import get_editor
+from versioning.domain.access import Caller
+
+SHOWN: Final = 5
+
+
+def sections(caller: Caller) -> Iterator[HomeSection]:
+    """Yield what is scheduled in the workspaces whose drafts the person may read; nothing if nothing is."""
+    waiting = get_editor().schedules.list(by=caller).waiting().filter(run_at__lt=timezone.now() + WEEK)
+    found = list(waiting.order_by("run_at", "pk")[: SHOWN + 1])
+    if not found:
+        return
+    shown = found[:SHOWN]
+    names = names_of([(one.kind, one.resource_id) for one in shown if one.kind], caller)
+    releases = [one.release_id for one in shown if one.release_id]
+    titles = dict(Release.objects.filter(pk__in=releases).values_list("pk", "title")) if releases else {}
+    lines = [
+        {
+            "name": names.get((one.kind, one.resource_id), one.resource_id)
+            if one.release_id is None
+            else titles.get(one.release_id, ""),
+            "what": in_short(one),
+            "when": when(one),
+            "who": one.author_name,
+            "address": of_calendar(one.workspace_id),
+        }
+        for one in shown
+    ]
+    workspaces = sorted({one.workspace_id for one in found})
+    context = {
+        "lines": lines,
+        "calendars": [(one, of_calendar(one)) for one in workspaces],
+        "more": len(found) > SHOWN,
+    }
+    html = render_to_string("schedules/home.html", context)
+    yield HomeSection(html=html, stylesheets=["studio/home.css", "schedules/schedules.css"])

@@ -1,0 +1,109 @@
+"""One schedule: another time, or its end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+
+from schedules.changing import ScheduleEnded
+from schedules.models import Schedule, State
+from schedules.studio.forms import TimeForm
+from schedules.studio.words import STATES, in_short
+from schedules.studio.zones import offered, remember, twice, when, zone_name, zone_of
+from studio.kinds import KINDS_BY_WORD
+from studio.views import way_back
+from studio.workspaces.base import WorkspacePage
+from versioning.domain.access import Right
+from versioning.domain.errors import Invalid, NotFound
+from versioning.models import WorkerHeartbeat
+
+
+class OneSchedulePage(WorkspacePage):
+    """A page about one schedule of the workspace."""
+
+    tab = "calendar"
+    right = Right.PUBLISH
+
+    def find(self, schedule_id: str) -> Schedule:
+        """Return it; raises `NotFound` for one of another workspace, also to those who may read that."""
+        found: Schedule = self.editor.schedules.find(schedule_id, by=self.caller)
+        if found.workspace_id != self.workspace.pk:
+            raise NotFound
+        return found
+
+    def after(self, schedule: Schedule) -> str:
+        """Return where one goes on: where one came from, or the calendar."""
+        return way_back(self.request, self.address("calendar"))
+
+    def ended(self, schedule: Schedule) -> HttpResponse:
+        """Go on, and say that it is too late."""
+        schedule.refresh_from_db()
+        said = _("It is too late: this schedule is %(state)s.") % {
+            "state": str(STATES[schedule.state][0]).lower()
+        }
+        return self.go(self.after(schedule), said, level=messages.WARNING)
+
+
+class ChangePage(OneSchedulePage):
+    """Gives a schedule another time."""
+
+    def get(self, request: HttpRequest, workspace: str, schedule: str) -> HttpResponse:
+        """Show the form."""
+        found = self.find(schedule)
+        if found.state != State.SCHEDULED:
+            return self.ended(found)
+        zone = zone_name(found)
+        local = found.run_at.astimezone(zone_of(zone))
+        initial = {"local_time": f"{local:%Y-%m-%dT%H:%M}", "time_zone": zone}
+        return self.show(TimeForm(initial=initial), found)
+
+    def post(self, request: HttpRequest, workspace: str, schedule: str) -> HttpResponse:
+        """Change it, and go back; what is wrong stays in the form."""
+        found, form = self.find(schedule), TimeForm(request.POST)
+        if not form.is_valid():
+            return self.show(form, found, status=400)
+        try:
+            changed = self.editor.schedules.change(schedule, form.times, by=self.caller)
+        except Invalid as error:
+            form.add(error)
+            return self.show(form, found, status=400)
+        except ScheduleEnded:
+            return self.ended(found)
+        remember(request, changed.time_zone)
+        said = _("It is scheduled for %(when)s now.") % {"when": when(changed)}
+        return self.go(self.after(changed), f"{said} {twice(changed)}".strip())
+
+    def show(self, form: TimeForm, schedule: Schedule, *, status: int = 200) -> HttpResponse:
+        """Return the form."""
+        given = self.request.POST or self.request.GET
+        context: dict[str, Any] = {
+            "form": form,
+            "schedule": schedule,
+            "about": schedule.resource_id or _("A release"),
+            "in_short": in_short(schedule),
+            "kind": KINDS_BY_WORD.get(schedule.kind),
+            "next": given.get("next", ""),
+            "is_remembered": True,
+            "zones": offered(),
+            "silence": WorkerHeartbeat.objects.silence(),
+            "back_address": self.address("calendar"),
+        }
+        return self.page("schedules/change.html", title=_("Another time"), status=status, **context)
+
+
+class CancelPage(OneSchedulePage):
+    """Cancels a schedule, and with a beginning its end; the record stays."""
+
+    http_method_names = ("post",)
+
+    def post(self, request: HttpRequest, workspace: str, schedule: str) -> HttpResponse:
+        """Do it, and go back."""
+        found = self.find(schedule)
+        try:
+            self.editor.schedules.cancel(schedule, by=self.caller)
+        except ScheduleEnded:
+            return self.ended(found)
+        return self.go(self.after(found), _("It is cancelled. What is live stays as it is."))

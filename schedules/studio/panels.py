@@ -1,0 +1,155 @@
+"""What pages about a resource say of its schedules, and the button that makes one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest
+from django.middleware.csrf import get_token
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from schedules.models import Schedule
+from schedules.studio.addresses import of_calendar, of_cancelling, of_changing, of_form, of_release_form
+from schedules.studio.standing import Planned, Standing, standing_of
+from schedules.studio.words import did_not_happen, why, will_happen
+from schedules.studio.zones import twice
+from studio.extensions import Panel, Slot, SubjectOnPage, VersionOnPage
+from versioning.domain.access import Right
+from versioning.models import WorkerHeartbeat
+
+STYLESHEETS = ["schedules/schedules.css"]
+WITH_STRIP = frozenset({"edit", "since", "history", "version", "publish", "schedule"})
+WITH_BUTTON = frozenset({"history", "version", "publish"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A schedule as a strip shows it."""
+
+    schedule: Schedule
+    sentence: SafeString
+    notes: Sequence[str] = ()
+    warning: str = ""
+    can_change: bool = False
+
+    @property
+    def change_address(self) -> str:
+        """Where it gets another time."""
+        return of_changing(self.schedule)
+
+    @property
+    def cancel_address(self) -> str:
+        """Where the button that cancels it is sent."""
+        return of_cancelling(self.schedule)
+
+
+def panels(shown: VersionOnPage) -> Iterator[Panel]:
+    """Yield the strip for those who may read drafts, and the button for those who may publish."""
+    workspace_id = shown.resource.workspace_id
+    if shown.page not in WITH_STRIP or not shown.caller.may(Right.READ_DRAFTS, workspace_id):
+        return
+    may_publish = shown.caller.may(Right.PUBLISH, workspace_id)
+    standing = standing_of(shown.resource)
+    if standing.planned or standing.failed:
+        lines = lines_of(standing, may_publish=may_publish)
+        yield Panel(
+            slot=Slot.TOP,
+            html=strip(lines, workspace_id, shown.request, _way_back(shown)),
+            stylesheets=STYLESHEETS,
+        )
+    if may_publish and shown.page in WITH_BUTTON and shown.version.version_id != shown.resource.active_id:
+        context = {
+            "address": of_form(shown.kind, shown.resource.pk, shown.version.version_id),
+            "is_wide": shown.page == "version",
+        }
+        html = render_to_string("schedules/button.html", context)
+        yield Panel(slot=Slot.ACTIONS, html=html, stylesheets=STYLESHEETS)
+
+
+def subject_panels(shown: SubjectOnPage) -> Iterator[Panel]:
+    """Yield the same on the page of a release, which is a draft as long as it can be scheduled."""
+    if shown.subject != "release" or not shown.caller.may(Right.READ_DRAFTS, shown.workspace_id):
+        return
+    may_publish = shown.caller.may(Right.PUBLISH, shown.workspace_id)
+    found = Schedule.objects.waiting().filter(release_id=shown.id, workspace=shown.workspace_id)
+    lines = [
+        Line(
+            schedule=one,
+            sentence=will_happen(one, shown.title),
+            notes=notes_of(one),
+            can_change=may_publish,
+        )
+        for one in found.order_by("run_at", "pk")
+    ]
+    if lines:
+        html = strip(lines, shown.workspace_id, shown.request, shown.request.get_full_path())
+        yield Panel(slot=Slot.TOP, html=html, stylesheets=STYLESHEETS)
+    if may_publish and shown.is_open:
+        context = {"address": of_release_form(shown.workspace_id, shown.id)}
+        html = render_to_string("schedules/button.html", context)
+        yield Panel(slot=Slot.ACTIONS, html=html, stylesheets=STYLESHEETS)
+
+
+def lines_of(standing: Standing, *, may_publish: bool) -> list[Line]:
+    """Return what a strip says: first what failed, then what is going to happen."""
+    failed = [Line(schedule=one, sentence=did_not_happen(one), warning=why(one)) for one in standing.failed]
+    planned = [
+        Line(
+            schedule=one.schedule,
+            sentence=will_happen(one.schedule, one.title),
+            notes=notes_of(one.schedule),
+            warning=_warning(one),
+            can_change=may_publish,
+        )
+        for one in standing.planned
+    ]
+    return [*failed, *planned]
+
+
+def notes_of(schedule: Schedule) -> list[str]:
+    """Return what else there is to know of a schedule that waits."""
+    said = [twice(schedule)]
+    if schedule.follows_id is not None:
+        said.append(_("This ends what goes live before."))
+    if schedule.force:
+        said.append(_("It happens whatever is live by then."))
+    return [one for one in said if one]
+
+
+def strip(lines: Sequence[Line], workspace_id: str, request: HttpRequest, way_back: str) -> SafeString:
+    """Return the strip; where no worker runs, it says so. `way_back` is the address of the page."""
+    is_waiting = any(line.can_change or not line.warning for line in lines)
+    context: dict[str, Any] = {
+        "lines": lines,
+        "silence": WorkerHeartbeat.objects.silence() if is_waiting else None,
+        "calendar_address": of_calendar(workspace_id),
+        "next": way_back,
+        "csrf_token": get_token(request),
+    }
+    return render_to_string("schedules/strip.html", context)
+
+
+def _way_back(shown: VersionOnPage) -> str:
+    """Return the address of the page; an edit page that is open takes its parts from another one."""
+    if shown.page in {"edit", "since"}:
+        return shown.kind.address("change", shown.resource.pk)
+    return shown.request.get_full_path()
+
+
+def _warning(planned: Planned) -> str:
+    """Return why a schedule is going to fail as things stand; empty if it is not."""
+    if not planned.outcome.fails:
+        return ""
+    if planned.step.expects is None:
+        return _(
+            "As things stand it will fail, because nothing was to be live by then, and something is. "
+            "Unpublish that before, or cancel this and schedule it again."
+        )
+    return _(
+        "As things stand it will fail, because something else will be live by then than when it was "
+        "scheduled. Publish that version again before, or cancel this and schedule it again."
+    )

@@ -1,0 +1,104 @@
+"""What is scheduled for one resource, what is expected of it, and what failed lately: two queries at most."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from releases.models import Release, ReleaseItem
+from releases.models.releases import State as ReleaseState
+from schedules.forecast import Outcome, Step, forecast
+from schedules.models import Schedule, State
+from versioning.conf import get_editor
+from versioning.editor.targets import target_of
+from versioning.models import VersionedResource
+
+TOLD_FOR: Final = datetime.timedelta(days=7)
+"""How long pages say that something failed."""
+MAX_SHOWN: Final = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    """A schedule that concerns a resource, and what comes of it if nothing else is published until then."""
+
+    schedule: Schedule
+    step: Step
+    outcome: Outcome
+    title: str = ""
+    """The title of its release, if it is of one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """The schedules of a resource."""
+
+    planned: Sequence[Planned]
+    """Those that wait, by time."""
+    failed: Sequence[Schedule]
+    """Those of the resource itself that failed or were missed lately."""
+
+    def live_at(self, moment: datetime.datetime, now: str | None) -> str | None:
+        """Return which version is expected to be live at a moment; None for nothing."""
+        before = [one for one in self.planned if one.schedule.run_at <= moment]
+        return before[-1].outcome.live if before else now
+
+
+def standing_of(resource: VersionedResource) -> Standing:
+    """Return the schedules of a resource and of the releases that it is in."""
+    target = target_of(resource, get_editor().code)
+    items = ReleaseItem.objects.filter(
+        kind=target.kind,
+        resource_id=target.id,
+        identity=target.identity,
+        release__state=ReleaseState.DRAFT,
+    )
+    own = Q(kind=target.kind, resource_id=target.id, identity=target.identity)
+    lately = Q(state__in=(State.FAILED, State.MISSED), executed_at__gte=timezone.now() - TOLD_FOR)
+    with_others = Q(release_id__in=items.order_by().values("release"), state=State.SCHEDULED)
+    found = Schedule.objects.filter(own & (Q(state=State.SCHEDULED) | lately) | with_others)
+    rows = list(found.order_by("run_at", "pk")[:MAX_SHOWN])
+    waiting = [row for row in rows if row.state == State.SCHEDULED]
+    releases = [row.release_id for row in waiting if row.release_id is not None]
+    parts = _parts(items, releases) if releases else {}
+    steps = [_step(row, f"{target.kind}/{target.id}", parts) for row in waiting]
+    outcomes = list(forecast(resource.active_id, steps))
+    return Standing(
+        planned=[
+            Planned(schedule=row, step=step, outcome=outcome, title=_title(row, parts))
+            for row, step, outcome in zip(waiting, steps, outcomes, strict=True)
+        ],
+        failed=[
+            row
+            for row in rows
+            if row.state != State.SCHEDULED and (row.version_id or None) != resource.active_id
+        ],
+    )
+
+
+def _parts(items: QuerySet[ReleaseItem], releases: Sequence[UUID]) -> Mapping[UUID, ReleaseItem]:
+    """Return what releases do with the resource."""
+    found = items.filter(release__in=releases).select_related("release")
+    return {item.release_id: item for item in found}
+
+
+def _step(schedule: Schedule, reference: str, items: Mapping[UUID, ReleaseItem]) -> Step:
+    if schedule.release_id is None:
+        makes_live = schedule.version_id or None
+    else:
+        item = items[schedule.release_id]
+        makes_live = str(item.version_id) if item.version_id else None
+    return Step(expects=schedule.expects.get(reference), makes_live=makes_live, is_forced=schedule.force)
+
+
+def _title(schedule: Schedule, items: Mapping[UUID, ReleaseItem]) -> str:
+    if schedule.release_id is None:
+        return ""
+    release: Release = items[schedule.release_id].release
+    return release.title

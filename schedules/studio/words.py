@@ -1,0 +1,87 @@
+"""Schedules as sentences. What stands in them can lead somewhere, so they are HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from django.utils.functional import Promise
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import pgettext_lazy
+
+from schedules.models import Action, Schedule, State
+from schedules.studio.addresses import of_version
+from schedules.studio.zones import when
+from studio.domain_messages.translated import translated
+from versioning.domain.snapshots import reference_to_id
+
+STATES: Final[Mapping[str, tuple[str | Promise, str]]] = {
+    State.SCHEDULED: (pgettext_lazy("a schedule", "Scheduled"), "chip-changed"),
+    State.DONE: (pgettext_lazy("a schedule", "Done"), "chip-published"),
+    State.FAILED: (pgettext_lazy("a schedule", "Failed"), "chip-danger"),
+    State.MISSED: (pgettext_lazy("a schedule", "Missed"), "chip-danger"),
+    State.CANCELLED: (pgettext_lazy("a schedule", "Cancelled"), ""),
+}
+"""What a state is called, and the class of its chip."""
+
+
+def version_name(schedule: Schedule) -> str:
+    """Return what the version of a schedule is called where its name stands alone: `Version 12`."""
+    if schedule.version_number is not None:
+        return _("Version %(number)s") % {"number": schedule.version_number}
+    return translated(reference_to_id(schedule.version_id))
+
+
+def version_link(schedule: Schedule) -> SafeString:
+    """Return the name of the version of a schedule, as a link to it."""
+    return format_html('<a class="link" href="{}">{}</a>', of_version(schedule), version_name(schedule))
+
+
+def will_happen(schedule: Schedule, title: str = "") -> SafeString:
+    """Return what a schedule that waits is going to do, on a page about its resource.
+
+    `title` is that of the release, for a schedule of one.
+    """
+    values = {"when": when(schedule), "who": schedule.author_name or _("the application")}
+    if schedule.release_id is not None:
+        return format_html(
+            _("It is part of the release “{title}”, which goes live on {when}, by {who}."),
+            title=title,
+            **values,
+        )
+    if schedule.action == Action.UNPUBLISH:
+        return format_html(_("It is unpublished on {when}, by {who}."), **values)
+    return format_html(
+        _("{version} goes live on {when}, by {who}."), version=version_link(schedule), **values
+    )
+
+
+def did_not_happen(schedule: Schedule) -> SafeString:
+    """Return what a schedule of a resource was to do, that failed or was missed."""
+    if schedule.action == Action.UNPUBLISH:
+        return format_html(_("It was not unpublished on {when}."), when=when(schedule))
+    return format_html(
+        _("{version} did not go live on {when}."), version=version_link(schedule), when=when(schedule)
+    )
+
+
+def in_short(schedule: Schedule) -> str:
+    """Return what a schedule does, beside the name of what it is about: `version 12 goes live`."""
+    if schedule.release_id is None and schedule.action == Action.UNPUBLISH:
+        return _("goes off") if schedule.state == State.SCHEDULED else _("was to go off")
+    if schedule.release_id is not None:
+        return _("goes live together") if schedule.state == State.SCHEDULED else _("was to go live together")
+    version = translated(reference_to_id(schedule.version_id))
+    if schedule.version_number is not None:
+        version = _("version {number}").format(number=schedule.version_number)
+    said = (
+        _("%(version)s goes live") if schedule.state == State.SCHEDULED else _("%(version)s was to go live")
+    )
+    return said % {"version": version}
+
+
+def why(schedule: Schedule) -> str:
+    """Return why a schedule failed, as a sentence; empty if it did not."""
+    return translated(schedule.problem)

@@ -1,0 +1,275 @@
+"""The pages about schedules: making one, the strip, the calendar, and who sees what."""
+
+from __future__ import annotations
+
+import datetime
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from schedules.models import Schedule
+from schedules.studio.zones import offered
+from tests.conftest import Cast
+from tests.schedules.conftest import HOUR, ahead, reference, run, scheduled
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.studio import workspace_page
+from tests.support.window import Seen, Window, page_of
+from versioning.models import WorkerHeartbeat
+
+CALENDAR = workspace_page("calendar")
+ZONE = "Europe/Berlin"
+
+
+@pytest.fixture
+def first(cast: Cast, kind: Kind) -> str:
+    """The version that is live."""
+    return str(kind.make(cast.paula, autoPublish=True)["activeVersionId"])
+
+
+@pytest.fixture
+def draft(cast: Cast, kind: Kind, first: str) -> str:
+    """A newer version."""
+    return str(kind.save(cast.edgar)["latestVersionId"])
+
+
+def local(hours: float = 24) -> str:
+    """Return a local time in UTC, as a browser sends it."""
+    return ahead(hours)[:16]
+
+
+def send(window: Window, kind: Kind, version: str, live_now: str, **typed: str) -> Seen:
+    """Send the form that schedules a version."""
+    given = {"version": version, "live": live_now, "local_time": local(), "time_zone": "UTC", **typed}
+    return window.post(page_of(kind, "schedule"), **given)
+
+
+def test_a_version_is_scheduled_and_the_pages_say_so(cast: Cast, kind: Kind, first: str, draft: str) -> None:
+    paula = Window.of("paula")
+    for page in (
+        page_of(kind, "publish"),
+        page_of(kind, "history"),
+        page_of(kind, "version", "writer", draft),
+    ):
+        assert f"{page_of(kind, 'schedule')}?version={draft}" in paula.get(page).markup
+    form = paula.get(page_of(kind, "schedule"), version=draft)
+    assert "Version 1 is live now." in form.text and f'value="{ZONE}"' in form.markup
+    sent = send(paula, kind, draft, first, local_time="2027-12-24T09:00", time_zone=ZONE)
+    assert sent.headers["Location"] == page_of(kind, "history")
+    said = "Version 2 goes live on 24 December 2027 at 09:00 Europe/Berlin, by paula."
+    for page in ("history", "change", "publish", "schedule"):
+        assert said in paula.get(page_of(kind, page)).text
+    made = Schedule.objects.get()
+    assert (made.expects, made.version_id) == ({made.reference: first}, draft)
+    # The form remembers the zone.
+    assert f'name="time_zone"  value="{ZONE}"' in paula.get(page_of(kind, "schedule")).markup
+
+
+def test_a_time_that_exists_twice_or_never_is_said_to(cast: Cast, kind: Kind, first: str, draft: str) -> None:
+    paula = Window.of("paula")
+    refused = send(paula, kind, draft, first, local_time="2027-03-28T02:30", time_zone=ZONE)
+    assert refused.status == 400 and "Does not exist in Europe/Berlin" in refused.text
+    assert 'value="2027-03-28T02:30"' in refused.markup
+    assert send(paula, kind, draft, first, time_zone="Mars/Base").status == 400
+    assert send(paula, kind, draft, first, local_time="2020-01-01T00:00").status == 400
+    assert not Schedule.objects.exists()
+    send(paula, kind, draft, first, local_time="2027-10-31T02:30", time_zone=ZONE)
+    assert "02:30 exists twice that night" in paula.get(page_of(kind, "history")).text
+
+
+def test_until_makes_the_pair_and_what_follows_expects_it(
+    cast: Cast, kind: Kind, first: str, draft: str
+) -> None:
+    paula = Window.of("paula")
+    send(paula, kind, draft, first, until=local(48), then=first)
+    begin, end = Schedule.objects.order_by("run_at")
+    assert (end.follows, end.version_id) == (begin, first)
+    # What is scheduled between the two follows what will be live by then, and keeps the end from happening.
+    newest = kind.save(cast.edgar, text="three")["latestVersionId"]
+    send(paula, kind, newest, first, local_time=local(36))
+    between = Schedule.objects.exclude(pk__in=[begin.pk, end.pk]).get()
+    assert between.expected_version_id == draft
+    shown = paula.get(page_of(kind, "history")).text
+    assert shown.count("As things stand it will fail") == 1
+
+
+def test_whoever_saw_something_else_live_is_asked_again(
+    cast: Cast, kind: Kind, first: str, draft: str
+) -> None:
+    kind.publish(cast.paula, "writer", kind.save(cast.paula, text="mended")["latestVersionId"])
+    answer = send(Window.of("paula"), kind, draft, first)
+    assert answer.status == 409 and "Something else went live" in answer.text
+    assert not Schedule.objects.exists()
+
+
+def test_a_hotfix_is_warned_of_and_what_failed_says_why(
+    cast: Cast, kind: Kind, first: str, draft: str
+) -> None:
+    made = scheduled(cast.paula, kind, draft)
+    paula, page = Window.of("paula"), page_of(kind, "change")
+    assert "will fail" not in paula.get(page).text
+    kind.publish(cast.paula, "writer", kind.save(cast.paula, text="mended")["latestVersionId"])
+    assert "As things stand it will fail" in paula.get(page).text
+    assert "As things stand it will fail" in paula.get(page_of(kind, "since"), after="0").text
+    run(made, cast.paula)
+    shown = paula.get(page).text
+    assert "Version 2 did not go live" in shown
+    assert "Something else has gone live since this was scheduled." in shown
+    kind.publish(cast.paula, "writer", draft)
+    assert "did not go live" not in paula.get(page).text
+
+
+def test_it_gets_another_time_and_is_cancelled(cast: Cast, kind: Kind, draft: str) -> None:
+    made = scheduled(cast.paula, kind, draft, localTime="2027-12-24T09:00", timeZone=ZONE)
+    paula, address = Window.of("paula"), workspace_page(f"schedules/{made['id']}")
+    back = page_of(kind, "history")
+    form = paula.get(address, next=back)
+    assert 'value="2027-12-24T09:00"' in form.markup and f'value="{back}"' in form.markup
+    wrong = paula.post(address, local_time="2020-01-01T00:00", time_zone=ZONE, next=back)
+    assert wrong.status == 400 and "Must be in the future" in wrong.text
+    sent = paula.post(address, local_time="2027-12-25T10:00", time_zone="Asia/Tokyo", next=back)
+    assert sent.headers["Location"] == back
+    assert "25 December 2027 at 10:00 Asia/Tokyo" in paula.get(back).text
+    assert paula.post(f"{address}cancel/", next="https://elsewhere.example/").headers["Location"] == CALENDAR
+    assert Schedule.objects.get().state == "cancelled"
+    for late in (paula.get(address), paula.post(f"{address}cancel/")):
+        assert late.headers["Location"] == CALENDAR
+    assert "It is too late: this schedule is cancelled." in paula.get(CALENDAR).text
+
+
+def test_publishers_schedule_editors_look_and_others_see_nothing(
+    cast: Cast, kind: Kind, first: str, draft: str
+) -> None:
+    made = scheduled(cast.paula, kind, draft)
+    address, form = workspace_page(f"schedules/{made['id']}"), page_of(kind, "schedule")
+    for name, statuses in {
+        "edgar": (403, 403, 403, 403, 200),
+        "vera": (403, 403, 403, 403, 403),
+        "charlie": (404, 404, 404, 404, 404),
+    }.items():
+        window = Window.of(name)
+        found = (
+            window.get(form),
+            send(window, kind, draft, first),
+            window.get(address),
+            window.post(f"{address}cancel/"),
+            window.get(CALENDAR),
+        )
+        assert tuple(one.status for one in found) == statuses, name
+    # Nor by the workspace that somebody belongs to.
+    assert Window.of("charlie").get(workspace_page(f"schedules/{made['id']}", "elsewhere")).status == 404
+    edgar, vera = (Window.of(name) for name in ("edgar", "vera"))
+    seen = edgar.get(page_of(kind, "change"))
+    assert "goes live on" in seen.text and "Cancel the schedule" not in seen.text
+    assert page_of(kind, "schedule") not in edgar.get(page_of(kind, "history")).markup
+    assert "goes live on" not in vera.get(page_of(kind, "change")).text
+    assert "Calendar" in edgar.get("/studio/").text and "next seven days" not in vera.get("/studio/").text
+    assert Schedule.objects.get().state == "scheduled"
+
+
+def test_the_calendar_shows_what_is_to_come_and_what_came(cast: Cast, kind: Kind, draft: str) -> None:
+    scheduled(cast.paula, kind, draft, runAt=ahead(30))
+    done = run(scheduled(cast.paula, kind, draft, force=True), cast.paula)
+    edgar = Window.of("edgar")
+    month = f"{timezone.now():%Y-%m}"
+    for view in ("month", "list"):
+        seen = edgar.get(CALENDAR, month=month, view=view, zone="UTC").text
+        soon, _head, shown = seen.partition("Earlier")
+        assert "version 2 goes live" in soon and "paula" in soon
+        assert "version 1 went live" in shown
+        assert shown.count("version 2") == (1 if f"{timezone.now() + 30 * HOUR:%Y-%m}" != month else 2)
+    assert done["state"] == "done"
+    # Days are those of the zone that is asked for, and the time says which.
+    seen = edgar.get(CALENDAR, zone="Asia/Tokyo")
+    assert "Asia/Tokyo" in seen.text
+    assert 'value="Asia/Tokyo"' in edgar.get(CALENDAR).markup
+    assert edgar.get(CALENDAR, month="2026-13", zone="Mars/Base").status == 200
+
+
+def test_a_release_is_scheduled_and_its_parts_say_so(cast: Cast) -> None:
+    drafts = {kind: kind.make(cast.paula)["latestVersionId"] for kind in (AGENTS, PROMPT_BLOCKS)}
+    items = [{"resource": reference(kind), "versionId": drafts[kind]} for kind in drafts]
+    release = cast.paula.post("/releases", {"workspaceId": "acme", "title": "Autumn", "items": items}).body
+    paula, form = Window.of("paula"), workspace_page(f"releases/{release['id']}/schedule")
+    assert "Schedule the release “Autumn”" in paula.get(form).text
+    sent = paula.post(form, local_time="2027-12-24T09:00", time_zone=ZONE)
+    assert sent.headers["Location"] == CALENDAR
+    for kind in drafts:
+        shown = paula.get(page_of(kind, "history")).text
+        assert "part of the release “Autumn”, which goes live on 24 December 2027 at 09:00" in shown
+    assert "Release “Autumn” : goes live together" in paula.get(CALENDAR, month="2027-12").text
+    assert [Window.of(name).get(form).status for name in ("edgar", "charlie")] == [403, 404]
+    assert paula.get(workspace_page(f"releases/{drafts[AGENTS]}/schedule")).status == 404
+
+
+def test_where_no_worker_runs_the_pages_say_since_when(cast: Cast, kind: Kind, draft: str) -> None:
+    scheduled(cast.paula, kind, draft)
+    paula = Window.of("paula")
+    pages = (page_of(kind, "history"), page_of(kind, "schedule"), CALENDAR)
+    assert all("No worker has run yet." in paula.get(page).text for page in pages)
+    WorkerHeartbeat.objects.beat("a worker")
+    assert not any("No worker" in paula.get(page).text for page in pages)
+    WorkerHeartbeat.objects.update(seen_at=timezone.now() - datetime.timedelta(minutes=5))
+    assert all("No worker has run since 5 minutes ago" in paula.get(page).text for page in pages)
+
+
+def test_the_activity_tells_it(cast: Cast, kind: Kind, draft: str) -> None:
+    made = scheduled(cast.paula, kind, draft)
+    cast.paula.patch(f"/schedules/{made['id']}", {"runAt": ahead(30)})
+    run(made, cast.paula)
+    cast.paula.delete(f"/schedules/{scheduled(cast.paula, kind, draft)['id']}")
+    run(scheduled(cast.paula, kind, draft), cast.paula, 7 * 24 * HOUR)
+    seen = Window.of("edgar").get(page_of(kind, "activity"))
+    for words in (
+        "paula scheduled version 2",
+        "paula chose another time for version 2",
+        "version 2 went live as paula had scheduled it",
+        "paula cancelled the schedule of version 2",
+        "version 2 did not go live as paula had scheduled it: no worker was running",
+    ):
+        assert words in seen.text, words
+    assert f'href="{CALENDAR}"' in seen.markup
+
+
+def queries(window: Window, address: str, **query: str) -> int:
+    with CaptureQueriesContext(connection) as captured:
+        assert window.get(address, **query).status == 200
+    return len(captured)
+
+
+def test_the_number_of_queries_does_not_depend_on_how_much_is_scheduled(
+    cast: Cast, kind: Kind, draft: str
+) -> None:
+    other = AGENTS if kind is PROMPT_BLOCKS else PROMPT_BLOCKS
+    version = other.make(cast.paula, "other")["latestVersionId"]
+    WorkerHeartbeat.objects.beat("a worker")
+    paula = Window.of("paula")
+    pages: list[tuple[str, dict[str, str]]] = [
+        (CALENDAR, {}),
+        (page_of(kind, "history"), {}),
+        (page_of(kind, "schedule"), {}),
+        ("/studio/", {}),
+    ]
+
+    def add() -> None:
+        scheduled(cast.paula, kind, draft)
+        cast.paula.post(
+            "/schedules", {"resource": reference(other, "other"), "versionId": version, "runAt": ahead()}
+        )
+
+    add()
+    for page, query in pages:
+        paula.get(page, **query)
+    before = [queries(paula, page, **query) for page, query in pages]
+    for _ in range(5):
+        add()
+    assert [queries(paula, page, **query) for page, query in pages] == before
+
+
+def test_zones_are_those_of_places() -> None:
+    zones = offered()
+    assert zones[0] == "UTC" and {"Europe/Berlin", "Asia/Kolkata", "America/Argentina/Buenos_Aires"} <= set(
+        zones
+    )
+    assert not [one for one in zones if one.startswith(("Etc/", "posix/"))]
