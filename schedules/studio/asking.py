@@ -10,6 +10,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from releases.models import Release
+from releases.studio.addresses import of_release
 from schedules.models import Schedule
 from schedules.studio.forms import ForceForm, ScheduleForm
 from schedules.studio.standing import standing_of
@@ -171,7 +172,7 @@ class ReleaseSchedulePage(WorkspacePage):
             is_remembered=bool(remembered(self.request)),
             zones=offered(),
             silence=WorkerHeartbeat.objects.silence(),
-            back_address=self.address("calendar"),
+            back_address=of_release(release),
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -13,6 +13,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from releases.models import Release
+from releases.studio.addresses import of_release
 from schedules.models import Schedule, State
 from schedules.studio.addresses import of_cancelling, of_changing
 from schedules.studio.words import STATES, in_short, why
@@ -86,15 +87,15 @@ def entries_of(
     events = [] if upcoming_only else _events(workspace_id, period, caller)
     shown, told = schedules[:MAX_SHOWN], _without(events[:MAX_SHOWN], schedules)
     releases = {str(one.release_id or "") for one in shown} | {_release_of(one) for one in told}
-    titles = {
-        str(pk): title
-        for pk, title in Release.objects.readable_by(caller)
-        .filter(pk__in=releases - {""})
-        .values_list("pk", "title")
-    }
+    readable = Release.objects.readable_by(caller).filter(pk__in=releases - {""})
     references = {(one.kind, one.resource_id) for one in shown if one.kind}
     references |= {(one.resource_kind, one.resource_id) for one in told if one.resource_id}
-    make = _Maker(zone=ZoneInfo(zone), caller=caller, names=names_of(references, caller), titles=titles)
+    make = _Maker(
+        zone=ZoneInfo(zone),
+        caller=caller,
+        names=names_of(references, caller),
+        releases={str(one.pk): one for one in readable},
+    )
     found = [*map(make.of_schedule, shown), *map(make.of_event, told)]
     more = max(len(schedules), len(events)) > MAX_SHOWN
     return sorted(found, key=lambda one: one.moment), more
@@ -141,8 +142,8 @@ class _Maker:
     caller: Caller
     names: Any
     """Of resources, by kind and id."""
-    titles: Any
-    """Of releases, by id."""
+    releases: Mapping[str, Release]
+    """By id."""
 
     def of_schedule(self, schedule: Schedule) -> Entry:
         """Return a schedule as an entry."""
@@ -179,8 +180,10 @@ class _Maker:
     def _about(self, kind: str, resource_id: str, release_id: str) -> tuple[str, str]:
         """Return what something is called, and where it is."""
         if not kind:
-            title = self.titles.get(release_id)
-            return (_("Release “%(title)s”") % {"title": title} if title else _("A release")), ""
+            release = self.releases.get(release_id)
+            if release is None:
+                return _("A release"), ""
+            return _("Release “%(title)s”") % {"title": release.title}, of_release(release)
         name = self.names.get((kind, resource_id))
         if name is None:
             return resource_id, ""

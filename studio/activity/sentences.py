@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from studio.activity.names import Names
 from studio.activity.other_sentences import OTHERS
 from studio.activity.parts import Part, Said, as_parts
-from studio.activity.release_sentences import OF_RELEASES, of_release
+from studio.activity.release_sentences import OF_RELEASES
 from studio.activity.schedule_sentences import OF_SCHEDULES
 from studio.activity.team_sentences import OF_TEAMS
 from studio.activity.words import name_of, noun_of
@@ -51,10 +51,8 @@ def _said(event: Event, names: Names) -> Said:
         return _OF_RESOURCES[what](event, names)
     if event.type in OF_TEAMS and event.resource_id:
         return OF_TEAMS[event.type](event, names)
-    if event.type in OF_RELEASES:
-        return of_release(event, names)
-    if event.type in OF_SCHEDULES:
-        return OF_SCHEDULES[event.type](event, names)
+    if event.type in _OF_MOVES:
+        return _OF_MOVES[event.type](event, names)
     other = OTHERS.get(event.type)
     return other(event) if other else _as_called(event, names)
 
@@ -257,6 +255,8 @@ _OF_RESOURCES: Final[Mapping[str, Callable[[Event, Names], Said]]] = {
     "updated": _updated,
     "deleted": _deleted,
 }
+_OF_MOVES: Final[Mapping[str, Callable[[Event, Names], Said]]] = {**OF_RELEASES, **OF_SCHEDULES}
+"""About what puts resources live together, or at a time."""
 
 
 def _as_called(event: Event, names: Names) -> Said:
