@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from django.db.models import Q
+
 from schedules.finding import refuse_unreadable
 from schedules.making import Times
 from schedules.models import Schedule, State
@@ -35,7 +37,7 @@ def change(schedules: HasEditor, schedule_id: str, times: Times, *, by: Who = AP
     by = caller_of(by)
     when = times.begin()
     with _changing(schedule_id, by) as schedule:
-        begins, ends = schedule.follows, Schedule.objects.filter(follows=schedule).first()
+        begins, ends = schedule.follows, schedule.end_of_pair
         if begins is not None and when.run_at <= begins.run_at:
             raise Invalid.field(times.field, "must be after the beginning that it ends")
         if ends is not None and when.run_at >= ends.run_at:
@@ -56,19 +58,21 @@ def cancel(schedules: HasEditor, schedule_id: str, *, by: Who = APPLICATION) -> 
     """
     by = caller_of(by)
     with _changing(schedule_id, by) as schedule:
-        ends = Schedule.objects.waiting().filter(follows=schedule).select_for_update()
-        for one in [schedule, *ends]:
-            one.end(State.CANCELLED)
-            one.record("cancelled", by)
+        end = schedule.end_of_pair
+        for one in (schedule, end):
+            if one is not None and one.state == State.SCHEDULED:
+                one.end(State.CANCELLED)
+                one.record("cancelled", by)
         return schedule
 
 
 @contextmanager
 def _changing(schedule_id: str, by: Caller) -> Iterator[Schedule]:
-    """Lock a schedule that is waiting, for this transaction."""
+    """Lock a schedule that is waiting, and the other one of its pair, for this transaction."""
     with events.transaction():
-        rows = Schedule.objects.select_for_update(of=("self",))
-        schedule = rows.filter(pk=uuid_of(schedule_id)).first()
+        pk = uuid_of(schedule_id)
+        pair = Schedule.objects.filter(Q(pk=pk) | Q(follows=pk) | Q(followed_by=pk)).locked()
+        schedule = next((one for one in pair if one.pk == pk), None)
         if schedule is None:
             raise NotFound
         refuse_unreadable(schedule, by)

@@ -1,4 +1,4 @@
-"""What becomes of schedules when what they are about is deleted."""
+"""What becomes of schedules when what they are about is deleted, and what of it may not change."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from uuid import UUID
 from django.db.models.signals import pre_delete
 
 from releases.models import Release
+from releases.together import decided
 from schedules.models import Schedule, State
 from versioning.conf import get_editor
 from versioning.domain.access import Caller
@@ -26,7 +27,8 @@ GONE: Final = "gone"
 
 
 def watch() -> None:
-    """End the schedules of every resource that is deleted; keep the versions that are scheduled."""
+    """End the schedules of what is deleted; keep versions and releases that are scheduled as they are."""
+    decided.register(_is_scheduled)
     pins.register(_scheduled_versions, refusal="is scheduled: cancel the schedule first")
     pre_delete.connect(_end_with_release, sender=Release)
     for kind in KINDS:
@@ -36,14 +38,14 @@ def watch() -> None:
 def _end_with_resource(
     by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
 ) -> None:
-    for schedule in Schedule.objects.waiting().about(resource):
+    for schedule in Schedule.objects.waiting().about(resource).locked():
         schedule.end(State.FAILED, code=GONE, problem="The resource was deleted.")
         schedule.record("failed", by, code=GONE)
 
 
 def _end_with_release(instance: Release, **_signal: Any) -> None:
     with events.transaction():
-        for schedule in Schedule.objects.waiting().filter(release_id=instance.pk):
+        for schedule in Schedule.objects.waiting().filter(release_id=instance.pk).locked():
             schedule.end(State.FAILED, code=GONE, problem="The release was deleted.")
             schedule.record("failed", instance.deleted_by, code=GONE)
 
@@ -53,3 +55,7 @@ def _scheduled_versions(resource: VersionedResource) -> Iterable[UUID]:
     for version_id in waiting.values_list("version_id", flat=True):
         with suppress(NotFound):  # versions in Git have ids of another kind, and no rows
             yield uuid_of(version_id)
+
+
+def _is_scheduled(release: Release) -> bool:
+    return Schedule.objects.waiting().filter(release_id=release.pk).exists()

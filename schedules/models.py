@@ -57,6 +57,13 @@ class ScheduleQuerySet(models.QuerySet["Schedule"]):
         """Return those that are to run now, in the order of their times."""
         return self.waiting().filter(due_at__lte=timezone.now()).order_by("run_at", "pk")
 
+    def locked(self) -> Self:
+        """Lock the rows until the end of the transaction.
+
+        A beginning is locked before its end, so that no two transactions wait for each other.
+        """
+        return self.select_for_update(of=("self",)).order_by("run_at", "pk")
+
     def with_pairs(self) -> Self:
         """Select each with the schedule that ends what it begins."""
         return self.select_related("followed_by")
@@ -167,17 +174,17 @@ class Schedule(models.Model):
     @property
     def paired_with(self) -> UUID | None:
         """The other schedule of a pair."""
-        ends = self._end
+        ends = self.end_of_pair
         return ends.pk if ends is not None else self.follows_id
 
     @property
     def then(self) -> PinnedVersion | None:
         """The version that is live again after this one."""
-        ends = self._end
+        ends = self.end_of_pair
         return PinnedVersion(ends.version_id, ends.version_number) if ends is not None else None
 
     @property
-    def _end(self) -> Schedule | None:
+    def end_of_pair(self) -> Schedule | None:
         """The schedule that ends what this one begins; lists select it with the row."""
         try:
             return self.followed_by

@@ -9,12 +9,11 @@ from typing import Any, Protocol, Self
 
 from releases.models import Release
 from releases.together.editing import refuse_published
-from releases.together.items import collection_of
 from releases.together.items import locked as items_locked
-from releases.together.rules import KINDS_BY_WORD
 from schedules.models import Action
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Invalid, NotFound
+from versioning.domain.kinds import kind_named
 from versioning.domain.uuids import uuid_of
 from versioning.editor import Collection, Editor
 from versioning.editor.locking import changing
@@ -73,7 +72,7 @@ def locked_resource(editor: Editor, kind: str, resource_id: str, by: Caller) -> 
 
     Raises `NotFound` if the caller may not read it, and `Forbidden` without the right to publish it.
     """
-    collection = _collection_of(editor, kind)
+    collection = editor.collection(kind_named(kind))
     with changing(collection, resource_id, Right.PUBLISH, by, even_gone=True) as resource:
         target = target_of(resource, editor.code)
         columns = {
@@ -107,13 +106,6 @@ def locked_release(editor: Editor, release_id: str, by: Caller) -> Iterator[Subj
         }
         columns = {"release_id": release.pk, "workspace_id": release.workspace_id}
         yield Subject(columns=columns, live=live)
-
-
-def _collection_of(editor: Editor, kind: str) -> Collection[Any]:
-    """Return the verbs of the kind with this word; raises `Invalid` for any other word."""
-    if kind not in KINDS_BY_WORD:
-        raise Invalid.field("resource.kind", f"must be one of {', '.join(KINDS_BY_WORD)}")
-    return collection_of(editor, kind)
 
 
 def _reference(kind: str, resource_id: str) -> str:

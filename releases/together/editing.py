@@ -6,28 +6,25 @@ Every function takes the caller as `by`, and raises `NotFound` where the caller 
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
-from typing import Any, Final
+from typing import Final
 
 from django.db.models import QuerySet
-from editor_client.shared import ids
 
 from releases.models import Release, ReleaseItem
-from releases.models.releases import MAX_DESCRIPTION, MAX_ITEMS, MAX_TITLE, Action, State
-from releases.together.items import collection_of, is_file
-from releases.together.rules import KINDS_BY_WORD, ReleaseChanged, refuse_twice
+from releases.models.releases import MAX_DESCRIPTION, MAX_TITLE, State
+from releases.together.decided import require_right_to_items
+from releases.together.pinning import Items, pinned, refuse_too_many
+from releases.together.rules import ReleaseChanged
 from versioning.domain.access import Caller, Right
-from versioning.domain.errors import Conflict, Invalid, Issue, NotFound
+from versioning.domain.errors import Conflict, Invalid, NotFound
+from versioning.domain.uuids import uuid_of
 from versioning.editor import Editor
 from versioning.editor.locking import ANY_TAG, retried
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
-
-Items = Sequence[Mapping[str, Any]]
-"""`{"resource": {"kind", "id"}, "action"?, "versionId"?}`, as in JSON."""
 
 NOT_CHANGED_ANY_MORE: Final = "It is published, and what was published is not changed any more."
 
@@ -58,9 +55,9 @@ def create(
         description=_description(description),
         created_by_id=caller.user_id,
     )
-    pinned = _pinned(editor, release, items)
+    new_items = pinned(editor, release, items)
     with events.transaction():
-        store_new(release, pinned, caller)
+        store_new(release, new_items, caller)
     return find(str(release.pk), by=caller)
 
 
@@ -77,8 +74,8 @@ def change(
 ) -> Release:
     """Change a draft release: what is None stays, `items` replaces all of them.
 
-    Raises `ReleaseChanged` if `expect` names tags and none is the release's, and `Conflict` once it is
-    published.
+    Raises `ReleaseChanged` if `expect` names tags and none is the release's, `Conflict` once it is published,
+    and `Forbidden` for the items of one that is scheduled without the right to publish.
     """
     caller = caller_of(by)
     with changing(release_id, Right.SAVE, caller, expect) as release:
@@ -86,9 +83,10 @@ def change(
         release.title = release.title if title is None else _title(title)
         release.description = release.description if description is None else _description(description)
         if items is not None:
-            pinned = _pinned(editor, release, items)
+            require_right_to_items(release, caller)
+            new_items = pinned(editor, release, items)
             release.items.all().delete()
-            ReleaseItem.objects.bulk_create(pinned)
+            ReleaseItem.objects.bulk_create(new_items)
         _note_change(caller)
     return find(release_id, by=caller)
 
@@ -104,7 +102,8 @@ def add_items(
     caller = caller_of(by)
     with changing(release_id, Right.SAVE, caller, expect) as release:
         refuse_published(release)
-        added = _pinned(editor, release, items)
+        require_right_to_items(release, caller)
+        added = pinned(editor, release, items)
         known = {(one.kind, one.resource_id): one for one in release.items.all()}
         places = count(max((one.place for one in known.values()), default=-1) + 1)
         replaced = []
@@ -113,7 +112,7 @@ def add_items(
             item.place = next(places) if earlier is None else earlier.place
             if earlier is not None:
                 replaced.append(earlier.pk)
-        _refuse_too_many(len(known) - len(replaced) + len(added))
+        refuse_too_many(len(known) - len(replaced) + len(added))
         release.items.filter(pk__in=replaced).delete()
         ReleaseItem.objects.bulk_create(added)
         _note_change(caller)
@@ -131,6 +130,7 @@ def remove_item(
     caller = caller_of(by)
     with changing(release_id, Right.SAVE, caller, expect) as release:
         refuse_published(release)
+        require_right_to_items(release, caller)
         removed, _ = release.items.filter(kind=kind, resource_id=resource_id).delete()
         if not removed:
             raise NotFound
@@ -189,7 +189,7 @@ def _note_change(by: Caller) -> None:
 
 
 def _found(rows: QuerySet[Release], release_id: str, by: Caller, right: Right) -> Release:
-    found = rows.filter(pk=_uuid(release_id)).first()
+    found = rows.filter(pk=uuid_of(release_id)).first()
     if found is None or not by.may(Right.READ, found.workspace_id):
         raise NotFound
     by.require(Right.READ_DRAFTS, found.workspace_id)
@@ -208,82 +208,3 @@ def _description(text: str) -> str:
     if len(text) > MAX_DESCRIPTION:
         raise Invalid.field("description", f"must not be longer than {MAX_DESCRIPTION} characters")
     return text
-
-
-def _pinned(editor: Editor, release: Release, items: Items) -> list[ReleaseItem]:
-    """Return the items to store; raises `Invalid` naming each that has a problem."""
-    _refuse_too_many(len(items))
-    named = [
-        ReleaseItem(
-            release=release,
-            place=place,
-            kind=item["resource"]["kind"],
-            resource_id=item["resource"]["id"],
-            action=item.get("action", Action.PUBLISH),
-        )
-        for place, item in enumerate(items)
-    ]
-    refuse_twice(named)
-    rows = {word: _resources(editor, release, named, word) for word in KINDS_BY_WORD}
-    issues: list[Issue] = []
-    for item, given in zip(named, items, strict=True):
-        resource = rows[item.kind].get(item.resource_id)
-        if resource is None:
-            singular = KINDS_BY_WORD[item.kind].singular
-            message = f"is no {singular} that is stored in this workspace"
-            issues.append(Issue(f"items.{item.place}.resource", message))
-        elif is_file(editor, resource):
-            message = "is an override that is kept as a file, which no release can publish"
-            raise Invalid.field(f"items.{item.place}.resource", message, code="code_source")
-        else:
-            item.identity = resource.uuid
-            issues += _pin(item, resource, given.get("versionId"))
-    if issues:
-        raise Invalid(issues)
-    return named
-
-
-def _refuse_too_many(number: int) -> None:
-    if number > MAX_ITEMS:
-        raise Invalid.field("items", f"must not be more than {MAX_ITEMS}")
-
-
-def _resources(
-    editor: Editor, release: Release, items: Sequence[ReleaseItem], word: str
-) -> Mapping[str, Any]:
-    """Return the resources of a kind that the items name in the workspace of the release, by id."""
-    wanted = [item.resource_id for item in items if item.kind == word and not ids.problem(item.resource_id)]
-    if not wanted:
-        return {}
-    rows = collection_of(editor, word).all.filter(pk__in=wanted, workspace_id=release.workspace_id)
-    return {row.pk: row for row in rows}
-
-
-def _pin(item: ReleaseItem, resource: Any, version_id: str | None) -> Iterator[Issue]:
-    """Set the version of an item; yield what is wrong with it."""
-    place = f"items.{item.place}.versionId"
-    if item.action == Action.UNPUBLISH:
-        if version_id is not None:
-            yield Issue(place, "must be absent where the action is 'unpublish'")
-        return
-    wanted = resource.latest_version_id if version_id is None else _parsed(version_id)
-    version = resource.versions.filter(pk=wanted).values_list("pk", "number").first() if wanted else None
-    if version is None:
-        yield Issue(place, "is no version of this resource")
-        return
-    item.version_id, item.version_number = version
-
-
-def _parsed(text: str) -> uuid.UUID | None:
-    try:
-        parsed = uuid.UUID(text)
-    except ValueError:
-        return None
-    return parsed if str(parsed) == text else None
-
-
-def _uuid(text: str) -> uuid.UUID:
-    parsed = _parsed(text)
-    if parsed is None:
-        raise NotFound
-    return parsed

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from releases.models import Release
 from releases.together import checking, editing, publishing, reverting
 from releases.together.checking import Check
-from releases.together.editing import Items
+from releases.together.pinning import Items
 from releases.together.reverting import Reverting
 from versioning.domain.access import APPLICATION
 from versioning.editor import Editor

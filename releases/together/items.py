@@ -10,8 +10,8 @@ from uuid import UUID
 
 from releases.models import ReleaseItem
 from releases.models.releases import Action
-from releases.together.rules import KINDS_BY_WORD, in_order
-from versioning.domain.kinds import KINDS, ResourceKind
+from releases.together.rules import in_order
+from versioning.domain.kinds import KINDS, KINDS_BY_WORD, ResourceKind
 from versioning.editor import Collection, Editor
 from versioning.models import Version, VersionedResource
 

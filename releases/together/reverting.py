@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from releases.models import Release, ReleaseItem
 from releases.models.releases import MAX_TITLE, Action, State
@@ -47,14 +48,23 @@ def revert(editor: Editor, release_id: str, *, by: Who) -> Reverting:
             created_by_id=caller.user_id,
             reverts=published,
         )
-        store_new(release, [_back(editor, release, one, place) for place, one in enumerate(moved)], caller)
+        numbers = _numbers_before(editor, moved)
+        store_new(release, [_back(release, one, place, numbers) for place, one in enumerate(moved)], caller)
     return Reverting(release=find(str(release.pk), by=caller), conflicts=conflicts)
 
 
-def _back(editor: Editor, release: Release, one: ItemNow, place: int) -> ReleaseItem:
+def _numbers_before(editor: Editor, items: Sequence[ItemNow]) -> Mapping[UUID, int]:
+    """Return the numbers of the versions that were live before; a deleted one has none."""
+    found: dict[UUID, int] = {}
+    for word in dict.fromkeys(one.kind for one in items):
+        before = {one.item.active_before for one in items if one.kind == word} - {None}
+        versions = collection_of(editor, word).model.version_model.objects.filter(pk__in=before)
+        found |= dict(versions.order_by().values_list("pk", "number"))
+    return found
+
+
+def _back(release: Release, one: ItemNow, place: int, numbers: Mapping[UUID, int]) -> ReleaseItem:
     before = one.item.active_before
-    versions = collection_of(editor, one.kind).model.version_model.objects
-    number = versions.filter(pk=before).values_list("number", flat=True).first() if before else None
     return ReleaseItem(
         release=release,
         place=place,
@@ -63,5 +73,5 @@ def _back(editor: Editor, release: Release, one: ItemNow, place: int) -> Release
         identity=one.item.identity,
         action=Action.UNPUBLISH if before is None else Action.PUBLISH,
         version_id=before,
-        version_number=number,
+        version_number=None if before is None else numbers.get(before),
     )

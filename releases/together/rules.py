@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from versioning.domain.errors import Conflict, Invalid, Issue, VersioningError
-from versioning.domain.kinds import KINDS, ResourceKind
-
-KINDS_BY_WORD: Final[Mapping[str, ResourceKind]] = {kind.word: kind for kind in KINDS}
+from versioning.domain.kinds import KINDS_BY_WORD
 
 
 class Named(Protocol):

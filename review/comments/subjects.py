@@ -9,9 +9,9 @@ from typing import Any
 
 from review.models import Comment
 from versioning.domain.access import Caller, Right
-from versioning.domain.errors import Invalid, NotFound
+from versioning.domain.errors import NotFound
 from versioning.domain.events import Reach, Target
-from versioning.domain.kinds import KINDS
+from versioning.domain.kinds import kind_named
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.snapshots import Snapshot
 from versioning.domain.uuids import uuid_of
@@ -35,18 +35,14 @@ class Subject:
         Raises `NotFound` if the caller may not read it, `Forbidden` if the caller may not read its drafts,
         and `Invalid` if there is no such kind.
         """
-        found = next((one for one in KINDS if one.word == kind), None)
-        if found is None:
-            words = ", ".join(one.word for one in KINDS)
-            raise Invalid.field("resource.kind", f"must be one of {words}")
-        collection = editor.collection(found)
+        collection = editor.collection(kind_named(kind))
         resource = collection.versions(resource_id, by=by).resource
         if resource is not None:
             target = target_of(resource, editor.code)
         else:
             # An agent that only code defines: what was said of its overrides remains.
             target = Target(
-                kind=found.word,
+                kind=kind,
                 id=resource_id,
                 identity=IN_CODE,
                 workspace_id=editor.code.workspace_id,

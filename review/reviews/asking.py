@@ -7,12 +7,13 @@ from typing import Any
 
 from review.models import Review
 from review.reviews.records import ReviewRecord, record_of
-from review.reviews.subjects import HasEditor, collection_of
+from review.reviews.subjects import HasEditor
 from review.reviews.values import MAX_TEXT, members_named
 from review.texts import checked_text
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, NotFound
 from versioning.domain.events import Target
+from versioning.domain.kinds import kind_named
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.locking import changing, retried
 from versioning.editor.resources import Who, caller_of
@@ -39,7 +40,7 @@ def ask(
     review.
     """
     by = caller_of(by)
-    collection = collection_of(reviews, kind)
+    collection = reviews.editor.collection(kind_named(kind))
     if collection.versions(resource_id, by=by).resource is None:
         raise NotFound("This agent is as its code says: there is no version to look at.", code="no_override")
     message = checked_text("message", message.strip(), MAX_TEXT)

@@ -11,22 +11,22 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from django.db.models import Exists, OuterRef, Q
 
 from review.models import Review, Verdict
 from review.policy.outcomes import Question, outcomes_of, question
 from review.policy.rules import Outcome
-from review.reviews.subjects import HasEditor, collection_of
+from review.reviews.subjects import HasEditor
 from versioning.domain.events import Reach, Target
+from versioning.domain.kinds import KINDS_BY_WORD
 from versioning.domain.overrides import IN_CODE
 from versioning.models import Membership, VersionedResource
 from versioning.models.accounts import name_of
-from versioning.models.kinds import MODELS
+from versioning.models.kinds import MODELS_BY_WORD
 
 _Key = tuple[str, str, Any]
-_MODELS: Final = {model.kind.word: model for model in MODELS}
 
 
 class ReviewState(StrEnum):
@@ -184,7 +184,7 @@ def _question(review: Review, resource: VersionedResource | None) -> Question:
         reach=Reach.EDITORS,
     )
     version: Any = _Reviewed(review.version_id, review.version_number, review.digest, review.is_in_git)
-    asked = question(resource or _MODELS[review.kind](), version, target)
+    asked = question(resource or MODELS_BY_WORD[review.kind](), version, target)
     return asked if review.published_at is None else replace(asked, live_number=review.base_version_number)
 
 
@@ -195,7 +195,7 @@ def _resources(reviews: HasEditor, rows: Sequence[Review]) -> Mapping[_Key, Vers
         ids[row.kind].add(row.resource_id)
     found: dict[_Key, VersionedResource] = {}
     for kind, wanted in ids.items():
-        collection = collection_of(reviews, kind)
+        collection = reviews.editor.collection(KINDS_BY_WORD[kind])
         pointers = ("active_version", "latest_version")
         heavy = [f"{pointer}__{column}" for pointer in pointers for column in ("config_json", "search_text")]
         stored = list(collection.all.filter(pk__in=wanted).select_related(*pointers).defer(*heavy))

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from review.models import Review
 from versioning.domain.access import Caller, Right
-from versioning.domain.errors import Conflict, Invalid, NotFound
+from versioning.domain.errors import Conflict, NotFound
 from versioning.domain.events import Target
-from versioning.domain.kinds import KINDS
+from versioning.domain.kinds import KINDS_BY_WORD
 from versioning.domain.snapshots import Snapshot
 from versioning.domain.uuids import uuid_of
-from versioning.editor import Collection, Editor
+from versioning.editor import Editor
 from versioning.editor.locking import changing
 from versioning.editor.targets import target_of
 from versioning.models import VersionedResource
@@ -38,14 +38,6 @@ class Subject:
     target: Target
 
 
-def collection_of(reviews: HasEditor, kind: str) -> Collection[Any]:
-    """Return the verbs of the kind with this word; raises `Invalid` for any other word."""
-    found = next((one for one in KINDS if one.word == kind), None)
-    if found is None:
-        raise Invalid.field("resource.kind", f"must be one of {', '.join(one.word for one in KINDS)}")
-    return reviews.editor.collection(found)
-
-
 def readable(reviews: HasEditor, review_id: str, by: Caller) -> Review:
     """Return a review.
 
@@ -56,7 +48,8 @@ def readable(reviews: HasEditor, review_id: str, by: Caller) -> Review:
     if review is None:
         raise NotFound
     if not by.may(Right.READ_DRAFTS, review.workspace_id):
-        collection_of(reviews, review.kind).versions(review.resource_id, by=by)  # refuses, in either way
+        collection = reviews.editor.collection(KINDS_BY_WORD[review.kind])
+        collection.versions(review.resource_id, by=by)  # refuses, in either way
         raise NotFound
     return review
 
@@ -69,7 +62,7 @@ def changing_review(reviews: HasEditor, review_id: str, right: Right, by: Caller
     """
     found = readable(reviews, review_id, by)
     by.require(right, found.workspace_id)
-    collection = collection_of(reviews, found.kind)
+    collection = reviews.editor.collection(KINDS_BY_WORD[found.kind])
     with changing(collection, found.resource_id, right, by, even_gone=True) as resource:
         target = target_of(resource, reviews.editor.code)
         review = Review.objects.about(target).filter(pk=found.pk).first()

@@ -22,6 +22,7 @@ _SENTENCES: Final[Mapping[str, tuple[Promise, Promise]]] = {
 
 
 def _of_release(event: Event, names: Names) -> Said:
+    """Return the sentence about an event of a release."""
     with_name, without = _SENTENCES[event.type]
     release = names.named.get((event.position, event.ordinal))
     return Said(str(without)) if release is None else Said(str(with_name), {"release": release})

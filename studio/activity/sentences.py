@@ -33,6 +33,10 @@ def who_of(event: Event) -> str:
     return event.actor or _("The application")
 
 
+_OF_VERSIONS: Final = {**OF_TEAMS, **OF_RELEASES, **OF_SCHEDULES}
+"""What becomes of versions before and when they go live."""
+
+
 def sentence_of(event: Event, names: Names, who: str = "") -> list[Part]:
     """Return the sentence about an event; `who` is how to call who did it, if not by name."""
     said = _said(event, names)
@@ -49,10 +53,8 @@ def _said(event: Event, names: Names) -> Said:
     subject, _dot, what = event.type.rpartition(".")
     if subject == event.resource_kind and what in _OF_RESOURCES:
         return _OF_RESOURCES[what](event, names)
-    if event.type in OF_TEAMS and event.resource_id:
-        return OF_TEAMS[event.type](event, names)
-    if event.type in _OF_MOVES:
-        return _OF_MOVES[event.type](event, names)
+    if event.type in _OF_VERSIONS:
+        return _OF_VERSIONS[event.type](event, names)
     other = OTHERS.get(event.type)
     return other(event) if other else _as_called(event, names)
 
@@ -255,8 +257,6 @@ _OF_RESOURCES: Final[Mapping[str, Callable[[Event, Names], Said]]] = {
     "updated": _updated,
     "deleted": _deleted,
 }
-_OF_MOVES: Final[Mapping[str, Callable[[Event, Names], Said]]] = {**OF_RELEASES, **OF_SCHEDULES}
-"""About what puts resources live together, or at a time."""
 
 
 def _as_called(event: Event, names: Names) -> Said:

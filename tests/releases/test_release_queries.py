@@ -26,3 +26,16 @@ def test_a_list_takes_as_many_statements_for_many_releases_as_for_one(cast: Cast
         assert answer.status == 200
         counts.append(len(asked.captured_queries))
     assert counts[0] == counts[1] > 0, counts
+
+
+def test_pinning_versions_takes_as_many_statements_for_many_items_as_for_two(cast: Cast, pair: Pair) -> None:
+    items = [*pair.items()]
+    counts = []
+    for more in (0, 6):
+        for number in range(more):
+            AGENTS.make(cast.alice, f"agent-{number}")
+            items.append(item(AGENTS, f"agent-{number}"))
+        with CaptureQueriesContext(connection) as asked:
+            make(cast.edgar, *items)
+        counts.append(len(asked.captured_queries))
+    assert counts[0] == counts[1] > 0, counts

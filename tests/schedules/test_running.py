@@ -226,6 +226,23 @@ def test_a_release_goes_live_at_its_time_unless_something_of_it_was_mended(cast:
     assert cast.paula.post("/schedules", body).code == "release_published"
 
 
+def test_an_editor_changes_nothing_that_goes_live_by_itself(cast: Cast, kind: Kind, draft: str) -> None:
+    items = [{"resource": reference(kind), "versionId": draft}]
+    body = {"workspaceId": "acme", "title": "Autumn", "items": items}
+    release = f"/releases/{cast.edgar.post('/releases', body).body['id']}"
+    again = {"title": "Winter", "items": items}
+    assert cast.edgar.patch(release, again).status == 200
+    made = cast.paula.post("/schedules", {"releaseId": release.rpartition("/")[2], "runAt": ahead()}).body
+    slipped_in = kind.save(cast.edgar, text="nobody has looked at this")["latestVersionId"]
+    changed = {"items": [{"resource": reference(kind), "versionId": slipped_in}]}
+    refused = cast.edgar.patch(release, changed)
+    assert (refused.status, refused.code) == (403, "forbidden")
+    assert cast.edgar.patch(release, {"title": "Autumn"}).status == 200
+    assert cast.paula.patch(release, again).status == 200
+    assert run(made, cast.paula)["state"] == "done"
+    assert live(cast.paula, kind) == draft
+
+
 def test_a_release_that_is_deleted_takes_its_schedules(cast: Cast, kind: Kind, draft: str) -> None:
     items = [{"resource": reference(kind), "versionId": draft}]
     release = cast.paula.post("/releases", {"workspaceId": "acme", "title": "Autumn", "items": items}).body

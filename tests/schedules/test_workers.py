@@ -225,3 +225,33 @@ def test_the_server_alone_runs_them_punctually(tmp_path: Path) -> None:
         shell(service, COME, seconds=1, ids=ids)
         states, delay = outcome(until_over(api, ids))
         assert states == {"done"} and delay < PUNCTUAL
+
+
+def test_whoever_cancels_a_pair_while_its_resource_is_deleted_gets_an_answer(service: Service) -> None:
+    """Both end the two schedules: one of them does, and the other finds them ended."""
+    turns = 6
+    with connected(service) as api:
+        made = []
+        for one in range(turns):
+            kind = KINDS[one % 2]
+            live = kind.make(api, f"pair-{one}", autoPublish=True)["latestVersionId"]
+            draft = kind.save(api, f"pair-{one}")["latestVersionId"]
+            body = {"resource": reference(kind, f"pair-{one}"), "versionId": draft, "runAt": ahead()}
+            answer = api.post("/schedules", {**body, "until": ahead(48), "then": {"versionId": live}})
+            assert answer.status == 201, answer.body
+            made.append(answer.body)
+    jobs = [
+        partial(act, kind=KINDS[one % 2], made=made[one])
+        for one in range(turns)
+        for act in (_cancel, _delete)
+    ]
+    answers = at_once(service, jobs)
+    with connected(service) as api:
+        for one, pair in enumerate(made):
+            cancelled, deleted = answers[2 * one], answers[2 * one + 1]
+            assert (cancelled.status, deleted.status) in {(200, 200), (409, 200)}, (
+                cancelled.body,
+                deleted.body,
+            )
+            states = {api.get(f"/schedules/{key}").body["state"] for key in (pair["id"], pair["pairedWith"])}
+            assert states == ({"cancelled"} if cancelled.status == 200 else {"failed"})

@@ -6,11 +6,13 @@ them compares it with another one. The models that store a kind carry it as `mod
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from versioning.domain import config
 from versioning.domain.config import ConfigSchema
+from versioning.domain.errors import Invalid
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,3 +80,12 @@ PROMPT_BLOCK: Final = ResourceKind(
     is_shown=True,
 )
 KINDS: Final = (AGENT, PROMPT_BLOCK)
+KINDS_BY_WORD: Final[Mapping[str, ResourceKind]] = {kind.word: kind for kind in KINDS}
+
+
+def kind_named(word: str) -> ResourceKind:
+    """Return the kind with this word; raises `Invalid`, naming `resource.kind`, for any other word."""
+    kind = KINDS_BY_WORD.get(word)
+    if kind is None:
+        raise Invalid.field("resource.kind", f"must be one of {', '.join(KINDS_BY_WORD)}")
+    return kind

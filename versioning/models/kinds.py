@@ -13,9 +13,10 @@ from versioning.models.versioned import VersionedResource
 MODELS: Final[tuple[type[VersionedResource], ...]] = (Agent, PromptBlock)
 """The model of each kind."""
 
-_BY_KIND: Final[Mapping[str, type[VersionedResource]]] = {model.kind.word: model for model in MODELS}
+MODELS_BY_WORD: Final[Mapping[str, type[VersionedResource]]] = {model.kind.word: model for model in MODELS}
+"""The same, by the word of the kind."""
 
 
 def model_of(kind: ResourceKind) -> type[VersionedResource]:
     """Return the model that stores resources of this kind."""
-    return _BY_KIND[kind.word]
+    return MODELS_BY_WORD[kind.word]

@@ -18,7 +18,7 @@ from django.db.models.functions import Coalesce
 
 from versioning.domain.config import searchable
 from versioning.models import events
-from versioning.models.kinds import MODELS
+from versioning.models.kinds import MODELS, MODELS_BY_WORD
 from versioning.models.text_search.base import Lines, NewDocument
 from versioning.models.text_search.documents import SearchProgress
 from versioning.models.text_search.index import text_index
@@ -33,7 +33,6 @@ MAX_BEHIND: Final = 200
 MAX_BYTES_BEHIND: Final = 1_000_000
 """How long the texts of these may be together: 40 MB took a second and a half."""
 _MAX_ENTRIES: Final = 2_000
-_KINDS: Final = {model.kind.word: model for model in MODELS}
 
 Missing = dict[str, set[str]]
 """Ids of resources by the word of their kind."""
@@ -148,7 +147,7 @@ def _changed(after: int, until: int) -> Missing | None:
         return None
     changed: Missing = defaultdict(set)
     for entry in found:
-        if entry.resource_kind in _KINDS:
+        if entry.resource_kind in MODELS_BY_WORD:
             changed[entry.resource_kind].add(entry.resource_id)
     return changed
 
@@ -158,7 +157,7 @@ def _bytes_of(changed: Missing) -> int:
     lengths = (Bytes(f"{pointer}_version__search_text") for pointer in ("active", "latest"))
     total = sum((Coalesce(Sum(one), 0) for one in lengths), start=Value(0))
     found = (
-        _KINDS[word]._default_manager.filter(pk__in=ids).aggregate(found=total)["found"]
+        MODELS_BY_WORD[word]._default_manager.filter(pk__in=ids).aggregate(found=total)["found"]
         for word, ids in changed.items()
         if ids
     )
@@ -182,7 +181,7 @@ def _not_indexed(limit: int) -> Missing:
 
 def _index(kind_word: str, ids: Iterable[str]) -> int:
     """Index the versions that these resources point at, and no others; return how many are new."""
-    model, ids, added = _KINDS[kind_word], list(ids), 0
+    model, ids, added = MODELS_BY_WORD[kind_word], list(ids), 0
     for first in range(0, len(ids), AT_ONCE):
         some = ids[first : first + AT_ONCE]
         rows: Any = model._default_manager.filter(pk__in=some)
