@@ -134,18 +134,17 @@ class ReleasePage(WorkspacePage):
         )
 
     def _panels(self) -> list[Panel]:
-        """Return what other applications show on the page."""
-        release = self.release
-        shown = SubjectOnPage(
-            subject="release",
-            id=str(release.pk),
-            title=release.title,
-            is_open=self.is_draft,
-            workspace_id=release.workspace_id,
-            request=self.request,
-            caller=self.caller,
+        """Return what other applications show about the release, such as when it goes live."""
+        return extensions.subject_panels(
+            SubjectOnPage(
+                subject="release",
+                id=str(self.release.pk),
+                is_open=self.is_draft,
+                workspace_id=self.workspace_id,
+                request=self.request,
+                caller=self.caller,
+            )
         )
-        return extensions.subject_panels(shown)
 
     def _problems(self, count: int) -> Sequence[Problem] | None:
         """Return what keeps it from being published; None if nobody has asked, of many items."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -13,9 +13,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from releases.models import Release
-from releases.studio.addresses import of_release
 from schedules.models import Schedule, State
-from schedules.studio.addresses import of_cancelling, of_changing
+from schedules.studio.addresses import of_cancelling, of_changing, of_release
 from schedules.studio.words import STATES, in_short, why
 from schedules.studio.zones import twice
 from studio.dates import day_in_words
@@ -26,8 +25,8 @@ from versioning.domain.access import Caller, Right
 from versioning.domain.snapshots import reference_to_id
 from versioning.models import Event
 
-MAX_SHOWN: Final = 500
-"""How many schedules, and how many events, a month shows."""
+MAX_SHOWN: Final = 100
+"""How many schedules, and how many events, a period shows."""
 MOVES: Final = tuple(f"{kind.word}.{what}" for kind in KINDS for what in ("published", "unpublished"))
 RELEASED: Final = "release.published"
 
@@ -87,14 +86,20 @@ def entries_of(
     events = [] if upcoming_only else _events(workspace_id, period, caller)
     shown, told = schedules[:MAX_SHOWN], _without(events[:MAX_SHOWN], schedules)
     releases = {str(one.release_id or "") for one in shown} | {_release_of(one) for one in told}
-    readable = Release.objects.readable_by(caller).filter(pk__in=releases - {""})
+    titles = {
+        str(pk): title
+        for pk, title in Release.objects.readable_by(caller)
+        .filter(pk__in=releases - {""})
+        .values_list("pk", "title")
+    }
     references = {(one.kind, one.resource_id) for one in shown if one.kind}
     references |= {(one.resource_kind, one.resource_id) for one in told if one.resource_id}
     make = _Maker(
         zone=ZoneInfo(zone),
         caller=caller,
+        workspace_id=workspace_id,
         names=names_of(references, caller),
-        releases={str(one.pk): one for one in readable},
+        titles=titles,
     )
     found = [*map(make.of_schedule, shown), *map(make.of_event, told)]
     more = max(len(schedules), len(events)) > MAX_SHOWN
@@ -140,10 +145,11 @@ class _Maker:
 
     zone: ZoneInfo
     caller: Caller
+    workspace_id: str
     names: Any
     """Of resources, by kind and id."""
-    releases: Mapping[str, Release]
-    """By id."""
+    titles: Any
+    """Of releases, by id."""
 
     def of_schedule(self, schedule: Schedule) -> Entry:
         """Return a schedule as an entry."""
@@ -180,10 +186,10 @@ class _Maker:
     def _about(self, kind: str, resource_id: str, release_id: str) -> tuple[str, str]:
         """Return what something is called, and where it is."""
         if not kind:
-            release = self.releases.get(release_id)
-            if release is None:
+            title = self.titles.get(release_id)
+            if title is None:
                 return _("A release"), ""
-            return _("Release “%(title)s”") % {"title": release.title}, of_release(release)
+            return _("Release “%(title)s”") % {"title": title}, of_release(self.workspace_id, release_id)
         name = self.names.get((kind, resource_id))
         if name is None:
             return resource_id, ""
