@@ -105,7 +105,6 @@ class SubjectOnPage:
     subject: str
     """What it is: `release`."""
     id: str
-    title: str
     is_open: bool
     """Whether it is still to be published."""
     workspace_id: str

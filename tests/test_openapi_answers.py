@@ -78,6 +78,10 @@ NOT_TO_BE_SAID = {
     r"enabled": "enable the webhook first",
     r"reviewers\.\d+": "is not a member",
     r"field|line|parent": "is no (field|line|comment)|needs a field",
+    r"resource|localTime|timeZone|runAt|until|then(\.versionId)?|expects|versionId|action|releaseId": (
+        "is required|must not be given|is no time zone|does not exist|is no version|is not for a release|"
+        "must be (in the future|a whole minute|after|before|a (local )?time)|more than five years|out of range"
+    ),
     r"before": "cannot be combined with after",
     r"status|versionId|label|release": "give only one of status, versionId, label and release",
     r"versions\.(self|agents\..*)|status|versionId|label|release": "selected more than once",
@@ -135,7 +139,7 @@ def versions(
         Comment.objects.filter(pk=comment.pk).update(id=COMMENT)
         make_releases(made[PROMPT_BLOCKS][1])
         soon = Times(local_time="2028-12-24T09:00", time_zone="Europe/Berlin")
-        later = get_editor().schedules.create("agent", "writer", soon, version_id=made[AGENTS][1], by=alice)
+        later = get_editor().schedules.create("agent", "writer", soon, version_id=made[AGENTS][0], by=alice)
         Schedule.objects.filter(pk=later.pk).update(id=SCHEDULE)
         return made
 
@@ -265,6 +269,7 @@ def honest(route: str, versions: dict[Kind, list[str]]) -> dict[str, Any]:
         ("PUT", "/workspaces/{}/review-policy"): {"required": 1, "bypass": "nobody"},
         ("PATCH", "/reviews/{}"): {"reviewers": ["paula", "vera"]},
         ("POST", "/reviews/{}/verdicts"): {"versionId": _version_under_review(), "verdict": "approve"},
+        ("POST", "/locks"): {"resources": [{"kind": "promptBlock", "id": "writer"}]},
         ("POST", "/schedules"): {
             "resource": {"kind": "agent", "id": "writer"},
             "versionId": second,

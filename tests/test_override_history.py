@@ -79,6 +79,7 @@ def test_commits_are_versions(admin: Api, repo: Repository, history: list[str]) 
         "readOnly": True,
         "state": "published",
         "labels": [],
+        "bypassedBy": None,
     }
     assert [found["state"] for found in versions] == ["published", "historical", "historical"]
     assert not AgentVersion.objects.exists()

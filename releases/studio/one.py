@@ -22,7 +22,9 @@ from releases.together.checking import problems_of
 from releases.together.editing import tag_of
 from releases.together.items import ItemNow, now
 from releases.together.rules import Problem, ReleaseBlocked, ReleaseChanged, in_order
+from studio import extensions
 from studio.domain_messages.translated import translated
+from studio.extensions import Panel, SubjectOnPage
 from studio.kinds import KINDS_BY_WORD
 from studio.limits import MAX_MESSAGES, first_of
 from studio.publishing.obstacles import reasons
@@ -127,7 +129,21 @@ class ReleasePage(WorkspacePage):
             max_reason=MAX_MESSAGE,
             releases_address=self.address("releases"),
             reverts_address=of_release(release.reverts) if release.reverts else "",
+            panels=self._panels(),
             **context,
+        )
+
+    def _panels(self) -> list[Panel]:
+        """Return what other applications show about the release, such as when it goes live."""
+        return extensions.subject_panels(
+            SubjectOnPage(
+                subject="release",
+                id=str(self.release.pk),
+                is_open=self.is_draft,
+                workspace_id=self.workspace_id,
+                request=self.request,
+                caller=self.caller,
+            )
         )
 
     def _problems(self, count: int) -> Sequence[Problem] | None:

@@ -31,6 +31,11 @@ def of_release_form(workspace_id: str, release_id: str) -> str:
     return address("schedule_release", workspace_id, release_id)
 
 
+def of_release(workspace_id: str, release_id: str) -> str:
+    """Return the address of the page of a release."""
+    return address("release", workspace_id, release_id)
+
+
 def of_version(schedule: Schedule) -> str:
     """Return the address of the version that a schedule is about."""
     return KINDS_BY_WORD[schedule.kind].address("version", schedule.resource_id, schedule.version_id)

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from releases.models import Release
 from schedules.models import Schedule
+from schedules.studio.addresses import of_release
 from schedules.studio.forms import ForceForm, ScheduleForm
 from schedules.studio.standing import standing_of
 from schedules.studio.words import will_happen
@@ -129,7 +130,7 @@ class SchedulePage(ResourcePage):
 class ReleaseSchedulePage(WorkspacePage):
     """When a release is to go live."""
 
-    tab = "calendar"
+    tab = "releases"
     right = Right.PUBLISH
 
     def get(self, request: HttpRequest, workspace: str, release: str) -> HttpResponse:
@@ -137,7 +138,7 @@ class ReleaseSchedulePage(WorkspacePage):
         return self.show(ForceForm(initial={"time_zone": remembered(request) or UTC}), self.release(release))
 
     def post(self, request: HttpRequest, workspace: str, release: str) -> HttpResponse:
-        """Schedule it, and show the calendar; what is wrong stays in the form."""
+        """Schedule it, and show the release; what is wrong stays in the form."""
         found, form = self.release(release), ForceForm(request.POST)
         if not form.is_valid():
             return self.show(form, found, status=400)
@@ -152,7 +153,7 @@ class ReleaseSchedulePage(WorkspacePage):
             form.add(Invalid.field("", error.message))
             return self.show(form, found, status=409)
         remember(request, made.time_zone)
-        return self.go(self.address("calendar"), _said(made, found.title))
+        return self.go(of_release(self.workspace_id, str(found.pk)), _said(made))
 
     def release(self, release_id: str) -> Release:
         """Return a release of this workspace; raises `NotFound`."""
@@ -171,7 +172,7 @@ class ReleaseSchedulePage(WorkspacePage):
             is_remembered=bool(remembered(self.request)),
             zones=offered(),
             silence=WorkerHeartbeat.objects.silence(),
-            back_address=self.address("calendar"),
+            back_address=of_release(self.workspace_id, str(release.pk)),
         )
 
 
@@ -181,6 +182,6 @@ def _choice(version: Snapshot) -> str:
     return f"{title_of(version)}: {message}" if message else title_of(version)
 
 
-def _said(schedule: Schedule, title: str = "") -> str:
+def _said(schedule: Schedule) -> str:
     """Return what the next page says of a schedule that was just made."""
-    return format_html("{} {}", will_happen(schedule, title), twice(schedule))
+    return format_html("{} {}", will_happen(schedule), twice(schedule))

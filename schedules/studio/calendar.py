@@ -23,6 +23,8 @@ from versioning.models import WorkerHeartbeat
 
 WEEK: Final = datetime.timedelta(days=7)
 LIST: Final = "list"
+MAX_IN_CELL: Final = 5
+"""How many entries a day of the grid shows; the list has the others."""
 _MONTH: Final = re.compile(r"(20\d{2})-(0[1-9]|1[0-2])")
 
 
@@ -35,6 +37,23 @@ class Day:
     is_today: bool = False
     is_outside: bool = False
     """Whether it belongs to the month before or after."""
+    list_address: str = ""
+    """Where the list of its month is."""
+
+    @property
+    def first_entries(self) -> list[Entry]:
+        """Those that the grid shows."""
+        return self.entries[:MAX_IN_CELL]
+
+    @property
+    def others(self) -> int:
+        """How many the grid leaves out."""
+        return max(len(self.entries) - MAX_IN_CELL, 0)
+
+    @property
+    def anchor(self) -> str:
+        """The id of the day in the list."""
+        return f"day-{self.date:%Y-%m-%d}"
 
     @property
     def title(self) -> str:
@@ -103,7 +122,7 @@ class CalendarPage(WorkspacePage):
         as_list = request.GET.get("view") == LIST
         first, last = (month.first, month.last) if as_list else month.weeks
         found, more = entries_of(self.workspace_id, _period(first, last, zone), zone, self.caller)
-        soon, _more = entries_of(
+        soon, more_soon = entries_of(
             self.workspace_id, Period(begin=now, end=now + WEEK), zone, self.caller, upcoming_only=True
         )
         days = by_day(found)
@@ -115,6 +134,7 @@ class CalendarPage(WorkspacePage):
             is_remembered=bool(remembered(request)) or "zone" in request.GET,
             silence=WorkerHeartbeat.objects.silence(),
             soon=soon,
+            more_soon=more_soon,
             month=month,
             as_list=as_list,
             more=more,
@@ -125,6 +145,7 @@ class CalendarPage(WorkspacePage):
                     entries=days.get(day, []),
                     is_today=day == now.date(),
                     is_outside=day.month != month.first.month,
+                    list_address=self._query(Month(day.replace(day=1)), as_list=True),
                 )
                 for day in days_between(first, last)
             ],

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from releases.models import Release
 from schedules.models import Schedule, State
-from schedules.studio.addresses import of_cancelling, of_changing
+from schedules.studio.addresses import of_cancelling, of_changing, of_release
 from schedules.studio.words import STATES, in_short, why
 from schedules.studio.zones import twice
 from studio.dates import day_in_words
@@ -25,8 +25,8 @@ from versioning.domain.access import Caller, Right
 from versioning.domain.snapshots import reference_to_id
 from versioning.models import Event
 
-MAX_SHOWN: Final = 500
-"""How many schedules, and how many events, a month shows."""
+MAX_SHOWN: Final = 100
+"""How many schedules, and how many events, a period shows."""
 MOVES: Final = tuple(f"{kind.word}.{what}" for kind in KINDS for what in ("published", "unpublished"))
 RELEASED: Final = "release.published"
 
@@ -94,7 +94,13 @@ def entries_of(
     }
     references = {(one.kind, one.resource_id) for one in shown if one.kind}
     references |= {(one.resource_kind, one.resource_id) for one in told if one.resource_id}
-    make = _Maker(zone=ZoneInfo(zone), caller=caller, names=names_of(references, caller), titles=titles)
+    make = _Maker(
+        zone=ZoneInfo(zone),
+        caller=caller,
+        workspace_id=workspace_id,
+        names=names_of(references, caller),
+        titles=titles,
+    )
     found = [*map(make.of_schedule, shown), *map(make.of_event, told)]
     more = max(len(schedules), len(events)) > MAX_SHOWN
     return sorted(found, key=lambda one: one.moment), more
@@ -139,6 +145,7 @@ class _Maker:
 
     zone: ZoneInfo
     caller: Caller
+    workspace_id: str
     names: Any
     """Of resources, by kind and id."""
     titles: Any
@@ -180,7 +187,9 @@ class _Maker:
         """Return what something is called, and where it is."""
         if not kind:
             title = self.titles.get(release_id)
-            return (_("Release “%(title)s”") % {"title": title} if title else _("A release")), ""
+            if title is None:
+                return _("A release"), ""
+            return _("Release “%(title)s”") % {"title": title}, of_release(self.workspace_id, release_id)
         name = self.names.get((kind, resource_id))
         if name is None:
             return resource_id, ""

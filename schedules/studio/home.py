@@ -1,17 +1,20 @@
-"""What goes live in the next seven days, on the home page."""
+"""What goes live in the next seven days, and what of one's own did not lately, on the home page."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
 
+from django.db.models import Q
 from django.template.loader import render_to_string
 from django.utils import timezone
 
 from releases.models import Release
+from schedules.models import State
 from schedules.studio.addresses import of_calendar
 from schedules.studio.calendar import WEEK
-from schedules.studio.words import in_short
+from schedules.studio.standing import TOLD_FOR
+from schedules.studio.words import STATES, in_short, why
 from schedules.studio.zones import when
 from studio.extensions import HomeSection
 from studio.resources.names import names_of
@@ -22,9 +25,16 @@ SHOWN: Final = 5
 
 
 def sections(caller: Caller) -> Iterator[HomeSection]:
-    """Yield what is scheduled in the workspaces whose drafts the person may read; nothing if nothing is."""
-    waiting = get_editor().schedules.list(by=caller).waiting().filter(run_at__lt=timezone.now() + WEEK)
-    found = list(waiting.order_by("run_at", "pk")[: SHOWN + 1])
+    """Yield what is scheduled in the workspaces whose drafts the person may read; nothing if nothing is.
+
+    Whoever scheduled something that failed or was missed is told so for some days.
+    """
+    now = timezone.now()
+    soon = Q(state=State.SCHEDULED, run_at__lt=now + WEEK)
+    own = Q(author=caller.user_id) if caller.user_id is not None else Q(pk=None)
+    failed = own & Q(state__in=(State.FAILED, State.MISSED), executed_at__gte=now - TOLD_FOR)
+    readable = get_editor().schedules.list(by=caller).filter(soon | failed)
+    found = list(readable.order_by("run_at", "pk")[: SHOWN + 1])
     if not found:
         return
     shown = found[:SHOWN]
@@ -40,6 +50,8 @@ def sections(caller: Caller) -> Iterator[HomeSection]:
             "when": when(one),
             "who": one.author_name,
             "address": of_calendar(one.workspace_id),
+            "chip": None if one.state == State.SCHEDULED else STATES[one.state],
+            "why": why(one),
         }
         for one in shown
     ]

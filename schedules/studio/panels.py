@@ -79,7 +79,7 @@ def subject_panels(shown: SubjectOnPage) -> Iterator[Panel]:
     lines = [
         Line(
             schedule=one,
-            sentence=will_happen(one, shown.title),
+            sentence=will_happen(one),
             notes=notes_of(one),
             can_change=may_publish,
         )

@@ -40,11 +40,13 @@ def version_link(schedule: Schedule) -> SafeString:
 
 
 def will_happen(schedule: Schedule, title: str = "") -> SafeString:
-    """Return what a schedule that waits is going to do, on a page about its resource.
+    """Return what a schedule that waits is going to do, on a page about its resource or its release.
 
-    `title` is that of the release, for a schedule of one.
+    `title` is that of the release, on a page about one of the resources in it.
     """
     values = {"when": when(schedule), "who": schedule.author_name or _("the application")}
+    if schedule.release_id is not None and not title:
+        return format_html(_("Everything in it goes live on {when}, by {who}."), **values)
     if schedule.release_id is not None:
         return format_html(
             _("It is part of the release “{title}”, which goes live on {when}, by {who}."),

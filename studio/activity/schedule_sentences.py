@@ -26,14 +26,23 @@ REASONS: Final = {
 
 
 def _told(
-    event: Event, names: Names, version: tuple[str, str], resource: tuple[str, str], release: str, **more: str
+    event: Event,
+    names: Names,
+    version: tuple[str, str],
+    resource: tuple[str, str],
+    release: tuple[str, str],
+    **more: str,
 ) -> Said:
     """Return the sentence about a version, about a resource that goes off, or about a release.
 
-    Of the pairs, the first names the resource, and the second is for a page about it.
+    Of the pairs, the first names the resource or the release. The second is for a page about the resource,
+    or for a release that is not there any more.
     """
     if not event.resource_id:
-        return Said(release, more)
+        named_release = names.named.get((event.position, event.ordinal))
+        if named_release is None:
+            return Said(release[1], more)
+        return Said(release[0], {"release": named_release, **more})
     values: dict[str, Part | str] = dict(more)
     sentences = resource
     if event.version_id:
@@ -51,7 +60,7 @@ def _created(event: Event, names: Names) -> Said:
         names,
         (_("{who} scheduled {version} of {resource}"), _("{who} scheduled {version}")),
         (_("{who} scheduled the end of {resource}"), _("{who} scheduled its end")),
-        _("{who} scheduled a release"),
+        (_("{who} scheduled the release {release}"), _("{who} scheduled a release")),
     )
 
 
@@ -64,7 +73,10 @@ def _changed(event: Event, names: Names) -> Said:
             _("{who} chose another time for {version}"),
         ),
         (_("{who} chose another time for the end of {resource}"), _("{who} chose another time for its end")),
-        _("{who} chose another time for a release"),
+        (
+            _("{who} chose another time for the release {release}"),
+            _("{who} chose another time for a release"),
+        ),
     )
 
 
@@ -77,7 +89,10 @@ def _cancelled(event: Event, names: Names) -> Said:
             _("{who} cancelled the schedule of {version}"),
         ),
         (_("{who} cancelled the scheduled end of {resource}"), _("{who} cancelled its scheduled end")),
-        _("{who} cancelled the schedule of a release"),
+        (
+            _("{who} cancelled the schedule of the release {release}"),
+            _("{who} cancelled the schedule of a release"),
+        ),
     )
 
 
@@ -90,7 +105,10 @@ def _done(event: Event, names: Names) -> Said:
             _("{version} went live as {who} had scheduled it"),
         ),
         (_("{resource} went off as {who} had scheduled it"), _("It went off as {who} had scheduled it")),
-        _("A release went live as {who} had scheduled it"),
+        (
+            _("The release {release} went live as {who} had scheduled it"),
+            _("A release went live as {who} had scheduled it"),
+        ),
     )
 
 
@@ -107,7 +125,10 @@ def _failed(event: Event, names: Names) -> Said:
             _("{resource} did not go off as {who} had scheduled it: {reason}"),
             _("It did not go off as {who} had scheduled it: {reason}"),
         ),
-        _("A release did not go live as {who} had scheduled it: {reason}"),
+        (
+            _("The release {release} did not go live as {who} had scheduled it: {reason}"),
+            _("A release did not go live as {who} had scheduled it: {reason}"),
+        ),
         reason=str(REASONS.get(code, code)),
     )
 

@@ -116,6 +116,9 @@ def test_a_hotfix_is_warned_of_and_what_failed_says_why(
     shown = paula.get(page).text
     assert "Version 2 did not go live" in shown
     assert "Something else has gone live since this was scheduled." in shown
+    # Whoever scheduled it finds it on the home page, and nobody else.
+    homes = [Window.of(name).get("/studio/").text for name in ("paula", "edgar", "charlie")]
+    assert ["was to go live" in home for home in homes] == [True, False, False]
     kind.publish(cast.paula, "writer", draft)
     assert "did not go live" not in paula.get(page).text
 
@@ -194,7 +197,15 @@ def test_a_release_is_scheduled_and_its_parts_say_so(cast: Cast) -> None:
     paula, form = Window.of("paula"), workspace_page(f"releases/{release['id']}/schedule")
     assert "Schedule the release “Autumn”" in paula.get(form).text
     sent = paula.post(form, local_time="2027-12-24T09:00", time_zone=ZONE)
-    assert sent.headers["Location"] == CALENDAR
+    page = workspace_page(f"releases/{release['id']}")
+    assert sent.headers["Location"] == page
+    said = "Everything in it goes live on 24 December 2027 at 09:00 Europe/Berlin, by paula."
+    shown = paula.get(page)
+    assert said in shown.text and f'href="{form}"' in shown.markup and "Cancel the schedule" in shown.text
+    shown = Window.of("edgar").get(page)
+    assert said in shown.text and form not in shown.markup and "Cancel the schedule" not in shown.text
+    assert f'href="{page}"' in paula.get(CALENDAR, month="2027-12").markup
+    assert "paula scheduled the release Autumn" in paula.get(workspace_page("activity")).text
     for kind in drafts:
         shown = paula.get(page_of(kind, "history")).text
         assert "part of the release “Autumn”, which goes live on 24 December 2027 at 09:00" in shown
