@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from django.urls import URLPattern, re_path
 
-from releases.together.api import ReleaseViewSet
+from releases.api import ReleaseViewSet
 
 _RELEASE: Final = "releases/(?P<id>[^/]+)"
 _RELEASES: Final[dict[str, dict[str, Any]]] = {

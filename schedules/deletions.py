@@ -9,8 +9,8 @@ from uuid import UUID
 
 from django.db.models.signals import pre_delete
 
+from releases import automatic
 from releases.models import Release
-from releases.together import decided
 from schedules.models import Schedule, State
 from versioning.conf import get_editor
 from versioning.domain.access import Caller
@@ -28,7 +28,7 @@ GONE: Final = "gone"
 
 def watch() -> None:
     """End the schedules of what is deleted; keep versions and releases that are scheduled as they are."""
-    decided.register(_is_scheduled)
+    automatic.register(_is_scheduled)
     pins.register(_scheduled_versions, refusal="is scheduled: cancel the schedule first")
     pre_delete.connect(_end_with_release, sender=Release)
     for kind in KINDS:

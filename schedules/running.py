@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
-from releases.together.publishing import publish
+from releases.publishing import publish
 from schedules.deletions import GONE
 from schedules.models import Action, NotWaiting, Schedule, State
 from schedules.subjects import Subject, locked_release, locked_resource

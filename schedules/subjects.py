@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from releases.editing import refuse_published
+from releases.items import locked as items_locked
 from releases.models import Release
-from releases.together.editing import refuse_published
-from releases.together.items import locked as items_locked
 from schedules.models import Action
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Invalid, NotFound

@@ -154,7 +154,7 @@ CALLING = {  # `publishing.activate`, which asks
     ("editor/creating.py", "_insert"),
     ("editor/saving.py", "edit"),
     ("editor/saving.py", "edit_live"),
-    ("releases/together/publishing.py", "_publish_items"),
+    ("releases/publishing.py", "_publish_items"),
 }
 
 

@@ -12,16 +12,16 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
+from releases.checking import problems_of
+from releases.editing import tag_of
+from releases.items import ItemNow, now
 from releases.models import Release
 from releases.models.releases import MAX_DESCRIPTION, MAX_TITLE, State
+from releases.rules import Problem, ReleaseBlocked, ReleaseChanged, in_order
 from releases.studio.addresses import of_release
 from releases.studio.shown import shown_items
 from releases.studio.verbs import releases
 from releases.studio.words import STATES, problem_in_words
-from releases.together.checking import problems_of
-from releases.together.editing import tag_of
-from releases.together.items import ItemNow, now
-from releases.together.rules import Problem, ReleaseBlocked, ReleaseChanged, in_order
 from studio import extensions
 from studio.domain_messages.translated import translated
 from studio.extensions import Panel, SubjectOnPage

@@ -10,9 +10,9 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
+from releases.items import ItemNow, now
 from releases.models import ReleaseItem
 from releases.models.releases import Action
-from releases.together.items import ItemNow, now
 from studio.diff.fields import FieldDifference, differences
 from studio.kinds import KINDS, KINDS_BY_WORD, StudioKind
 from studio.limits import PageBudget

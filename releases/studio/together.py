@@ -10,10 +10,10 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from releases.rules import ReleaseBlocked
 from releases.studio.addresses import of_release
 from releases.studio.verbs import items_of, releases
 from releases.studio.words import title_for
-from releases.together.rules import ReleaseBlocked
 from studio.publishing.drafts import Draft, drafts_by_id
 from studio.publishing.obstacles import reasons
 from studio.resources.chosen import FIELD, chosen

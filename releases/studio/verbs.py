@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from releases.together.editor import Releases
-from releases.together.items import is_file
+from releases.items import is_file
+from releases.verbs import Releases
 from versioning.conf import get_editor
 from versioning.editor.bulk import Choice
 from versioning.models import VersionedResource

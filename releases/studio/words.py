@@ -10,9 +10,9 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext_lazy
 
+from releases.items import ItemNow
 from releases.models.releases import MAX_TITLE, State
-from releases.together.items import ItemNow
-from releases.together.rules import Problem
+from releases.rules import Problem
 from studio.limits import shortened
 from studio.publishing.obstacles import reasons
 

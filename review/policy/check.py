@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from review.models import Bypass
-from review.policy import passing
+from review.policy import recording
 from review.policy.administration import policy_of
 from review.policy.errors import ReviewRequired
 from review.policy.outcomes import Question, outcome_of, outcomes_of, question
-from review.policy.standing import Standing, requires_review, standing_of
+from review.policy.requirement import Requirement, requirement_of, requires_review
 from review.texts import checked_text
 from versioning.conf import get_editor
 from versioning.domain.access import Right, RightsChanged
@@ -37,18 +37,18 @@ def check(passage: gate.Passage) -> gate.Then:
     `Invalid` for one without a reason.
     """
     target = target_of(passage.resource, get_editor().code)
-    standing = standing_of(target, passage.version.digest)
+    requirement = requirement_of(target, passage.version.digest)
     if passage.bypass_review is not None:
-        _require_bypass(passage, standing.bypass)
+        _require_bypass(passage, requirement.bypass)
     asked, is_bypassed = None, False
-    if standing.required and not standing.was_live:
+    if requirement.required and not requirement.was_live:
         asked = question(passage.resource, passage.version, target)
         outcome = outcome_of(asked)
         is_bypassed = not outcome.is_allowed
         if is_bypassed and passage.bypass_review is None:
-            raise ReviewRequired(outcome, standing.review_id)
+            raise ReviewRequired(outcome, requirement.review_id)
         asked = None if outcome.was_live else asked
-    return _Decision(passage, target, standing, asked, is_bypassed).carry_out
+    return _Decision(passage, target, requirement, asked, is_bypassed).carry_out
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class _Decision:
 
     passage: gate.Passage
     target: Target
-    standing: Standing
+    requirement: Requirement
     asked: Question | None
     """What the approvals have answered; None if the version needs none."""
     is_bypassed: bool
@@ -66,20 +66,20 @@ class _Decision:
         """Record what follows from it, and look again before the commit."""
         events.at_commit(self._stands)
         if self.passage.label is None:
-            passing.remember(self.passage, self.target, self.standing)
+            recording.record_publication(self.passage, self.target, self.requirement)
         if self.is_bypassed:
-            passing.record_bypass(self.passage, self.target, self.standing)
+            recording.record_bypass(self.passage, self.target, self.requirement)
 
     def _stands(self, rights_position: int) -> None:
         """Raise `RightsChanged` if it would be another one by now: then the verb begins anew."""
-        if rights_position != self.standing.rights_position and not self._is_still_right():
+        if rights_position != self.requirement.rights_position and not self._is_still_right():
             raise RightsChanged(self.passage.caller)
 
     def _is_still_right(self) -> bool:
         policy = policy_of(self.target.workspace_id)
         if self.is_bypassed:
             return policy.bypass == Bypass.ADMIN
-        if policy.required == 0 or (self.standing.required and self.asked is None):
+        if policy.required == 0 or (self.requirement.required and self.asked is None):
             return True
         return self.asked is not None and outcomes_of([self.asked], was_live=False)[0].is_allowed
 

@@ -13,7 +13,7 @@ from releases.models import Release
 from schedules.models import Schedule
 from schedules.studio.addresses import of_release
 from schedules.studio.forms import ForceForm, ScheduleForm
-from schedules.studio.standing import standing_of
+from schedules.studio.plan import plan_of
 from schedules.studio.words import will_happen
 from schedules.studio.zones import UTC, offered, remember, remembered, twice
 from studio.resources.base import ResourcePage
@@ -66,7 +66,7 @@ class SchedulePage(ResourcePage):
             self.resource_id,
             form.times,
             version_id=version.version_id,
-            expects=standing_of(self.found).live_at(run_at, self.found.active_id),
+            expects=plan_of(self.found).live_at(run_at, self.found.active_id),
             force=form.cleaned_data["force"],
             by=self.caller,
             **form.ending,

@@ -13,7 +13,7 @@ from releases.models import Release
 from schedules.models import State
 from schedules.studio.addresses import of_calendar
 from schedules.studio.calendar import WEEK
-from schedules.studio.standing import TOLD_FOR
+from schedules.studio.plan import SHOWN_FOR
 from schedules.studio.words import STATES, in_short, why
 from schedules.studio.zones import when
 from studio.extensions import HomeSection
@@ -32,7 +32,7 @@ def sections(caller: Caller) -> Iterator[HomeSection]:
     now = timezone.now()
     soon = Q(state=State.SCHEDULED, run_at__lt=now + WEEK)
     own = Q(author=caller.user_id) if caller.user_id is not None else Q(pk=None)
-    failed = own & Q(state__in=(State.FAILED, State.MISSED), executed_at__gte=now - TOLD_FOR)
+    failed = own & Q(state__in=(State.FAILED, State.MISSED), executed_at__gte=now - SHOWN_FOR)
     readable = get_editor().schedules.list(by=caller).filter(soon | failed)
     found = list(readable.order_by("run_at", "pk")[: SHOWN + 1])
     if not found:

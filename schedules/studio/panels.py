@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from schedules.models import Schedule
 from schedules.studio.addresses import of_calendar, of_cancelling, of_changing, of_form, of_release_form
-from schedules.studio.standing import Planned, Standing, standing_of
+from schedules.studio.plan import Plan, Planned, plan_of
 from schedules.studio.words import did_not_happen, why, will_happen
 from schedules.studio.zones import twice
 from studio.extensions import Panel, Slot, SubjectOnPage, VersionOnPage
@@ -53,9 +53,9 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     if shown.page not in WITH_STRIP or not shown.caller.may(Right.READ_DRAFTS, workspace_id):
         return
     may_publish = shown.caller.may(Right.PUBLISH, workspace_id)
-    standing = standing_of(shown.resource)
-    if standing.planned or standing.failed:
-        lines = lines_of(standing, may_publish=may_publish)
+    plan = plan_of(shown.resource)
+    if plan.planned or plan.failed:
+        lines = lines_of(plan, may_publish=may_publish)
         yield Panel(
             slot=Slot.TOP,
             html=strip(lines, workspace_id, shown.request, _way_back(shown)),
@@ -94,9 +94,9 @@ def subject_panels(shown: SubjectOnPage) -> Iterator[Panel]:
         yield Panel(slot=Slot.ACTIONS, html=html, stylesheets=STYLESHEETS)
 
 
-def lines_of(standing: Standing, *, may_publish: bool) -> list[Line]:
+def lines_of(plan: Plan, *, may_publish: bool) -> list[Line]:
     """Return what a strip says: first what failed, then what is going to happen."""
-    failed = [Line(schedule=one, sentence=did_not_happen(one), warning=why(one)) for one in standing.failed]
+    failed = [Line(schedule=one, sentence=did_not_happen(one), warning=why(one)) for one in plan.failed]
     planned = [
         Line(
             schedule=one.schedule,
@@ -105,7 +105,7 @@ def lines_of(standing: Standing, *, may_publish: bool) -> list[Line]:
             warning=_warning(one),
             can_change=may_publish,
         )
-        for one in standing.planned
+        for one in plan.planned
     ]
     return [*failed, *planned]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from uuid import UUID
 
+from releases.editing import find
 from releases.models import ReleaseItem
 from releases.models.releases import State
-from releases.together.editing import find
 from versioning.domain.access import Caller
 from versioning.domain.errors import NotFound
 from versioning.editor import pins

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from releases import rules
+from releases.editing import find
+from releases.items import ItemNow, moves_of_blocks, now
 from releases.models import Release
 from releases.models.releases import Action
-from releases.together import rules
-from releases.together.editing import find
-from releases.together.items import ItemNow, moves_of_blocks, now
-from releases.together.rules import Problem, in_order
+from releases.rules import Problem, in_order
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Forbidden, Invalid
 from versioning.editor import Editor, gate
@@ -70,7 +70,7 @@ def _problems(
     if one.resource is None:
         yield rules.gone(one, is_version=False)
     elif one.is_file:
-        yield rules.kept_as_file(one)
+        yield rules.in_a_file(one)
     elif publishes and one.version is None:
         yield rules.gone(one, is_version=True)
     elif publishes and not one.is_unchanged:

@@ -13,11 +13,11 @@ from typing import Final
 
 from django.db.models import QuerySet
 
+from releases.automatic import require_right_to_items
 from releases.models import Release, ReleaseItem
 from releases.models.releases import MAX_DESCRIPTION, MAX_TITLE, State
-from releases.together.decided import require_right_to_items
-from releases.together.pinning import Items, pinned, refuse_too_many
-from releases.together.rules import ReleaseChanged
+from releases.pinning import Items, pinned, refuse_too_many
+from releases.rules import ReleaseChanged
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Conflict, Invalid, NotFound
 from versioning.domain.uuids import uuid_of

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from releases.models import ReleaseItem
 from releases.models.releases import Action
-from releases.together.rules import in_order
+from releases.rules import in_order
 from versioning.domain.kinds import KINDS, KINDS_BY_WORD, ResourceKind
 from versioning.editor import Collection, Editor
 from versioning.models import Version, VersionedResource

@@ -6,19 +6,19 @@ from functools import cache
 from typing import Any
 
 from review.models import PublishedConfiguration, Review
-from review.policy.standing import Standing
+from review.policy.requirement import Requirement
 from versioning.domain.events import Target
 from versioning.editor import gate
 from versioning.models import Version, events
 from versioning.models.statements import columns_of, names_of, prepared_cursor, table_of, values_of
 
 
-def remember(passage: gate.Passage, target: Target, standing: Standing) -> None:
+def record_publication(passage: gate.Passage, target: Target, requirement: Requirement) -> None:
     """Record that a configuration is published, and that the open review of exactly it has come to its end.
 
     The first is written together with the end of the transaction, so that PostgreSQL is not waited for.
     """
-    published = [] if standing.was_live else [passage.version.digest]
+    published = [] if requirement.was_live else [passage.version.digest]
     pointers = passage.resource.pointers
     if pointers is not None and pointers.active is not None and pointers.active.read_only:
         published.append(pointers.active.digest)  # a file was live without passing the gate
@@ -26,11 +26,11 @@ def remember(passage: gate.Passage, target: Target, standing: Standing) -> None:
         about = {"kind": target.kind, "resource_id": target.id, "identity": target.identity}
         values = values_of(columns_of(PublishedConfiguration), [{**about, "digest": digest}])
         events.at_end(_Statement(_insertion(), values))
-    if standing.review_id is not None and standing.reviewed == passage.version.digest:
+    if requirement.review_id is not None and requirement.reviewed == passage.version.digest:
         Review.objects.went_live(target, passage.version.digest)
 
 
-def record_bypass(passage: gate.Passage, target: Target, standing: Standing) -> None:
+def record_bypass(passage: gate.Passage, target: Target, requirement: Requirement) -> None:
     """Record who let a version go live without the approvals that it needed, and why."""
     version, caller = passage.version, passage.caller
     events.record(
@@ -40,7 +40,7 @@ def record_bypass(passage: gate.Passage, target: Target, standing: Standing) -> 
         resource=target,
         version=version,
         label=passage.label,
-        reviewId=None if standing.review_id is None else str(standing.review_id),
+        reviewId=None if requirement.review_id is None else str(requirement.review_id),
         reason=(passage.bypass_review or "").strip(),
     )
     if isinstance(version, Version) and caller.username:

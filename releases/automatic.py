@@ -1,7 +1,7 @@
-"""Releases of which it is decided that they go live, without anybody looking at them again.
+"""Releases that will be published automatically, without anybody looking at them again.
 
-Who may save changes what is in a release. But what goes live by itself, with the rights of whoever decided
-so, is not for them to change: that would be a way to publish without the right.
+Whoever may save changes what is in a release. But what goes live by itself, with the rights of whoever
+scheduled it, is not for them to change: that would be a way to publish without the right.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from releases.models import Release
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Forbidden
 
-IsDecided = Callable[[Release], bool]
+IsAutomatic = Callable[[Release], bool]
 """Says whether a release, which is locked, will be published by itself."""
 
-_registered: list[IsDecided] = []
+_registered: list[IsAutomatic] = []
 
 
-def register(is_decided: IsDecided) -> None:
+def register(is_automatic: IsAutomatic) -> None:
     """Add a question, such as whether the release is scheduled."""
-    _registered.append(is_decided)
+    _registered.append(is_automatic)
 
 
 def require_right_to_items(release: Release, by: Caller) -> None:
     """Raise `Forbidden` unless the caller may change what is in a release now."""
-    if any(is_decided(release) for is_decided in _registered) and not by.may(
+    if any(is_automatic(release) for is_automatic in _registered) and not by.may(
         Right.PUBLISH, release.workspace_id
     ):
         raise Forbidden(

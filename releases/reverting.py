@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from releases.editing import find, store_new
+from releases.items import ItemNow, collection_of, now
 from releases.models import Release, ReleaseItem
 from releases.models.releases import MAX_TITLE, Action, State
-from releases.together.editing import find, store_new
-from releases.together.items import ItemNow, collection_of, now
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict
 from versioning.editor import Editor

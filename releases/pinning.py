@@ -9,10 +9,10 @@ from uuid import UUID
 
 from editor_client.shared import ids
 
+from releases.items import collection_of, is_file
 from releases.models import Release, ReleaseItem
 from releases.models.releases import MAX_ITEMS, Action
-from releases.together.items import collection_of, is_file
-from releases.together.rules import refuse_twice
+from releases.rules import refuse_twice
 from versioning.domain.errors import Invalid, Issue, NotFound
 from versioning.domain.kinds import KINDS_BY_WORD
 from versioning.domain.uuids import uuid_of

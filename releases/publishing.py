@@ -7,12 +7,12 @@ from collections.abc import Collection
 from django.db.models import F
 from django.utils import timezone
 
+from releases.checking import problems_of
+from releases.editing import changing, find, refuse_published
+from releases.items import ItemNow, collection_of, locked, moves_of_blocks
 from releases.models import Release, ReleaseItem
 from releases.models.releases import Action, State
-from releases.together.checking import problems_of
-from releases.together.editing import changing, find, refuse_published
-from releases.together.items import ItemNow, collection_of, locked, moves_of_blocks
-from releases.together.rules import ReleaseBlocked
+from releases.rules import ReleaseBlocked
 from versioning.domain.access import Caller, Right
 from versioning.editor import Editor, locking
 from versioning.editor.locking import retried

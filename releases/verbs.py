@@ -6,11 +6,11 @@ from collections.abc import Collection
 
 from django.db.models import QuerySet
 
+from releases import checking, editing, publishing, reverting
+from releases.checking import Check
 from releases.models import Release
-from releases.together import checking, editing, publishing, reverting
-from releases.together.checking import Check
-from releases.together.pinning import Items
-from releases.together.reverting import Reverting
+from releases.pinning import Items
+from releases.reverting import Reverting
 from versioning.domain.access import APPLICATION
 from versioning.editor import Editor
 from versioning.editor.resources import Who

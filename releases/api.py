@@ -9,13 +9,12 @@ from django.conf import settings
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from releases import items
+from releases.editing import tag_of
 from releases.models import Release, ReleaseItem
 from releases.models.releases import State
-from releases.together import items
-from releases.together.editing import tag_of
-from releases.together.editor import Releases
-from releases.together.rules import ReleaseChanged
-from releases.together.schemas import (
+from releases.rules import ReleaseChanged
+from releases.schemas import (
     CheckAnswer,
     ReleaseAnswer,
     ReleaseCreate,
@@ -25,6 +24,7 @@ from releases.together.schemas import (
     ReleaseView,
     RevertAnswer,
 )
+from releases.verbs import Releases
 from versioning.api import errors, parameters
 from versioning.api.base import EditorViewSet, content_tag, expected_tags, tagged
 from versioning.api.paging import Page

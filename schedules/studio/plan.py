@@ -19,7 +19,7 @@ from versioning.conf import get_editor
 from versioning.editor.targets import target_of
 from versioning.models import VersionedResource
 
-TOLD_FOR: Final = datetime.timedelta(days=7)
+SHOWN_FOR: Final = datetime.timedelta(days=7)
 """How long pages say that something failed."""
 MAX_SHOWN: Final = 20
 
@@ -36,7 +36,7 @@ class Planned:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
+class Plan:
     """The schedules of a resource."""
 
     planned: Sequence[Planned]
@@ -50,7 +50,7 @@ class Standing:
         return before[-1].outcome.live if before else now
 
 
-def standing_of(resource: VersionedResource) -> Standing:
+def plan_of(resource: VersionedResource) -> Plan:
     """Return the schedules of a resource and of the releases that it is in."""
     target = target_of(resource, get_editor().code)
     items = ReleaseItem.objects.filter(
@@ -60,7 +60,7 @@ def standing_of(resource: VersionedResource) -> Standing:
         release__state=ReleaseState.DRAFT,
     )
     own = Q(kind=target.kind, resource_id=target.id, identity=target.identity)
-    lately = Q(state__in=(State.FAILED, State.MISSED), executed_at__gte=timezone.now() - TOLD_FOR)
+    lately = Q(state__in=(State.FAILED, State.MISSED), executed_at__gte=timezone.now() - SHOWN_FOR)
     with_others = Q(release_id__in=items.order_by().values("release"), state=State.SCHEDULED)
     found = Schedule.objects.filter(own & (Q(state=State.SCHEDULED) | lately) | with_others)
     rows = list(found.order_by("run_at", "pk")[:MAX_SHOWN])
@@ -69,7 +69,7 @@ def standing_of(resource: VersionedResource) -> Standing:
     parts = _parts(items, releases) if releases else {}
     steps = [_step(row, f"{target.kind}/{target.id}", parts) for row in waiting]
     outcomes = list(forecast(resource.active_id, steps))
-    return Standing(
+    return Plan(
         planned=[
             Planned(schedule=row, step=step, outcome=outcome, title=_title(row, parts))
             for row, step, outcome in zip(waiting, steps, outcomes, strict=True)

@@ -97,7 +97,7 @@ def gone(item: Named, *, is_version: bool) -> Problem:
     return Problem(resource=item, code="gone", message=f"{_title(item)}: {what}")
 
 
-def kept_as_file(item: Named) -> Problem:
+def in_a_file(item: Named) -> Problem:
     """Return the problem of an item whose override is a file by now."""
     message = f"{_title(item)}: Its override is kept as a file, which no transaction can move."
     return Problem(resource=item, code="code_source", message=message)

@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
+from releases.items import ItemNow
 from releases.models import Release
 from releases.models.releases import MAX_DESCRIPTION, MAX_ITEMS, MAX_TITLE
-from releases.together.items import ItemNow
-from releases.together.rules import Problem
+from releases.rules import Problem
 from versioning.api.schemas.base import (
     RequestSchema,
     ResponseSchema,

@@ -17,7 +17,7 @@ from versioning.models.log import LogPosition
 from versioning.models.statements import prepared_cursor, table_of
 
 # Nothing but names of tables is put in.
-_STANDING: Final = (
+_POLICY_FOR: Final = (
     "SELECT log.rights_position, policy.required, policy.bypass, review.id, review.digest,"
     " EXISTS(SELECT 1 FROM {published} AS live WHERE live.identity = %s AND live.resource_id = %s"
     " AND live.kind = %s AND live.digest = %s)"
@@ -29,7 +29,7 @@ _STANDING: Final = (
 _REQUIRED: Final = "SELECT 1 FROM {policy} WHERE workspace_id = %s AND required > 0"
 
 
-class Standing(NamedTuple):
+class Requirement(NamedTuple):
     """The policy for a configuration of a resource, and what is known of the configuration."""
 
     rights_position: int
@@ -44,13 +44,13 @@ class Standing(NamedTuple):
     """Whether the configuration was the published one before."""
 
 
-def standing_of(target: Target, digest: str) -> Standing:
+def requirement_of(target: Target, digest: str) -> Requirement:
     """Return the policy for a configuration of a resource; in one statement."""
     about = [_stored(target.identity), target.id, target.kind]
     with prepared_cursor() as cursor:
-        cursor.execute(_statement(_STANDING), [*about, digest, target.workspace_id, *about])
+        cursor.execute(_statement(_POLICY_FOR), [*about, digest, target.workspace_id, *about])
         position, required, bypass, review_id, reviewed, was_live = cursor.fetchone()
-    return Standing(
+    return Requirement(
         rights_position=position or 0,
         required=required or 0,
         bypass=bypass or Bypass.ADMIN,

@@ -1,1 +1,0 @@
-"""Releases: resources that go live together or not at all."""
