@@ -19,10 +19,8 @@ from versioning.api.schemas.base import Json
 from versioning.api.schemas.common import Nothing
 from versioning.conf import get_editor
 from versioning.domain.errors import Invalid, Issue
-from versioning.domain.kinds import KINDS
 
 ORDERS: Final = {"runAt": "run_at", "createdAt": "created_at"}
-UUID: Final = {"type": "string", "format": "uuid"}
 _TIMES: Final = {"runAt": "run_at", "localTime": "local_time", "timeZone": "time_zone"}
 _ARGUMENTS: Final = {
     "action": "action",
@@ -42,15 +40,15 @@ class ScheduleViewSet(EditorViewSet):
     query = {
         "list": (
             *parameters.paging(100, ORDERS),
-            parameters.query("kind", "Only about resources of this kind.", enum=[one.word for one in KINDS]),
-            parameters.query("id", "Only about the resource of this id."),
+            parameters.KIND,
+            parameters.RESOURCE_ID,
             parameters.query("releaseId", "Only of this release."),
             parameters.query("state", "Only in this state.", enum=STATES),
-            parameters.query("workspaceId", "Only of this workspace."),
+            parameters.WORKSPACE,
         ),
     }
     requests = {"create": ScheduleCreate, "update": ScheduleUpdate, "destroy": Nothing}
-    paths = {"id": (UUID, "The id of the schedule.")}
+    paths = {"id": (parameters.UUID, "The id of the schedule.")}
     responses = {
         "list": SchedulePage,
         "create": ScheduleAnswer,

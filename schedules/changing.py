@@ -10,11 +10,11 @@ from django.db.models import Q
 from schedules.finding import refuse_unreadable
 from schedules.making import Times
 from schedules.models import Schedule, State
-from schedules.subjects import HasEditor
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Invalid, NotFound
 from versioning.domain.uuids import uuid_of
 from versioning.editor.locking import retried
+from versioning.editor.parts import EditorPart
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
 
@@ -29,7 +29,7 @@ class ScheduleEnded(Conflict):
 
 
 @retried
-def change(schedules: HasEditor, schedule_id: str, times: Times, *, by: Who = APPLICATION) -> Schedule:
+def change(schedules: EditorPart, schedule_id: str, times: Times, *, by: Who = APPLICATION) -> Schedule:
     """Give a schedule another time; raises `ScheduleEnded` if it is not waiting any more.
 
     The two of a pair stay in their order: raises `Invalid` otherwise.
@@ -51,7 +51,7 @@ def change(schedules: HasEditor, schedule_id: str, times: Times, *, by: Who = AP
 
 
 @retried
-def cancel(schedules: HasEditor, schedule_id: str, *, by: Who = APPLICATION) -> Schedule:
+def cancel(schedules: EditorPart, schedule_id: str, *, by: Who = APPLICATION) -> Schedule:
     """Cancel a schedule, and with a beginning its end; the records stay.
 
     Raises `ScheduleEnded` if it is not waiting any more.

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from schedules.models import Schedule, ScheduleQuerySet
-from schedules.subjects import HasEditor
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import NotFound
 from versioning.domain.uuids import uuid_of
+from versioning.editor.parts import EditorPart
 from versioning.editor.resources import Who, caller_of
 from versioning.models.querysets import within
 
 
-def find(schedules: HasEditor, schedule_id: str, *, by: Who = APPLICATION) -> Schedule:
+def find(schedules: EditorPart, schedule_id: str, *, by: Who = APPLICATION) -> Schedule:
     """Return a schedule.
 
     Raises `NotFound` if there is none or the caller may not read what it is about, and `Forbidden` if the
@@ -26,7 +26,7 @@ def find(schedules: HasEditor, schedule_id: str, *, by: Who = APPLICATION) -> Sc
 
 
 def list_readable(
-    schedules: HasEditor,
+    schedules: EditorPart,
     *,
     kind: str | None = None,
     resource_id: str | None = None,

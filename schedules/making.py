@@ -8,11 +8,12 @@ from typing import Any, Final
 from django.utils import timezone
 
 from schedules.models import Action, Schedule
-from schedules.subjects import HasEditor, ResourceSubject, Subject, locked_release, locked_resource
+from schedules.subjects import ResourceSubject, Subject, locked_release, locked_resource
 from schedules.times import When, in_utc, in_zone, is_local
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.errors import Invalid, Issue
 from versioning.editor.locking import retried
+from versioning.editor.parts import EditorPart
 from versioning.editor.resources import Who, caller_of
 
 AS_IT_IS: Final = "\0as it is"
@@ -62,7 +63,7 @@ class Times:
 
 @retried
 def create(
-    schedules: HasEditor,
+    schedules: EditorPart,
     kind: str,
     resource_id: str,
     times: Times,
@@ -100,7 +101,7 @@ def create(
 
 @retried
 def create_for_release(
-    schedules: HasEditor, release_id: str, times: Times, *, force: bool = False, by: Who = APPLICATION
+    schedules: EditorPart, release_id: str, times: Times, *, force: bool = False, by: Who = APPLICATION
 ) -> Schedule:
     """Schedule a release for a time; needs the right to publish.
 

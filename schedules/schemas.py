@@ -8,20 +8,23 @@ from pydantic import Field
 from typing_extensions import TypeAliasType
 
 from schedules.models import Action, Schedule, State
-from versioning.api.schemas.base import RequestSchema, ResponseSchema, SerializedBy, Source, Time, utc
-from versioning.api.schemas.common import NotEmpty, PageOf
+from versioning.api.schemas.base import (
+    RequestSchema,
+    ResponseSchema,
+    Source,
+    Time,
+    TimeOrNull,
+    Uuid,
+    UuidOrNull,
+)
+from versioning.api.schemas.common import NotEmpty, PageOf, ReferencedResource
 from versioning.api.schemas.events import ResourceReference
-from versioning.domain.fields import UNCHANGED, ResourceId
-from versioning.domain.kinds import KINDS
+from versioning.domain.fields import UNCHANGED
 
 STATES = tuple(State.values)
 ScheduleState = TypeAliasType("ScheduleState", Literal[STATES])  # type: ignore[valid-type]
 ACTIONS = tuple(Action.values)
 ScheduleAction = TypeAliasType("ScheduleAction", Literal[ACTIONS])  # type: ignore[valid-type]
-TimeOrNull = Annotated[str | None, SerializedBy(utc), Field(json_schema_extra={"format": "date-time"})]
-_KINDS = tuple(kind.word for kind in KINDS)
-_ID = Annotated[str, Field(json_schema_extra={"format": "uuid"})]
-_ID_OR_NULL = Annotated[str | None, Field(json_schema_extra={"format": "uuid"})]
 
 _RUN_AT = Annotated[
     str,
@@ -43,13 +46,6 @@ _TIME_ZONE = Annotated[
 ]
 
 
-class ScheduledResource(RequestSchema):
-    """A reference to the resource that is to go live."""
-
-    kind: Literal[_KINDS]  # type: ignore[valid-type]
-    id: ResourceId
-
-
 class Then(RequestSchema):
     """The version that is live again afterwards."""
 
@@ -59,7 +55,7 @@ class Then(RequestSchema):
 class ScheduleCreate(RequestSchema):
     """What is to happen to a resource, or to a release, and when."""
 
-    resource: ScheduledResource = UNCHANGED
+    resource: ReferencedResource = UNCHANGED
     release_id: Annotated[NotEmpty, Field(description="Instead of `resource`.")] = UNCHANGED
     action: ScheduleAction = UNCHANGED
     version_id: Annotated[NotEmpty | None, Field(description="The version to publish.")] = UNCHANGED
@@ -98,13 +94,13 @@ class ThenAnswer(ResponseSchema):
 class ScheduleAnswer(ResponseSchema):
     """What is to happen, or what came of it."""
 
-    id: Annotated[_ID, Source(lambda schedule: str(schedule.pk))]
+    id: Annotated[Uuid, Source(lambda schedule: str(schedule.pk))]
     workspace_id: str
     resource: Annotated[
         ResourceReference | None,
         Source(lambda schedule: None if schedule.release_id else _Reference(schedule)),
     ]
-    release_id: Annotated[_ID_OR_NULL, Source(lambda schedule: _text(schedule.release_id))]
+    release_id: Annotated[UuidOrNull, Source(lambda schedule: _text(schedule.release_id))]
     action: ScheduleAction
     version_id: Annotated[str | None, Source(lambda schedule: schedule.version_id or None)]
     version_number: int | None
@@ -118,7 +114,7 @@ class ScheduleAnswer(ResponseSchema):
         Field(description="Whether the local time exists twice; it runs at the first."),
     ]
     paired_with: Annotated[
-        _ID_OR_NULL,
+        UuidOrNull,
         Source(lambda schedule: _text(schedule.paired_with)),
         Field(description="The other schedule, where one begins and one ends something."),
     ]

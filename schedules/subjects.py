@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 from releases.models import Release
 from releases.together.editing import refuse_published
@@ -20,14 +20,6 @@ from versioning.editor.locking import changing
 from versioning.editor.targets import target_of
 from versioning.models import VersionedResource, events
 from versioning.serving.resolution import find_version
-
-
-class HasEditor(Protocol):
-    """`editor.schedules`, whose methods are the functions of this package."""
-
-    @property
-    def editor(self) -> Editor:
-        """The editor that it belongs to."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -80,7 +80,8 @@ NOT_TO_BE_SAID = {
     r"field|line|parent": "is no (field|line|comment)|needs a field",
     r"resource|localTime|timeZone|runAt|until|then(\.versionId)?|expects|versionId|action|releaseId": (
         "is required|must not be given|is no time zone|does not exist|is no version|is not for a release|"
-        "must be (in the future|a whole minute|after|before|a (local )?time)|more than five years|out of range"
+        "must be (in the future|a whole minute|after|before|a (local )?time)|more than five years|"
+        "out of range"
     ),
     r"before": "cannot be combined with after",
     r"status|versionId|label|release": "give only one of status, versionId, label and release",

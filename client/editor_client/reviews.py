@@ -15,7 +15,7 @@ from editor_client.records import Page
 from editor_client.result import Result
 
 ReviewState = Literal["open", "approved", "changesRequested", "published", "closed"]
-Judgement = Literal["approve", "requestChanges", "withdraw"]
+VerdictValue = Literal["approve", "requestChanges", "withdraw"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -32,7 +32,7 @@ class Verdict(Result):
     """What a person said of a version."""
 
     by: str
-    verdict: Judgement
+    verdict: VerdictValue
     body: str
     version_id: str
     created_at: datetime.datetime
@@ -133,7 +133,7 @@ class Review:
         return Call(request=request, read=reading(ReviewRecord, id=self.id))
 
     def give_verdict(
-        self, version_id: str, verdict: Judgement, *, body: str | None = None
+        self, version_id: str, verdict: VerdictValue, *, body: str | None = None
     ) -> Call[ReviewRecord]:
         """Approve of the version that was looked at, request changes to it, or withdraw what was said.
 

@@ -27,7 +27,6 @@ from versioning.api.paging import Page
 from versioning.api.schemas.common import Nothing, Success
 
 ORDERS: Final = {"createdAt": "created_at"}
-UUID: Final = {"type": "string", "format": "uuid"}
 
 
 class WebhookViewSet(EditorViewSet):
@@ -39,7 +38,7 @@ class WebhookViewSet(EditorViewSet):
     query = {
         "list": (
             *parameters.paging(100, ORDERS),
-            parameters.query("workspaceId", "Only of this workspace."),
+            parameters.WORKSPACE,
         ),
         "deliveries": parameters.paging(20, ORDERS),
     }
@@ -52,8 +51,8 @@ class WebhookViewSet(EditorViewSet):
         "replay": Nothing,
     }
     paths = {
-        "id": (UUID, "The id of the webhook."),
-        "delivery": (UUID, "The id of the delivery."),
+        "id": (parameters.UUID, "The id of the webhook."),
+        "delivery": (parameters.UUID, "The id of the delivery."),
     }
     responses = {
         "list": WebhookPage,

@@ -11,14 +11,20 @@ from typing_extensions import TypeAliasType
 from delivery.webhooks.administration import MAX_KEEP_HOURS
 from delivery.webhooks.models import MAX_URL
 from delivery.webhooks.values import MAX_DESCRIPTION, MAX_EVENT_TYPES, MAX_ID_PREFIX
-from versioning.api.schemas.base import RequestSchema, ResponseSchema, SerializedBy, Source, Time, utc
+from versioning.api.schemas.base import (
+    RequestSchema,
+    ResponseSchema,
+    SerializedBy,
+    Source,
+    Time,
+    TimeOrNull,
+    Uuid,
+)
 from versioning.api.schemas.common import PageOf
 from versioning.api.schemas.events import EventAnswer
 from versioning.domain.fields import UNCHANGED, NotBlank
 
 DeliveryState = TypeAliasType("DeliveryState", Literal["pending", "delivered", "failed", "cancelled"])
-TimeOrNull = Annotated[str | None, SerializedBy(utc), Field(json_schema_extra={"format": "date-time"})]
-WebhookId = Annotated[str, Field(json_schema_extra={"format": "uuid"})]
 
 # What is documented here is checked in `delivery.webhooks.values`, for the studio too.
 _URL = Annotated[
@@ -87,7 +93,7 @@ class Rotation(RequestSchema):
 class WebhookAnswer(ResponseSchema):
     """A webhook. `failingSince` and `lastSuccessAt` are about its receiver."""
 
-    id: Annotated[WebhookId, Source(lambda webhook: str(webhook.pk))]
+    id: Annotated[Uuid, Source(lambda webhook: str(webhook.pk))]
     workspace_id: str
     url: str
     event_types: list[str]
@@ -150,7 +156,7 @@ class AttemptAnswer(ResponseSchema):
 class DeliveryAnswer(ResponseSchema):
     """One event for one webhook, and every attempt to deliver it."""
 
-    id: Annotated[WebhookId, Source(lambda delivery: str(delivery.pk))]
+    id: Annotated[Uuid, Source(lambda delivery: str(delivery.pk))]
     event: Annotated[DeliveredEvent, SerializedBy(dict)]
     state: DeliveryState
     attempts: Annotated[list[AttemptAnswer], Source(lambda delivery: list(delivery.made.all()))]

@@ -53,7 +53,7 @@ class ReleaseViewSet(EditorViewSet):
     query = {
         "list": (
             *parameters.paging(20, ORDERS),
-            parameters.query("workspaceId", "Only of this workspace."),
+            parameters.WORKSPACE,
             parameters.query("state", "Only in this state.", enum=State.values),
         ),
     }
@@ -64,7 +64,7 @@ class ReleaseViewSet(EditorViewSet):
         "publish": ReleasePublish,
         "revert": Nothing,
     }
-    paths = {"id": ({"type": "string", "format": "uuid"}, "The id of the release.")}
+    paths = {"id": (parameters.UUID, "The id of the release.")}
     responses = {
         "list": ReleasePage,
         "create": ReleaseAnswer,

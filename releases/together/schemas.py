@@ -13,13 +13,20 @@ from releases.models import Release
 from releases.models.releases import MAX_DESCRIPTION, MAX_ITEMS, MAX_TITLE
 from releases.together.items import ItemNow
 from releases.together.rules import Problem
-from versioning.api.schemas.base import RequestSchema, ResponseSchema, SerializedBy, Source, Time, utc
+from versioning.api.schemas.base import (
+    RequestSchema,
+    ResponseSchema,
+    SerializedBy,
+    Source,
+    Time,
+    TimeOrNull,
+    Uuid,
+)
 from versioning.api.schemas.common import BypassesReview, PageOf, ProblemAnswer, ResourceKind
 from versioning.domain.fields import UNCHANGED, NotBlank
 
 ReleaseAction = TypeAliasType("ReleaseAction", Literal["publish", "unpublish"])
 ReleaseState = TypeAliasType("ReleaseState", Literal["draft", "published", "reverted"])
-Uuid = Annotated[str, Field(json_schema_extra={"format": "uuid"})]
 
 _TITLE = Annotated[NotBlank, Field(json_schema_extra={"maxLength": MAX_TITLE})]
 _DESCRIPTION = Annotated[str, Field(json_schema_extra={"maxLength": MAX_DESCRIPTION})]
@@ -115,12 +122,7 @@ class ReleaseAnswer(ResponseSchema):
     created_by: Annotated[str | None, Source(lambda view: _name(view.release.created_by))]
     created_at: Annotated[Time, Source("release.created_at")]
     published_by: Annotated[str | None, Source(lambda view: _name(view.release.published_by))]
-    published_at: Annotated[
-        str | None,
-        SerializedBy(utc),
-        Source("release.published_at"),
-        Field(json_schema_extra={"format": "date-time"}),
-    ]
+    published_at: Annotated[TimeOrNull, Source("release.published_at")]
     reverts: Annotated[Uuid | None, Source(lambda view: _id(view.release.reverts_id))]
 
 

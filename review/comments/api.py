@@ -16,10 +16,8 @@ from versioning.api.paging import Page
 from versioning.api.parameters import query
 from versioning.api.schemas.common import Nothing, Success
 from versioning.conf import get_editor
-from versioning.domain.kinds import KINDS
 
 ORDERS: Final = {"createdAt": "created_at"}
-UUID: Final = {"type": "string", "format": "uuid"}
 _NAMES: Final = {"versionId": "version_id"}
 
 
@@ -32,14 +30,14 @@ class CommentViewSet(EditorViewSet):
     query = {
         "list": (
             *parameters.paging(100, ORDERS, direction="ASC"),
-            query("kind", "Only about resources of this kind.", enum=[kind.word for kind in KINDS]),
-            query("id", "Only about resources with this id."),
+            parameters.KIND,
+            parameters.RESOURCE_ID,
             query("versionId", "Only on this version."),
             query("resolved", "Only in threads that are resolved, or are not.", enum=["true", "false"]),
         )
     }
     requests = {"create": CommentCreate, "update": CommentUpdate, "destroy": Nothing}
-    paths = {"id": (UUID, "The id of the comment.")}
+    paths = {"id": (parameters.UUID, "The id of the comment.")}
     responses = {
         "list": CommentPage,
         "create": CommentAnswer,

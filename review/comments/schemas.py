@@ -8,13 +8,10 @@ from pydantic import Field
 
 from review.comments.values import MAX_BODY, MAX_FIELD
 from review.models import Comment
-from versioning.api.schemas.base import RequestSchema, ResponseSchema, SerializedBy, Source, Time, utc
+from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, TimeOrNull, Uuid
 from versioning.api.schemas.common import PageOf
 from versioning.api.schemas.events import ResourceReference
 from versioning.domain.fields import UNCHANGED, NotBlank
-
-TimeOrNull = Annotated[str | None, SerializedBy(utc), Field(json_schema_extra={"format": "date-time"})]
-CommentId = Annotated[str, Field(json_schema_extra={"format": "uuid"})]
 
 # What is documented here is checked in `review.comments.values`, for Python and the studio too.
 _BODY = Annotated[NotBlank, Field(json_schema_extra={"maxLength": MAX_BODY})]
@@ -78,7 +75,7 @@ def _or_null(attribute: str) -> Any:
 class CommentAnswer(ResponseSchema):
     """A comment. It is resolved if its thread is; `updatedAt` is when its text was changed last."""
 
-    id: Annotated[CommentId, Source(lambda comment: str(comment.pk))]
+    id: Annotated[Uuid, Source(lambda comment: str(comment.pk))]
     workspace_id: str
     resource: Annotated[ResourceReference, Source(lambda comment: _About(comment.kind, comment.resource_id))]
     version_id: str

@@ -2,15 +2,15 @@
 
 from review.models.comments import Comment
 from review.models.policies import MAX_REQUIRED, Bypass, PublishedConfiguration, ReviewPolicy
-from review.models.reviews import Judgement, Review, Verdict
+from review.models.reviews import Review, Verdict, VerdictValue
 
 __all__ = [
     "MAX_REQUIRED",
     "Bypass",
     "Comment",
-    "Judgement",
     "PublishedConfiguration",
     "Review",
     "ReviewPolicy",
     "Verdict",
+    "VerdictValue",
 ]

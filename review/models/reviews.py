@@ -88,7 +88,7 @@ class Review(AboutResource):
         return self.version_id.startswith(NOT_IN_A_ROW)
 
 
-class Judgement(models.TextChoices):
+class VerdictValue(models.TextChoices):
     """What a person says of a version."""
 
     APPROVE = "approve"
@@ -121,7 +121,7 @@ class Verdict(AboutResource):
     )
     """Who says it; null if the account is gone, and then the verdict counts no more."""
     author_name = models.TextField()
-    verdict = models.CharField(max_length=16, choices=Judgement.choices)
+    verdict = models.CharField(max_length=16, choices=VerdictValue.choices)
     body = models.TextField(blank=True)
     created_at = models.DateTimeField(default=timezone.now)
 

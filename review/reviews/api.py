@@ -15,10 +15,8 @@ from versioning.api import parameters
 from versioning.api.base import EditorViewSet, tagged
 from versioning.api.paging import Page
 from versioning.conf import get_editor
-from versioning.domain.kinds import KINDS
 
 ORDERS: Final = {"createdAt": "created_at"}
-UUID: Final = {"type": "string", "format": "uuid"}
 
 
 class ReviewViewSet(EditorViewSet):
@@ -31,15 +29,15 @@ class ReviewViewSet(EditorViewSet):
         "list": (
             *parameters.paging(100, ORDERS),
             parameters.query("state", "Only in this state.", enum=STATES),
-            parameters.query("kind", "Only about resources of this kind.", enum=[one.word for one in KINDS]),
-            parameters.query("id", "Only about the resource of this id."),
+            parameters.KIND,
+            parameters.RESOURCE_ID,
             parameters.query("reviewer", "`me`: only those that you were asked for.", enum=["me"]),
             parameters.query("author", "`me`: only those that you asked for.", enum=["me"]),
-            parameters.query("workspaceId", "Only of this workspace."),
+            parameters.WORKSPACE,
         ),
     }
     requests = {"create": ReviewCreate, "update": ReviewUpdate, "give_verdict": VerdictCreate}
-    paths = {"id": (UUID, "The id of the review.")}
+    paths = {"id": (parameters.UUID, "The id of the review.")}
     responses = {
         "list": ReviewPage,
         "create": ReviewAnswer,

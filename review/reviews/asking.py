@@ -7,7 +7,6 @@ from typing import Any
 
 from review.models import Review
 from review.reviews.records import ReviewRecord, record_of
-from review.reviews.subjects import HasEditor
 from review.reviews.values import MAX_TEXT, members_named
 from review.texts import checked_text
 from versioning.domain.access import APPLICATION, Caller, Right
@@ -16,6 +15,7 @@ from versioning.domain.events import Target
 from versioning.domain.kinds import kind_named
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.locking import changing, retried
+from versioning.editor.parts import EditorPart
 from versioning.editor.resources import Who, caller_of
 from versioning.editor.targets import target_of
 from versioning.models import events
@@ -24,7 +24,7 @@ from versioning.serving.resolution import find_version
 
 @retried
 def ask(
-    reviews: HasEditor,
+    reviews: EditorPart,
     kind: str,
     resource_id: str,
     *,

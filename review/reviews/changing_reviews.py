@@ -10,7 +10,6 @@ from review.models import Review
 from review.reviews.asking import columns_of, names_of, record_request
 from review.reviews.records import ReviewRecord, record_of
 from review.reviews.subjects import (
-    HasEditor,
     Subject,
     changing_review,
     refuse_ended,
@@ -21,6 +20,7 @@ from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Invalid
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.locking import retried
+from versioning.editor.parts import EditorPart
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
 from versioning.serving.resolution import find_version
@@ -28,7 +28,7 @@ from versioning.serving.resolution import find_version
 
 @retried
 def change(
-    reviews: HasEditor,
+    reviews: EditorPart,
     review_id: str,
     *,
     version_id: str | None = None,

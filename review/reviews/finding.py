@@ -6,9 +6,10 @@ from typing import Final
 
 from review.models.reviews import Review, ReviewQuerySet
 from review.reviews.records import ReviewRecord, ReviewState, record_of, states_of
-from review.reviews.subjects import HasEditor, readable
+from review.reviews.subjects import readable
 from versioning.domain.access import APPLICATION, Right
 from versioning.domain.errors import Invalid
+from versioning.editor.parts import EditorPart
 from versioning.editor.resources import Who, caller_of
 from versioning.models.querysets import within
 
@@ -16,13 +17,13 @@ ENDED: Final = {ReviewState.PUBLISHED: "published_at", ReviewState.CLOSED: "clos
 """When reviews came to the states that they never leave."""
 
 
-def find(reviews: HasEditor, review_id: str, *, by: Who = APPLICATION) -> ReviewRecord:
+def find(reviews: EditorPart, review_id: str, *, by: Who = APPLICATION) -> ReviewRecord:
     """Return a review."""
     return record_of(reviews, readable(reviews, review_id, caller_of(by)))
 
 
 def list_readable(
-    reviews: HasEditor,
+    reviews: EditorPart,
     *,
     state: str | None = None,
     kind: str | None = None,
@@ -46,7 +47,7 @@ def list_readable(
     return found if state is None else _in_state(reviews, found, _state_named(state))
 
 
-def _in_state(reviews: HasEditor, found: ReviewQuerySet, state: ReviewState) -> ReviewQuerySet:
+def _in_state(reviews: EditorPart, found: ReviewQuerySet, state: ReviewState) -> ReviewQuerySet:
     """Filter by state; that of an open review is not stored, but a resource has at most one of them."""
     column = ENDED.get(state)
     if column is not None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from review.models import Judgement, Review, Verdict
+from review.models import Review, Verdict, VerdictValue
 from review.policy.outcomes import outcome_of, question
 from review.reviews.asking import columns_of
 from review.reviews.records import ReviewRecord, record_of
 from review.reviews.subjects import (
-    HasEditor,
     Subject,
     changing_review,
     refuse_ended,
@@ -21,19 +20,20 @@ from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Forbidden, Invalid
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.locking import retried
+from versioning.editor.parts import EditorPart
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
 
 _EVENTS: Final = {
-    Judgement.APPROVE: "review.approved",
-    Judgement.REQUEST_CHANGES: "review.changesRequested",
-    Judgement.WITHDRAW: "review.withdrawn",
+    VerdictValue.APPROVE: "review.approved",
+    VerdictValue.REQUEST_CHANGES: "review.changesRequested",
+    VerdictValue.WITHDRAW: "review.withdrawn",
 }
 
 
 @retried
 def give_verdict(
-    reviews: HasEditor,
+    reviews: EditorPart,
     review_id: str,
     *,
     version_id: str,
@@ -49,14 +49,14 @@ def give_verdict(
     review.
     """
     by = caller_of(by)
-    if verdict not in Judgement.values:
-        raise Invalid.field("verdict", f"must be one of {', '.join(Judgement.values)}")
+    if verdict not in VerdictValue.values:
+        raise Invalid.field("verdict", f"must be one of {', '.join(VerdictValue.values)}")
     body = checked_text("body", body.strip(), MAX_TEXT)
     with changing_review(reviews, review_id, Right.PUBLISH, by) as subject:
         version = _under_review(subject, version_id)
         _refuse_own(subject, version, by)
         if not _is_said_already(subject.review, verdict, body, by):
-            _give(subject, version, Judgement(verdict), body, by)
+            _give(subject, version, VerdictValue(verdict), body, by)
         return record_of(reviews, subject.review)
 
 
@@ -87,7 +87,7 @@ def _is_said_already(review: Review, verdict: str, body: str, by: Caller) -> boo
     """Say whether the verdict is the caller's latest on this configuration, or takes nothing back."""
     own = Verdict.objects.on_configuration_of(review).filter(author_id=by.user_id)
     latest = own.last()
-    if verdict == Judgement.WITHDRAW:
+    if verdict == VerdictValue.WITHDRAW:
         return latest is None or latest.verdict == verdict
     return latest is not None and (
         (latest.verdict, latest.body, latest.version_id, latest.review_id)
@@ -95,7 +95,7 @@ def _is_said_already(review: Review, verdict: str, body: str, by: Caller) -> boo
     )
 
 
-def _give(subject: Subject, version: Snapshot, verdict: Judgement, body: str, by: Caller) -> None:
+def _give(subject: Subject, version: Snapshot, verdict: VerdictValue, body: str, by: Caller) -> None:
     review = subject.review
     Verdict.objects.create(
         review=review,

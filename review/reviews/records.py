@@ -18,10 +18,10 @@ from django.db.models import Exists, OuterRef, Q
 from review.models import Review, Verdict
 from review.policy.outcomes import Question, outcomes_of, question
 from review.policy.rules import Outcome
-from review.reviews.subjects import HasEditor
 from versioning.domain.events import Reach, Target
 from versioning.domain.kinds import KINDS_BY_WORD
 from versioning.domain.overrides import IN_CODE
+from versioning.editor.parts import EditorPart
 from versioning.models import Membership, VersionedResource
 from versioning.models.accounts import name_of
 from versioning.models.kinds import MODELS_BY_WORD
@@ -81,13 +81,13 @@ class ReviewRecord:
     """What the policy says of the version."""
 
 
-def record_of(reviews: HasEditor, review: Review) -> ReviewRecord:
+def record_of(reviews: EditorPart, review: Review) -> ReviewRecord:
     """Return what callers get of a review."""
     [found] = records_of(reviews, [review])
     return found
 
 
-def records_of(reviews: HasEditor, rows: Sequence[Review]) -> list[ReviewRecord]:
+def records_of(reviews: EditorPart, rows: Sequence[Review]) -> list[ReviewRecord]:
     """Return what callers get of reviews, in their order."""
     resources = _resources(reviews, rows)
     outcomes = _outcomes(rows, resources)
@@ -115,7 +115,7 @@ def records_of(reviews: HasEditor, rows: Sequence[Review]) -> list[ReviewRecord]
     ]
 
 
-def states_of(reviews: HasEditor, rows: Sequence[Review]) -> list[ReviewState]:
+def states_of(reviews: EditorPart, rows: Sequence[Review]) -> list[ReviewState]:
     """Return the states of reviews, in their order."""
     outcomes = _outcomes(rows, _resources(reviews, rows))
     return [_state(row, outcome) for row, outcome in zip(rows, outcomes, strict=True)]
@@ -188,7 +188,7 @@ def _question(review: Review, resource: VersionedResource | None) -> Question:
     return asked if review.published_at is None else replace(asked, live_number=review.base_version_number)
 
 
-def _resources(reviews: HasEditor, rows: Sequence[Review]) -> Mapping[_Key, VersionedResource]:
+def _resources(reviews: EditorPart, rows: Sequence[Review]) -> Mapping[_Key, VersionedResource]:
     """Return the resources with their two versions, without the configurations."""
     ids: defaultdict[str, set[str]] = defaultdict(set)
     for row in rows:

@@ -7,21 +7,18 @@ from typing import Annotated, Literal
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
-from review.models import Judgement
+from review.models import VerdictValue
 from review.reviews.records import ReviewState
 from review.reviews.values import MAX_REVIEWERS, MAX_TEXT
-from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time
-from versioning.api.schemas.common import NotEmpty, PageOf
+from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, Uuid
+from versioning.api.schemas.common import NotEmpty, PageOf, ReferencedResource
 from versioning.api.schemas.events import ResourceReference
-from versioning.domain.fields import UNCHANGED, ResourceId
-from versioning.domain.kinds import KINDS
+from versioning.domain.fields import UNCHANGED
 
 STATES = tuple(state.value for state in ReviewState)
 ReviewStateName = TypeAliasType("ReviewStateName", Literal[STATES])  # type: ignore[valid-type]
-VERDICTS = tuple(Judgement.values)
+VERDICTS = tuple(VerdictValue.values)
 VerdictName = TypeAliasType("VerdictName", Literal[VERDICTS])  # type: ignore[valid-type]
-_KINDS = tuple(kind.word for kind in KINDS)
-_ID = Annotated[str, Field(json_schema_extra={"format": "uuid"})]
 
 # What is documented here is checked in `review.reviews.values`, for every way to ask.
 _TEXT = Annotated[str, Field(json_schema_extra={"maxLength": MAX_TEXT})]
@@ -33,17 +30,10 @@ _REVIEWERS = Annotated[
 ]
 
 
-class ReviewedResource(RequestSchema):
-    """A reference to the resource that a review is about."""
-
-    kind: Literal[_KINDS]  # type: ignore[valid-type]
-    id: ResourceId
-
-
 class ReviewCreate(RequestSchema):
     """A request for a review."""
 
-    resource: ReviewedResource
+    resource: ReferencedResource
     version_id: Annotated[NotEmpty, Field(description="The latest when absent.")] = UNCHANGED
     message: _TEXT | None = None
     reviewers: _REVIEWERS = UNCHANGED
@@ -81,7 +71,7 @@ class VerdictAnswer(ResponseSchema):
 class ReviewAnswer(ResponseSchema):
     """A review, as it stands at this moment."""
 
-    id: _ID
+    id: Uuid
     resource: Annotated[ResourceReference, Source(lambda review: review)]
     version_id: str
     version_number: int

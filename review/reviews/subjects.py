@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol
 
 from review.models import Review
 from versioning.domain.access import Caller, Right
@@ -14,19 +13,11 @@ from versioning.domain.events import Target
 from versioning.domain.kinds import KINDS_BY_WORD
 from versioning.domain.snapshots import Snapshot
 from versioning.domain.uuids import uuid_of
-from versioning.editor import Editor
 from versioning.editor.locking import changing
+from versioning.editor.parts import EditorPart
 from versioning.editor.targets import target_of
 from versioning.models import VersionedResource
 from versioning.serving.resolution import find_version
-
-
-class HasEditor(Protocol):
-    """`editor.reviews`, whose methods are the functions of this package."""
-
-    @property
-    def editor(self) -> Editor:
-        """The editor that it belongs to."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +29,7 @@ class Subject:
     target: Target
 
 
-def readable(reviews: HasEditor, review_id: str, by: Caller) -> Review:
+def readable(reviews: EditorPart, review_id: str, by: Caller) -> Review:
     """Return a review.
 
     Raises `NotFound` if there is none or the caller may not read its resource, and `Forbidden` if the caller
@@ -55,7 +46,7 @@ def readable(reviews: HasEditor, review_id: str, by: Caller) -> Review:
 
 
 @contextmanager
-def changing_review(reviews: HasEditor, review_id: str, right: Right, by: Caller) -> Iterator[Subject]:
+def changing_review(reviews: EditorPart, review_id: str, right: Right, by: Caller) -> Iterator[Subject]:
     """Lock the resource of a review, so that the review does not change while anybody publishes.
 
     Raises what `readable` does, and `Forbidden` without the right.

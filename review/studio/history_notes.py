@@ -10,7 +10,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from review.models import Judgement, Verdict
+from review.models import Verdict, VerdictValue
 from review.studio.addresses import of_review
 from studio.kinds import StudioKind
 from versioning.conf import get_editor
@@ -70,8 +70,8 @@ def _latest(verdicts: Iterable[Verdict]) -> Mapping[str, list[Verdict]]:
 
 def _sentences(said: Sequence[Verdict]) -> Iterable[SafeString]:
     sentences = {
-        Judgement.APPROVE: _("Approved by {people}"),
-        Judgement.REQUEST_CHANGES: _("Changes requested by {people}"),
+        VerdictValue.APPROVE: _("Approved by {people}"),
+        VerdictValue.REQUEST_CHANGES: _("Changes requested by {people}"),
     }
     for verdict, sentence in sentences.items():
         some = [one for one in said if one.verdict == verdict]

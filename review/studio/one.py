@@ -11,7 +11,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
-from review.models import Judgement
+from review.models import VerdictValue
 from review.reviews.records import ReviewRecord, ReviewState
 from review.reviews.values import MAX_TEXT
 from review.studio.asking import candidates
@@ -176,9 +176,9 @@ class VerdictPage(ReviewPage):
         """Give it, on the version that the person has looked at."""
         verdict, body = request.POST.get("verdict", ""), typed_text(request, "body")
         said = {
-            Judgement.APPROVE: _("You approved of it."),
-            Judgement.REQUEST_CHANGES: _("You asked for changes."),
-            Judgement.WITHDRAW: _("What you said does not count any more."),
+            VerdictValue.APPROVE: _("You approved of it."),
+            VerdictValue.REQUEST_CHANGES: _("You asked for changes."),
+            VerdictValue.WITHDRAW: _("What you said does not count any more."),
         }
         try:
             reviews().give_verdict(
@@ -196,7 +196,7 @@ class VerdictPage(ReviewPage):
         except Invalid as error:
             problems = [translated(issue.message) for issue in error.issues]
             return self.show(status=400, said=body, problems=problems)
-        return self.again(said[Judgement(verdict)])
+        return self.again(said[VerdictValue(verdict)])
 
 
 class ChangePage(ReviewPage):

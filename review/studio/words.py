@@ -10,7 +10,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext_lazy
 
-from review.models import Bypass, Judgement
+from review.models import Bypass, VerdictValue
 from review.reviews.records import ReviewState
 from versioning.domain.errors import VersioningError
 
@@ -34,9 +34,9 @@ STATES: Final[Mapping[str, Wording]] = {
     ReviewState.CLOSED: Wording(pgettext_lazy("a review", "Closed")),
 }
 VERDICTS: Final[Mapping[str, Wording]] = {
-    Judgement.APPROVE: Wording(pgettext_lazy("a verdict", "Approved"), "chip-published"),
-    Judgement.REQUEST_CHANGES: Wording(pgettext_lazy("a verdict", "Changes requested"), "chip-danger"),
-    Judgement.WITHDRAW: Wording(pgettext_lazy("a verdict", "Withdrawn")),
+    VerdictValue.APPROVE: Wording(pgettext_lazy("a verdict", "Approved"), "chip-published"),
+    VerdictValue.REQUEST_CHANGES: Wording(pgettext_lazy("a verdict", "Changes requested"), "chip-danger"),
+    VerdictValue.WITHDRAW: Wording(pgettext_lazy("a verdict", "Withdrawn")),
 }
 
 

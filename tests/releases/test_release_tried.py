@@ -1,4 +1,4 @@
-"""Preview and Try show the whole of a release before it is published."""
+"""A release before it is published: as a whole on Preview and Try, and scheduled from its page."""
 
 from __future__ import annotations
 
@@ -45,3 +45,13 @@ def test_a_release_answers_beside_what_is_live(transactional_db: None, cast: Cas
         both = streams_on(Window.of("edgar").get(page_of(kind, "try", resource_id), release=release))
         assert run("edgar", both["With the release"]) == "new tone\n\nHello?"
         assert run("edgar", both["Live"]) == "old tone\n\nHello?"
+
+
+def test_a_release_is_scheduled_from_its_page_and_the_calendar_leads_back(cast: Cast, pair: Pair) -> None:
+    release = make(cast.edgar, *pair.items())
+    address, paula = workspace_page(f"releases/{release['id']}"), Window.of("paula")
+    form = workspace_page(f"releases/{release['id']}/schedule")
+    assert form in paula.get(address).links and form not in Window.of("edgar").get(address).links
+    paula.post(form, local_time="2027-12-24T09:00", time_zone="Europe/Berlin")
+    assert "24 December 2027 at 09:00" in paula.get(address).text
+    assert address in paula.get(workspace_page("calendar"), month="2027-12").links

@@ -10,12 +10,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from versioning.api.base import EditorViewSet, tagged
-from versioning.api.parameters import query
+from versioning.api.parameters import KIND, RESOURCE_ID, WORKSPACE, query
 from versioning.api.schemas.events import EventPage
 from versioning.conf import get_editor
 from versioning.domain.errors import Invalid
 from versioning.domain.events import matching
-from versioning.domain.kinds import KINDS
 from versioning.editor.event_log import MAX_EVENTS, EventFilter, Now
 
 DEFAULT_LIMIT: Final = 100
@@ -31,9 +30,9 @@ FILTERS: Final = (
         "Types, separated by commas; `agent.*` for all of agents.",
         type={"type": "string", "pattern": _TYPES},
     ),
-    query("kind", "Only about resources of this kind.", enum=[kind.word for kind in KINDS]),
-    query("id", "Only about the resource of this id."),
-    query("workspaceId", "Only of this workspace."),
+    KIND,
+    RESOURCE_ID,
+    WORKSPACE,
     query("actor", "Only what this person did, or a key of theirs."),
 )
 """What the feed and the stream can be narrowed by."""

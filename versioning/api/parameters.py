@@ -17,12 +17,14 @@ from drf_spectacular.utils import OpenApiParameter
 from editor_client.shared import canonical
 
 from versioning.domain.errors import Invalid, Issue
+from versioning.domain.kinds import KINDS
 from versioning.domain.selectors import Selector, Status
 
 MAX_PER_PAGE = 1000
 MAX_PAGE = 999_999_999
 
 TEXT: dict[str, Any] = {"type": "string", "minLength": 1}
+UUID: dict[str, Any] = {"type": "string", "format": "uuid"}
 JSON_OBJECT = {"type": "string", "contentMediaType": "application/json", "pattern": r"^\s*\{[\s\S]*\}\s*$"}
 JSON_OBJECT_IN_BASE64 = {
     "type": "string",
@@ -51,6 +53,10 @@ CONTEXT = query(
     "requestContext", "Values for templates and rules: a JSON object in base64.", type=JSON_OBJECT_IN_BASE64
 )
 UNUSED_CONTEXT = query("requestContext", "Taken everywhere; nothing depends on it here.")
+KIND = query("kind", "Only about resources of this kind.", enum=[kind.word for kind in KINDS])
+RESOURCE_ID = query("id", "Only about the resource of this id.")
+WORKSPACE = query("workspaceId", "Only of this workspace.")
+"""What lists about resources are narrowed by."""
 SELECTOR = (
     query(
         "status",

@@ -68,6 +68,9 @@ def utc(moment: datetime.datetime) -> str:
 
 
 Time = Annotated[str, SerializedBy(utc), Field(json_schema_extra={"format": "date-time"})]
+TimeOrNull = Annotated[str | None, SerializedBy(utc), Field(json_schema_extra={"format": "date-time"})]
+Uuid = Annotated[str, Field(json_schema_extra={"format": "uuid"})]
+UuidOrNull = Annotated[str | None, Field(json_schema_extra={"format": "uuid"})]
 
 
 class ResponseSchema(Shape):

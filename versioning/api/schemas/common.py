@@ -11,7 +11,7 @@ from pydantic_core import CoreSchema
 from typing_extensions import TypeAliasType
 
 from versioning.api.schemas.base import Json, RequestSchema, ResponseSchema, Source, Time
-from versioning.domain.fields import UNCHANGED, NotBlank
+from versioning.domain.fields import UNCHANGED, NotBlank, ResourceId
 from versioning.editor.inputs import MAX_MESSAGE
 
 NotEmpty = Annotated[str, Field(json_schema_extra={"minLength": 1})]
@@ -22,6 +22,13 @@ RecordStatus = TypeAliasType("RecordStatus", Literal["published", "draft"])
 
 class Nothing(RequestSchema):
     """The body of a request that needs none."""
+
+
+class ReferencedResource(RequestSchema):
+    """A reference to a resource, in a request."""
+
+    kind: ResourceKind
+    id: ResourceId
 
 
 class BypassReview(RequestSchema):
