@@ -13,6 +13,7 @@ from review.reviews.values import MAX_TEXT
 from review.studio.addresses import of_review
 from review.studio.current import open_review_of, reviews
 from studio.domain_messages.translated import translated
+from studio.forms.typed import typed_text
 from studio.forms.words import titles
 from studio.resources.base import ResourcePage
 from studio.versions import reference_to
@@ -72,7 +73,7 @@ class AskPage(ResourcePage):
         """Ask, and show the review; what is wrong stays in the form."""
         self.require(Right.SAVE)
         version = self.version(request.POST.get("version"))
-        message, people = request.POST.get("message", ""), request.POST.getlist("reviewers")
+        message, people = typed_text(request, "message"), request.POST.getlist("reviewers")
         try:
             record = reviews().ask(
                 self.kind.word,

@@ -23,6 +23,7 @@ from review.studio.words import STATES, missing_in_words
 from studio.diff.fields import unchanged_titles
 from studio.diff.views import DifferencesPage
 from studio.domain_messages.translated import translated
+from studio.forms.typed import typed_text
 from studio.publishing.obstacles import obstacle_to
 from studio.versions import reference_to, title_of
 from versioning.domain.access import Right
@@ -173,7 +174,7 @@ class VerdictPage(ReviewPage):
 
     def post(self, request: HttpRequest, resource: str, review: str) -> HttpResponse:
         """Give it, on the version that the person has looked at."""
-        verdict, body = request.POST.get("verdict", ""), request.POST.get("body", "")
+        verdict, body = request.POST.get("verdict", ""), typed_text(request, "body")
         said = {
             VerdictValue.APPROVE: _("You approved of it."),
             VerdictValue.REQUEST_CHANGES: _("You asked for changes."),

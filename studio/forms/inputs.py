@@ -9,6 +9,7 @@ from typing import TypeAlias
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
+from studio.forms.typed import with_own_line_ends
 from versioning.domain.errors import Invalid, Issue
 
 Shown: TypeAlias = "str | Mapping[str, Shown] | list[Shown]"
@@ -99,7 +100,7 @@ class Input:
     @property
     def as_text(self) -> str:
         """What was typed, with the line ends that the configuration has: browsers post others."""
-        return self.typed.replace("\r\n", "\n").replace("\r", "\n")
+        return with_own_line_ends(self.typed)
 
 
 def controls_of(sent: QueryDict) -> Input:

@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
 from studio.diff.spans import Op, spans
+from studio.forms.typed import typed_text
 from studio.limits import PageBudget
 from studio.views import StudioPage
 from versioning.domain.errors import Invalid
@@ -21,9 +22,7 @@ class AnswersPage(StudioPage):
 
     def post(self, request: HttpRequest) -> HttpResponse:
         """Return both answers, marked; they are what was sent, and nothing of them is stored."""
-        before, after = (
-            request.POST.get(name, "").replace("\r\n", "\n").replace("\r", "\n") for name in ("live", "draft")
-        )
+        before, after = typed_text(request, "live"), typed_text(request, "draft")
         if max(len(before), len(after)) > MAX_ANSWER:
             raise Invalid.field("draft", f"must not be longer than {MAX_ANSWER} characters")
         pieces = spans(before, after, PageBudget())

@@ -63,6 +63,17 @@ def test_asking_leads_to_the_review_which_says_who_has_to_look(cast: Cast, kind:
     assert 'value="approve"' in Window.of("paula").get(sent.headers["Location"]).markup
 
 
+def test_a_line_break_is_one_character_as_the_form_counts_it(cast: Cast, kind: Kind, draft: str) -> None:
+    longest = "a\nb\n" * 2499 + "abcd"
+    as_browsers_send_it = longest.replace("\n", "\r\n")
+    Window.of("edgar").post(page_of(kind, "review_ask"), version=draft, message=as_browsers_send_it)
+    review = {"id": str(Review.objects.get().pk)}
+    assert read(cast.edgar, review)["message"] == longest
+    verdict = review_page(kind, review, "review_verdict")
+    Window.of("paula").post(verdict, version=draft, verdict="approve", body=as_browsers_send_it)
+    assert [said["body"] for said in read(cast.edgar, review)["verdicts"]] == [longest]
+
+
 def test_a_verdict_is_given_with_words_and_can_be_taken_back(cast: Cast, kind: Kind, draft: str) -> None:
     require(1)
     review = ask(cast.edgar, kind, reviewers=["paula"])

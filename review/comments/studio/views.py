@@ -15,6 +15,7 @@ from review.comments.values import MAX_BODY
 from review.comments.verbs import Comments
 from review.models import Comment
 from studio.domain_messages.translated import translated
+from studio.forms.typed import typed_text
 from studio.forms.words import words_of
 from studio.resources.base import ResourcePage
 from studio.versions import title_of
@@ -40,8 +41,8 @@ class CommentingPage(ResourcePage):
 
     @property
     def body(self) -> str:
-        """The text that was typed; a browser sends its line breaks as CR and LF."""
-        return self.request.POST.get("body", "").replace("\r\n", "\n")
+        """The text that was typed."""
+        return typed_text(self.request, "body")
 
     def back_to(self, comment: Comment, otherwise: str) -> HttpResponse:
         """Return to the page where the form was, at the comment."""
@@ -77,7 +78,7 @@ class CommentsPage(CommentingPage):
     def _place(self, version: Snapshot) -> dict[str, Any]:
         """Return where in the version it is; raises `Invalid` for words that are not in the field."""
         name = self.request.POST.get("field", "")
-        quote = self.request.POST.get("quote", "").replace("\r\n", "\n").strip()
+        quote = typed_text(self.request, "quote").strip()
         if name and version.config.get(name) is None:
             raise Invalid.field("field", _("This version has no such field."))
         if not quote:
