@@ -36,7 +36,7 @@ def change(schedules: EditorPart, schedule_id: str, times: Times, *, by: Who = A
     """
     by = caller_of(by)
     when = times.begin()
-    with _changing(schedule_id, by) as schedule:
+    with _changing(schedules, schedule_id, by) as schedule:
         begins, ends = schedule.follows, schedule.end_of_pair
         if begins is not None and when.run_at <= begins.run_at:
             raise Invalid.field(times.field, "must be after the beginning that it ends")
@@ -57,7 +57,7 @@ def cancel(schedules: EditorPart, schedule_id: str, *, by: Who = APPLICATION) ->
     Raises `ScheduleEnded` if it is not waiting any more.
     """
     by = caller_of(by)
-    with _changing(schedule_id, by) as schedule:
+    with _changing(schedules, schedule_id, by) as schedule:
         end = schedule.end_of_pair
         for one in (schedule, end):
             if one is not None and one.state == State.SCHEDULED:
@@ -67,7 +67,7 @@ def cancel(schedules: EditorPart, schedule_id: str, *, by: Who = APPLICATION) ->
 
 
 @contextmanager
-def _changing(schedule_id: str, by: Caller) -> Iterator[Schedule]:
+def _changing(schedules: EditorPart, schedule_id: str, by: Caller) -> Iterator[Schedule]:
     """Lock a schedule that is waiting, and the other one of its pair, for this transaction."""
     with events.transaction():
         pk = uuid_of(schedule_id)
@@ -75,7 +75,7 @@ def _changing(schedule_id: str, by: Caller) -> Iterator[Schedule]:
         schedule = next((one for one in pair if one.pk == pk), None)
         if schedule is None:
             raise NotFound
-        refuse_unreadable(schedule, by)
+        refuse_unreadable(schedules, schedule, by)
         by.require(Right.PUBLISH, schedule.workspace_id)
         events.acts(by)
         if schedule.state != State.SCHEDULED:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from schedules.models import Schedule, ScheduleQuerySet
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import NotFound
+from versioning.domain.kinds import KINDS_BY_WORD
 from versioning.domain.uuids import uuid_of
 from versioning.editor.parts import EditorPart
 from versioning.editor.resources import Who, caller_of
@@ -21,7 +22,7 @@ def find(schedules: EditorPart, schedule_id: str, *, by: Who = APPLICATION) -> S
     found = Schedule.objects.filter(pk=uuid_of(schedule_id)).first()
     if found is None:
         raise NotFound
-    refuse_unreadable(found, by)
+    refuse_unreadable(schedules, found, by)
     return found
 
 
@@ -52,8 +53,17 @@ def list_readable(
     return found.filter(**{name: value for name, value in narrowed.items() if value is not None})
 
 
-def refuse_unreadable(schedule: Schedule, by: Caller) -> None:
-    """Raise `NotFound` or `Forbidden` unless the caller may read the drafts that a schedule is about."""
-    if not by.may(Right.READ, schedule.workspace_id):
-        raise NotFound
-    by.require(Right.READ_DRAFTS, schedule.workspace_id)
+def refuse_unreadable(schedules: EditorPart, schedule: Schedule, by: Caller) -> None:
+    """Raise unless the caller may read the drafts that a schedule is about.
+
+    That is `Forbidden` for who may read the resource, or for a release the workspace, and `NotFound` for all
+    others.
+    """
+    if by.may(Right.READ_DRAFTS, schedule.workspace_id):
+        return
+    if schedule.release_id is None:
+        collection = schedules.editor.collection(KINDS_BY_WORD[schedule.kind])
+        collection.versions(schedule.resource_id, by=by)  # refuses, in either way
+    elif by.may(Right.READ, schedule.workspace_id):
+        by.require(Right.READ_DRAFTS, schedule.workspace_id)
+    raise NotFound

@@ -178,7 +178,6 @@ SENTENCES: Final = (
     _("is an override that is kept as a file, which no release can publish"),
     _("is no version of this resource"),
     # Schedules
-    _("This release goes live by itself, as it is: only who may publish changes what is in it."),
     _("must be a whole minute"),
     _("must be in the future"),
     _("must not be more than five years away"),

@@ -110,6 +110,7 @@ class Library:
             "calendar-as-list": f"{acme}/calendar/?view=list",
             "schedule": f"{agent}/schedule/?version={self.draft}",
             "change-schedule": f"{acme}/schedules/{self.schedule}/",
+            "schedule-release": f"{acme}/releases/{self.release}/schedule/",
             "language": "language/",
             "password": "password_change/",
             "password-changed": "password_change/done/",
