@@ -24,9 +24,9 @@ from releases.studio.verbs import releases
 from releases.studio.words import STATES, problem_in_words
 from studio import extensions
 from studio.domain_messages.translated import translated
-from studio.extensions import Panel, SubjectOnPage
 from studio.kinds import KINDS_BY_WORD
 from studio.limits import MAX_MESSAGES, first_of
+from studio.panels import Panel, SubjectOnPage
 from studio.publishing.obstacles import reasons
 from studio.workspaces.base import WorkspacePage
 from versioning.domain.access import Right

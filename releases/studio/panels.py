@@ -10,8 +10,9 @@ from django.utils.translation import gettext as _
 
 from releases.studio.addresses import of_adding, of_publishing_together
 from releases.studio.verbs import can_be_released
-from studio.extensions import Action, ChosenOn, Panel, Slot, VersionOnPage
+from studio.extensions import Action, ChosenOn
 from studio.kinds import PROMPT_BLOCK, StudioKind
+from studio.panels import Panel, Slot, VersionOnPage
 from studio.resources.chosen import tag_field, value_of
 from versioning.domain.access import Caller, Right
 from versioning.domain.snapshots import Snapshot

@@ -13,7 +13,7 @@ from review.studio.addresses import of_asking, of_review
 from review.studio.current import open_review_of, record_of
 from review.studio.handing_over import BUTTON
 from review.studio.words import STATES, missing_in_words
-from studio.extensions import Panel, Slot, VersionOnPage
+from studio.panels import Panel, Slot, VersionOnPage
 from versioning.domain.access import Right
 
 EDITING = frozenset({"edit", "since"})

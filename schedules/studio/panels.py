@@ -17,7 +17,7 @@ from schedules.studio.addresses import of_calendar, of_cancelling, of_changing, 
 from schedules.studio.plan import Plan, Planned, plan_of
 from schedules.studio.words import did_not_happen, why, will_happen
 from schedules.studio.zones import twice
-from studio.extensions import Panel, Slot, SubjectOnPage, VersionOnPage
+from studio.panels import Panel, Slot, SubjectOnPage, VersionOnPage
 from versioning.domain.access import Right
 from versioning.models import WorkerHeartbeat
 

@@ -25,7 +25,7 @@ REASONS: Final = {
 """Why a schedule failed, by its code; others are told as they are."""
 
 
-def _told(
+def _sentence(
     event: Event,
     names: Names,
     version: tuple[str, str],
@@ -55,7 +55,7 @@ def _told(
 
 
 def _created(event: Event, names: Names) -> Said:
-    return _told(
+    return _sentence(
         event,
         names,
         (_("{who} scheduled {version} of {resource}"), _("{who} scheduled {version}")),
@@ -65,7 +65,7 @@ def _created(event: Event, names: Names) -> Said:
 
 
 def _changed(event: Event, names: Names) -> Said:
-    return _told(
+    return _sentence(
         event,
         names,
         (
@@ -81,7 +81,7 @@ def _changed(event: Event, names: Names) -> Said:
 
 
 def _cancelled(event: Event, names: Names) -> Said:
-    return _told(
+    return _sentence(
         event,
         names,
         (
@@ -97,7 +97,7 @@ def _cancelled(event: Event, names: Names) -> Said:
 
 
 def _done(event: Event, names: Names) -> Said:
-    return _told(
+    return _sentence(
         event,
         names,
         (
@@ -114,7 +114,7 @@ def _done(event: Event, names: Names) -> Said:
 
 def _failed(event: Event, names: Names) -> Said:
     code = str(event.detail.get("code") or "")
-    return _told(
+    return _sentence(
         event,
         names,
         (

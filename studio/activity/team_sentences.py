@@ -15,7 +15,7 @@ from studio.activity.parts import Part, Said
 from versioning.models import Event
 
 
-def _told(event: Event, names: Names, sentence: str, alone: str, **more: str) -> Said:
+def _sentence(event: Event, names: Names, sentence: str, alone: str, **more: str) -> Said:
     """Return the sentence that names the resource, or the one for a page about it."""
     version = names.version(event.version_id)
     address = names.subject(event)
@@ -32,14 +32,14 @@ def _told(event: Event, names: Names, sentence: str, alone: str, **more: str) ->
 def _requested(event: Event, names: Names) -> Said:
     people = ", ".join(event.detail.get("reviewers") or ())
     if people:
-        return _told(
+        return _sentence(
             event,
             names,
             _("{who} asked {people} to review {version} of {resource}"),
             _("{who} asked {people} to review {version}"),
             people=people,
         )
-    return _told(
+    return _sentence(
         event,
         names,
         _("{who} asked for a review of {version} of {resource}"),
@@ -48,11 +48,11 @@ def _requested(event: Event, names: Names) -> Said:
 
 
 def _approved(event: Event, names: Names) -> Said:
-    return _told(event, names, _("{who} approved {version} of {resource}"), _("{who} approved {version}"))
+    return _sentence(event, names, _("{who} approved {version} of {resource}"), _("{who} approved {version}"))
 
 
 def _changes_requested(event: Event, names: Names) -> Said:
-    return _told(
+    return _sentence(
         event,
         names,
         _("{who} asked for changes to {version} of {resource}"),
@@ -61,7 +61,7 @@ def _changes_requested(event: Event, names: Names) -> Said:
 
 
 def _withdrawn(event: Event, names: Names) -> Said:
-    return _told(
+    return _sentence(
         event,
         names,
         _("{who} withdrew what they had said of {version} of {resource}"),
@@ -72,14 +72,14 @@ def _withdrawn(event: Event, names: Names) -> Said:
 def _bypassed(event: Event, names: Names) -> Said:
     reason = str(event.detail.get("reason") or "")
     if reason:
-        return _told(
+        return _sentence(
             event,
             names,
             _("{who} bypassed the review of {version} of {resource}: “{reason}”"),
             _("{who} bypassed the review of {version}: “{reason}”"),
             reason=reason,
         )
-    return _told(
+    return _sentence(
         event,
         names,
         _("{who} bypassed the review of {version} of {resource}"),
@@ -88,7 +88,7 @@ def _bypassed(event: Event, names: Names) -> Said:
 
 
 def _closed(event: Event, names: Names) -> Said:
-    return _told(
+    return _sentence(
         event,
         names,
         _("{who} closed the review of {version} of {resource}"),
@@ -97,13 +97,13 @@ def _closed(event: Event, names: Names) -> Said:
 
 
 def _commented(event: Event, names: Names) -> Said:
-    return _told(
+    return _sentence(
         event, names, _("{who} commented on {version} of {resource}"), _("{who} commented on {version}")
     )
 
 
 def _resolved(event: Event, names: Names) -> Said:
-    return _told(
+    return _sentence(
         event,
         names,
         _("{who} resolved a comment on {version} of {resource}"),

@@ -19,8 +19,8 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from editor_client.shared import ids
 
 from studio import extensions
-from studio.extensions import Panel, VersionOnPage
 from studio.kinds import AGENT, StudioKind
+from studio.panels import Panel, VersionOnPage
 from studio.preferences.recent import note_opened
 from studio.resources.stars import stars_of
 from studio.resources.summaries import Summary

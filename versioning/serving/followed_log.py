@@ -6,7 +6,7 @@ has, the new entries say what, and everything else that this process holds is as
 What is held depends on resources, on all resources of a kind, on what is not versioned of these, or on the
 rights of API keys:
 
-    ("agent", "writer")     ("agent", None)     beside_drafts("agent")     RIGHTS
+    ("agent", "writer")     ("agent", None)     all_but_drafts("agent")     RIGHTS
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _SUBJECTS_OF_RIGHTS: Final = frozenset({"member", "key"})
 _NEW_DRAFT: Final = "versionCreated"
 
 
-def beside_drafts(kind_word: str) -> Dependency:
+def all_but_drafts(kind_word: str) -> Dependency:
     """Return the dependency on everything about all resources of a kind but their newest versions.
 
     What people do most is to save drafts, and those change neither metadata nor labels, nor what is live.
     """
-    return f"{kind_word} beside drafts", None
+    return f"{kind_word} but drafts", None
 
 
 class Moment(NamedTuple):
@@ -152,7 +152,7 @@ def _dependencies_on(entry: Change) -> set[Dependency] | None:
         return None
     about: set[Dependency] = {(entry.resource_kind, entry.resource_id), (entry.resource_kind, None)}
     if entry.type != f"{entry.resource_kind}.{_NEW_DRAFT}":
-        about.add(beside_drafts(entry.resource_kind))
+        about.add(all_but_drafts(entry.resource_kind))
     return about
 
 

@@ -10,8 +10,8 @@ from django.template.loader import render_to_string
 
 from review.comments.studio.threads import Thread, ThreadPage, Viewpoint, commentable
 from review.comments.values import MAX_BODY
-from studio.extensions import Panel, Slot, VersionOnPage
 from studio.forms.words import words_of
+from studio.panels import Panel, Slot, VersionOnPage
 from versioning.conf import get_editor
 from versioning.domain.access import Right
 from versioning.editor.targets import target_of

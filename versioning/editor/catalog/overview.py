@@ -21,7 +21,7 @@ from versioning.editor.catalog.filters import Filter
 from versioning.models.accounts import name_of
 from versioning.models.querysets import within
 from versioning.serving.answer_cache import AnswerCache
-from versioning.serving.followed_log import beside_drafts
+from versioning.serving.followed_log import all_but_drafts
 
 MAX_NAMES: Final = 500
 """How many authors, labels and tags are offered."""
@@ -58,7 +58,7 @@ def overview(catalog: Catalog, cache: AnswerCache) -> Overview:
     kind, caller = catalog.collection.kind, catalog.caller
     question = kind.word, caller.rights, tuple(catalog.collection.code.agents), catalog.home
     held: Plain = cache.remembered(
-        ("overview", *question), beside_drafts(kind.word), lambda: _of_rows(catalog)
+        ("overview", *question), all_but_drafts(kind.word), lambda: _of_rows(catalog)
     )
     workspaces, visibilities, labels, tags, folders = held
     authors: list[str] = cache.remembered(
