@@ -30,6 +30,7 @@ IN_ADDRESSES = {
     "delivery": "x",
     "review": "x",
     "release": "x",
+    "schedule": "x",
     "comment": "x",
     "language": "de",
 }

@@ -15,6 +15,7 @@ from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
 from django.test import Client
 
+from schedules.making import Times
 from tests.conftest import Cast, cast_with
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api
 from tests.support.calls import History, make_history, undone
@@ -122,6 +123,19 @@ def the_review() -> Any:
     return get_editor().reviews.ask("agent", "writer", by=User.objects.get(username="alice")).id
 
 
+def the_release() -> Any:
+    """Make a release of the agent's draft, and return its id."""
+    items = [{"resource": {"kind": "agent", "id": "writer"}}]
+    return get_editor().releases.create("acme", title="Autumn", items=items).pk
+
+
+def the_schedule(version_id: str) -> Any:
+    """Schedule a version of the agent, and return the id of the schedule."""
+    noon = Times(local_time="2028-12-24T12:00", time_zone="Europe/Berlin")
+    by = User.objects.get(username="alice")
+    return get_editor().schedules.create("agent", "writer", noon, version_id=version_id, by=by).pk
+
+
 @pytest.fixture
 def real(history: History) -> dict[str, str]:
     """What stands in the place of each variable of an address, so that the page is there."""
@@ -136,6 +150,8 @@ def real(history: History) -> dict[str, str]:
         "webhook": str(delivery.webhook_id),
         "delivery": str(delivery.pk),
         "review": str(the_review()),
+        "release": str(the_release()),
+        "schedule": str(the_schedule(history.draft)),
         "language": "de",
         "comment": str(get_editor().comments.add("agent", "writer", history.draft, body="Why?").pk),
     }
