@@ -89,6 +89,15 @@ It asks the database for nothing, because a history shows it beside every versio
 """
 
 
+Links = Callable[
+    [Caller, Sequence[tuple[VersionedResource, Snapshot]]], Mapping[tuple[str, str], Sequence[Action]]
+]
+"""Returns what stands beside versions of several resources, by the word of the kind and the id.
+
+To callers who may read their drafts; the number of queries does not depend on how many there are.
+"""
+
+
 class ChosenOn(StrEnum):
     """The lists in which resources can be chosen."""
 
@@ -166,6 +175,7 @@ class Extension:
     hindrances: Hindrances = lambda _caller, _resources: {}
     actions: Actions = lambda _caller, _kind, _resource, _version: ()
     chosen: ChosenActions = lambda _caller, _page: ()
+    links: Links = lambda _caller, _versions: {}
     event_address: EventAddress = lambda _kind, _event: ""
     named_in_events: NamedInEvents = lambda _caller, _events: {}
     error_words: ErrorWords = lambda _error: ""
@@ -248,6 +258,17 @@ def address_of(kind: StudioKind, event: Event) -> str:
 def actions(caller: Caller, kind: StudioKind, resource: VersionedResource, version: Snapshot) -> list[Action]:
     """Return what the applications offer to do with a version."""
     return [action for one in _registered for action in one.actions(caller, kind, resource, version)]
+
+
+def links(
+    caller: Caller, versions: Sequence[tuple[VersionedResource, Snapshot]]
+) -> dict[tuple[str, str], list[Action]]:
+    """Return what stands beside versions of several resources, by the word of the kind and the id."""
+    found: dict[tuple[str, str], list[Action]] = {}
+    for one in _registered:
+        for about, added in one.links(caller, versions).items():
+            found.setdefault(about, []).extend(added)
+    return found
 
 
 def chosen_actions(caller: Caller, page: ChosenOn) -> list[Action]:

@@ -13,7 +13,9 @@ from django.utils.translation import pgettext
 from releases.items import ItemNow, now
 from releases.models import ReleaseItem
 from releases.models.releases import Action
+from studio import extensions
 from studio.diff.fields import FieldDifference, differences
+from studio.extensions import Action as Link
 from studio.kinds import KINDS, KINDS_BY_WORD, StudioKind
 from studio.limits import PageBudget
 from studio.resources.blocks import blocks_on_page
@@ -40,6 +42,8 @@ class ShownItem:
     fields: Sequence[FieldDifference]
     problems: Sequence[str] = ()
     """Why it keeps the release from being published, a sentence each."""
+    links: Sequence[Link] = ()
+    """What other applications show beside its version, such as the comments on it."""
 
     @property
     def key(self) -> str:
@@ -108,6 +112,9 @@ def shown_items(
     before = _versions_before(found)
     names = _block_names([one.version for one in found] + list(before.values()), caller)
     called = _called(items, caller)
+    links = extensions.links(
+        caller, [(one.resource, one.version) for one in found if one.version is not None]
+    )
     budget = PageBudget(characters=CHARACTERS, lines=LINES)
     shown = []
     for one in found:
@@ -123,6 +130,7 @@ def shown_items(
                 before=earlier,
                 fields=_changes(kind, earlier, one, budget, names),
                 problems=problems.get(key, ()),
+                links=links.get(key, ()) if is_there else (),
             )
         )
     return shown

@@ -56,6 +56,17 @@ def test_a_release_says_what_would_change_and_goes_live_with_one_button(cast: Ca
     assert "Autumn" not in paula.get(RELEASES).text
 
 
+def test_open_comments_are_counted_beside_each_and_lead_to_where_they_are(cast: Cast, pair: Pair) -> None:
+    release = make(cast.edgar, *pair.items())
+    about = {"resource": {"kind": "agent", "id": "writer"}, "versionId": pair.new["writer"]}
+    asked = [cast.edgar.post("/comments", {**about, "body": body}).body["id"] for body in ("Why?", "How?")]
+    assert cast.edgar.patch(f"/comments/{asked[0]}", {"resolved": True}).status == 200
+    seen = Window.of("paula").get(of(release))
+    address = page_of(AGENTS, "version", "writer", pair.new["writer"])
+    assert f'href="{address}#comments"' in seen.markup
+    assert seen.text.count("open comment") == seen.text.count("1 open comment") == 1
+
+
 def test_what_stands_in_the_way_is_said_of_each(cast: Cast) -> None:
     PROMPT_BLOCKS.make(cast.alice, "tone", "new")
     PROMPT_BLOCKS.make(cast.alice, "going", "new")

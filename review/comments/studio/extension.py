@@ -2,21 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
+from django.db.models import Count
 from django.urls import URLPattern, path
+from django.utils.translation import ngettext
 
 from review.comments.studio.panels import panels
 from review.comments.studio.views import CommentPage, CommentsPage
+from review.models import Comment
 from studio import extensions
-from studio.extensions import Extension
-from studio.kinds import StudioKind
-from versioning.models import Event
+from studio.extensions import Action, Extension
+from studio.kinds import KINDS_BY_WORD, StudioKind
+from versioning.conf import get_editor
+from versioning.domain.access import Caller
+from versioning.domain.snapshots import Snapshot
+from versioning.editor.targets import target_of
+from versioning.models import Event, VersionedResource
 
 
 def register() -> None:
     """Add the panels, and the pages that their forms are sent to."""
-    extensions.register(Extension(resource_urls=_urls, panels=panels, event_address=_of_event))
+    extensions.register(
+        Extension(resource_urls=_urls, panels=panels, links=_open_comments, event_address=_of_event)
+    )
+
+
+def _open_comments(
+    caller: Caller, versions: Sequence[tuple[VersionedResource, Snapshot]]
+) -> Mapping[tuple[str, str], Sequence[Action]]:
+    """Return how many threads on each resource are open, with the page of the version that shows them."""
+    code = get_editor().code
+    about = {}
+    for resource, version in versions:
+        target = target_of(resource, code)
+        about[target.kind, target.id, target.identity] = version
+    rows = Comment.objects.filter(
+        parent=None,
+        resolved_at=None,
+        resource_id__in={resource_id for _, resource_id, _ in about},
+        identity__in={identity for _, _, identity in about},
+    )
+    counted = rows.order_by().values_list("kind", "resource_id", "identity").annotate(number=Count("pk"))
+    return {
+        (kind, resource_id): [_link(kind, resource_id, about[kind, resource_id, identity], number)]
+        for kind, resource_id, identity, number in counted
+        if (kind, resource_id, identity) in about
+    }
+
+
+def _link(kind: str, resource_id: str, version: Snapshot, number: int) -> Action:
+    title = ngettext("%(count)s open comment", "%(count)s open comments", number) % {"count": number}
+    return Action(
+        title=title,
+        address=f"{KINDS_BY_WORD[kind].address('version', resource_id, version.version_id)}#comments",
+    )
 
 
 def _of_event(kind: StudioKind, event: Event) -> str:
