@@ -21,7 +21,7 @@ from schedules.models import Action, NotWaiting, Schedule, State
 from schedules.subjects import Subject, locked_release, locked_resource
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION, Caller, Via
-from versioning.domain.errors import EditConflict, Forbidden, NotFound, VersioningError
+from versioning.domain.errors import EditConflict, Forbidden, NotFound, Unauthorized, VersioningError
 from versioning.editor.locking import retried
 from versioning.editor.publishing import activate, deactivate
 from versioning.models import caller_for, events
@@ -71,7 +71,7 @@ def run(schedule: Schedule) -> None:
         _act(schedule, by=_person(schedule))
     except VersioningError as error:
         # With the resource its schedules end, so what is not found is what the person may not read any more.
-        is_refused = error.code in {Forbidden.code, NotFound.code}
+        is_refused = error.code in {Forbidden.code, NotFound.code, Unauthorized.code}
         _fail(schedule, State.FAILED, NOT_ALLOWED if is_refused else error.code, str(error))
 
 
