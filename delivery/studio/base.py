@@ -11,7 +11,8 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
 from delivery.webhooks import administration
-from delivery.webhooks.models import RootKeyUnreadable, Webhook
+from delivery.webhooks.models import Webhook
+from delivery.webhooks.root_key import RootKeyUnreadable
 from delivery.webhooks.signing_secrets import root_key, secret_of
 from studio import shown_once
 from studio.error_pages import error_page

@@ -20,10 +20,10 @@ from delivery.webhooks.models import (
     DeliveryAttempt,
     DisabledReason,
     Outcome,
-    RootKeyUnreadable,
     State,
     Webhook,
 )
+from delivery.webhooks.root_key import RootKeyUnreadable
 from delivery.webhooks.signatures import signed_headers
 from delivery.webhooks.signing_secrets import root_key, secret_of
 from versioning.models import connections, events

@@ -11,7 +11,6 @@ import uuid
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
-from django.conf import settings
 from django.db import models, transaction
 from django.db.models import Count, Q
 from django.db.models.functions import Now
@@ -23,7 +22,6 @@ from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.events import ALL_OF
 from versioning.models import DueWork, Event, Workspace, events
 from versioning.models.due_work import DueWorkQuerySet
-from versioning.models.sealed_keys import KeyUnreadable, SealedKey
 
 MAX_URL: Final = 2000
 AT_ONCE: Final = 2
@@ -279,29 +277,3 @@ class OutboxCursor(models.Model):
 
     def __str__(self) -> str:
         return str(self.position)
-
-
-class RootKeyUnreadable(KeyUnreadable):
-    """None of the keys in the settings opens the root key; nothing can be signed until one does."""
-
-    code = "webhook_key_unreadable"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "The key of the webhooks cannot be read: EDITOR_WEBHOOK_KEY or SECRET_KEY was changed. Put the "
-            "previous SECRET_KEY into SECRET_KEY_FALLBACKS, or the previous EDITOR_WEBHOOK_KEY behind the "
-            "new one, after a comma."
-        )
-
-
-class RootKey(SealedKey):
-    """The key from which all secrets are derived."""
-
-    purpose = b"the root key of the editor's webhooks"
-    unreadable = RootKeyUnreadable
-
-    @classmethod
-    def texts(cls) -> list[str]:
-        """Return those of `EDITOR_WEBHOOK_KEY` before the others."""
-        own = [text for part in settings.EDITOR_WEBHOOK_KEY.split(",") if (text := part.strip())]
-        return [*own, *super().texts()]

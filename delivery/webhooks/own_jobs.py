@@ -8,7 +8,8 @@ from typing import Final
 from django.utils import timezone
 
 from delivery.webhooks import attempts, outbox
-from delivery.webhooks.models import Delivery, RootKey
+from delivery.webhooks.models import Delivery
+from delivery.webhooks.root_key import RootKey
 from versioning.models import events
 from versioning.worker import jobs
 

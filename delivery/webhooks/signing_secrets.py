@@ -11,7 +11,8 @@ import base64
 import hashlib
 import hmac
 
-from delivery.webhooks.models import RootKey, Webhook
+from delivery.webhooks.models import Webhook
+from delivery.webhooks.root_key import RootKey
 from delivery.webhooks.signatures import SECRET_PREFIX
 
 

@@ -11,8 +11,9 @@ from django.db import models
 from django.utils import timezone
 
 from review.about import AboutResource, AboutResourceQuerySet
-from versioning.domain.events import Target
-from versioning.models import Workspace
+from versioning.domain.access import Caller
+from versioning.domain.events import Target, VersionName
+from versioning.models import Workspace, events
 
 NOT_IN_A_ROW: Final = ("git-", "file-")
 """How the ids of versions begin that no row has."""
@@ -76,6 +77,19 @@ class Review(AboutResource):
 
     def __str__(self) -> str:
         return f"review of {self.kind} {self.resource_id}, version {self.version_number}"
+
+    def close(self, resource: Target, version: VersionName | None, by: Caller) -> None:
+        """End it without its version having gone live, and record that; within a transaction."""
+        self.closed_at = timezone.now()
+        self.save(update_fields=["closed_at"])
+        events.record(
+            "review.closed",
+            by=by,
+            workspace_id=self.workspace_id,
+            resource=resource,
+            version=version,
+            reviewId=str(self.pk),
+        )
 
     @property
     def ended_at(self) -> datetime.datetime | None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from django.utils import timezone
-
 from review.models import Review
 from review.reviews.asking import columns_of, names_of, record_request
 from review.reviews.records import ReviewRecord, record_of
@@ -22,7 +20,6 @@ from versioning.domain.snapshots import Snapshot
 from versioning.editor.locking import retried
 from versioning.editor.parts import EditorPart
 from versioning.editor.resources import Who, caller_of
-from versioning.models import events
 from versioning.serving.resolution import find_version
 
 
@@ -89,13 +86,4 @@ def _record_changes(subject: Subject, fields: Sequence[str], by: Caller) -> None
 
 def _close(subject: Subject, by: Caller) -> None:
     review = subject.review
-    review.closed_at = timezone.now()
-    review.save(update_fields=["closed_at"])
-    events.record(
-        "review.closed",
-        by=by,
-        workspace_id=review.workspace_id,
-        resource=subject.target,
-        version=version_under_review(subject),
-        reviewId=str(review.pk),
-    )
+    review.close(subject.target, version_under_review(subject), by)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db.models.signals import post_delete
-from django.utils import timezone
 
 from review.models import Review
 from versioning.domain.access import Caller
@@ -51,13 +50,4 @@ def _close_without_version(
     versions = MODELS_BY_WORD[resource.kind].version_model.objects.filter(resource_id=resource.id)
     if versions.filter(number__gt=review.version_number).exists():
         return
-    review.closed_at = timezone.now()
-    review.save(update_fields=["closed_at"])
-    events.record(
-        "review.closed",
-        by=by,
-        workspace_id=review.workspace_id,
-        resource=resource,
-        version=version,
-        reviewId=str(review.pk),
-    )
+    review.close(resource, version, by)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -150,12 +150,6 @@ class _Maker:
             prompt_blocks={block_id: one.pin for block_id, one in blocks.items()},
             terms=self._terms(agents, blocks),
         )
-
-    def _reached_from(self, level: Iterable[str]) -> Iterator[str]:
-        for parent in map(self._known, level):
-            for agent_id in parent.named:
-                if self._way(parent, agent_id) is not None:
-                    yield agent_id
 
     def _terms(self, agents: Mapping[str, _Agent], blocks: Mapping[str, _Block]) -> Terms:
         own, without, unshown = {}, {}, {}

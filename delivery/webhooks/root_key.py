@@ -1,0 +1,33 @@
+"""The key from which the secrets of all webhooks are derived."""
+
+from __future__ import annotations
+
+from django.conf import settings
+
+from versioning.models.sealed_keys import KeyUnreadable, SealedKey
+
+
+class RootKeyUnreadable(KeyUnreadable):
+    """None of the keys in the settings opens the root key; nothing can be signed until one does."""
+
+    code = "webhook_key_unreadable"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The key of the webhooks cannot be read: EDITOR_WEBHOOK_KEY or SECRET_KEY was changed. Put the "
+            "previous SECRET_KEY into SECRET_KEY_FALLBACKS, or the previous EDITOR_WEBHOOK_KEY behind the "
+            "new one, after a comma."
+        )
+
+
+class RootKey(SealedKey):
+    """The key from which all secrets are derived."""
+
+    purpose = b"the root key of the editor's webhooks"
+    unreadable = RootKeyUnreadable
+
+    @classmethod
+    def texts(cls) -> list[str]:
+        """Return those of `EDITOR_WEBHOOK_KEY` before the others."""
+        own = [text for part in settings.EDITOR_WEBHOOK_KEY.split(",") if (text := part.strip())]
+        return [*own, *super().texts()]
