@@ -269,13 +269,17 @@ def test_the_number_of_queries_does_not_depend_on_how_much_is_scheduled(
             "/schedules", {"resource": reference(other, "other"), "versionId": version, "runAt": ahead()}
         )
 
+    def fewest() -> list[int]:
+        # Of two visits: now and then one also makes a cached answer anew.
+        return [min(queries(paula, page, **query) for _ in range(2)) for page, query in pages]
+
     add()
     for page, query in pages:
         paula.get(page, **query)
-    before = [queries(paula, page, **query) for page, query in pages]
+    before = fewest()
     for _ in range(5):
         add()
-    assert [queries(paula, page, **query) for page, query in pages] == before
+    assert fewest() == before
 
 
 def test_zones_are_those_of_places() -> None:
