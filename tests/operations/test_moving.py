@@ -1,20 +1,27 @@
-"""From SQLite to PostgreSQL, by the commands of the page: every row, and work goes on."""
+"""From SQLite to PostgreSQL, by the commands of the page: an installation that has lived, and goes on."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
-from tests.support.calls import PUBLISHED_WORDS, make_history
+from tests.support.browsing import sign_in, visiting
+from tests.support.calls import PUBLISHED_WORDS
 from tests.support.installation import SET_UP, SQLITE, Installation, installation
+from tests.support.lived import KINDS, PASSWORD, SETTINGS, Life, live_a_life
+from tests.support.locks import by_lock
 from tests.support.pages import ADMINISTRATION, commands
+from tests.support.receiver import Receiver, receiving
 from tests.support.remote import RemoteApi, connected
-from tests.support.writing import DELICATE
+from tests.support.reviews import approve, ask
+from tests.support.webhooks import verify
 
 pytestmark = [
     pytest.mark.database,
@@ -22,51 +29,88 @@ pytestmark = [
 ]
 
 DUMP, LOAD = commands(ADMINISTRATION, "From SQLite to PostgreSQL")
-KINDS = (AGENTS, PROMPT_BLOCKS)
+
+LEFT_BEHIND = {
+    "contenttypes.ContentType",  # `migrate` makes both anew
+    "auth.Permission",
+    "sessions.Session",
+    "versioning.AgentDocument",  # a worker fills the index of the search again
+    "versioning.PromptBlockDocument",
+    "versioning.SearchProgress",
+}
+WITHOUT_ROWS = {"versioning.KnownOverride"}
+"""Only an installation whose overrides are files has any."""
+COUNTS = """
+import json
+from django.apps import apps
+print(json.dumps({model._meta.label: model._base_manager.count() for model in apps.get_models()}))
+"""
+IS_INDEXED = """
+from versioning.models.text_search.documents import SearchProgress
+print(SearchProgress.objects.filter(is_whole=True).exists())
+"""
+IT_IS_TIME = """
+from django.utils import timezone
+from schedules.models import Schedule
+Schedule.objects.update(run_at=timezone.now(), due_at=timezone.now())
+"""
+
+
+@dataclass(frozen=True)
+class Moving:
+    """What moves."""
+
+    old: Installation
+    life: Life
+    file: Path
+    """It carries everything over."""
+    answers: dict[str, Any]
+    """What was served before."""
+    receiver: Receiver
 
 
 @pytest.fixture(scope="module")
-def old_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    """An installation on SQLite that has been in use."""
+def old_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Moving]:
+    """An installation on SQLite that has been in use, and what the page has made of it."""
     folder = tmp_path_factory.mktemp("moving") / "old"
-    with installation(folder, DATABASE_URL=f"sqlite:///{folder}/var/editor.sqlite3") as old:
+    database = f"sqlite:///{folder}/var/editor.sqlite3"
+    with receiving() as receiver, installation(folder, DATABASE_URL=database, **SETTINGS) as old:
         old.service.key = old.python(SET_UP)
         old.service.start()
+        life = live_a_life(old, receiver)
+        old.service.start()
         with connected(old.service) as api:
-            metadata = {"n": 1.5, "big": 2**60, "text": DELICATE, "list": [None, True]}
-            for kind in KINDS:
-                make_history(kind, api, "writer", metadata=metadata)
-                kind.make(api, "away", DELICATE)
-            instructions = [{"type": "prompt_block_ref", "id": "writer"}]
-            AGENTS.make(api, "lead", instructions, agents={"writer": {}}, autoPublish=True)
-            assert api.get("/agents/lead").status == 200
-        yield old
-
-
-@pytest.fixture(scope="module")
-def moved(old_service: Installation) -> Path:
-    """The file that carries everything over."""
-    old_service.run(DUMP)
-    return old_service.folder / "editor.jsonl"
+            before = answers(api)
+        old.service.stop()
+        old.run(DUMP)
+        yield Moving(old, life, folder / "editor.jsonl", before, receiver)
 
 
 @pytest.fixture
 def new_service(tmp_path: Path) -> Iterator[Installation]:
     """An empty PostgreSQL."""
-    with installation(tmp_path / "new") as new:
+    with installation(tmp_path / "new", **SETTINGS) as new:
         yield new
 
 
 def answers(api: RemoteApi) -> dict[str, Any]:
     """Return what is served, and the history of it."""
-    paths = ["/agents", f"{AGENTS.path}?status=all", PROMPT_BLOCKS.path, "/agents/lead", "/agents/writer"]
+    paths = ["/agents", f"{AGENTS.path}?status=all", PROMPT_BLOCKS.path, "/agents/lead", "/agents/support"]
+    paths += ["/reviews", "/comments", "/releases", "/schedules", "/webhooks", "/events?limit=1000"]
+    paths += ["/workspaces/default/review-policy"]
     for kind in KINDS:
-        for resource_id in ("writer", "away"):
+        for resource_id in ("writer", "away", "reviewed", "together"):
             rest = ("versions", "labels", "dependents")
             paths += [kind.url(resource_id), f"{kind.url(resource_id)}?status=draft"]
             paths += [kind.url(resource_id, part) for part in rest]
     found = {path: api.get(path) for path in paths}
-    return {path: (answer.status, answer.body, answer.headers["ETag"]) for path, answer in found.items()}
+    assert {answer.status for answer in found.values()} == {200}
+    log = found.pop("/events?limit=1000").body["events"]  # the rest of it says how far the log is
+    [webhook] = found["/webhooks"].body["webhooks"]
+    sent = api.get(f"/webhooks/{webhook['id']}/deliveries", perPage=100).body["deliveries"]
+    by_id = sorted(sent, key=itemgetter("id"))  # in the list, those of the same millisecond are in any order
+    both = {"log": log, "deliveries": by_id}
+    return {path: (answer.body, answer.headers.get("ETag")) for path, answer in found.items()} | both
 
 
 def lines(file: Path) -> tuple[list[Any], tuple[int, int]]:
@@ -77,43 +121,83 @@ def lines(file: Path) -> tuple[list[Any], tuple[int, int]]:
     return found, (log["fields"].pop("position"), log["fields"].pop("rights_position"))
 
 
-def test_everything_moves_and_work_goes_on(
-    old_service: Installation, moved: Path, new_service: Installation
-) -> None:
-    with connected(old_service.service) as api:
-        before = answers(api)
-    (new_service.folder / moved.name).write_bytes(moved.read_bytes())
+def test_the_installation_has_something_of_everything(old_service: Moving) -> None:
+    counts = json.loads(old_service.old.python(COUNTS))
+    assert {label for label, count in counts.items() if not count} == WITHOUT_ROWS
+    moved = {row["model"] for row in lines(old_service.file)[0]}
+    assert moved == {label.lower() for label in counts.keys() - LEFT_BEHIND - WITHOUT_ROWS}
+
+
+def test_everything_moves_and_work_goes_on(old_service: Moving, new_service: Installation) -> None:
+    (new_service.folder / old_service.file.name).write_bytes(old_service.file.read_bytes())
     new_service.run(LOAD)
 
-    (new_service.folder / moved.name).unlink()
+    (new_service.folder / old_service.file.name).unlink()
     new_service.run(DUMP)
-    (rows, positions), (old_rows, old_positions) = lines(new_service.folder / moved.name), lines(moved)
-    assert rows == old_rows
+    moved, old = lines(new_service.folder / old_service.file.name), lines(old_service.file)
+    assert moved[0] == old[0]
     # The log moves for whoever follows it while rows are loaded.
-    assert all(new >= old for new, old in zip(positions, old_positions, strict=True))
+    assert all(new >= old for new, old in zip(moved[1], old[1], strict=True))
 
-    new_service.service.key = old_service.service.key
-    new_service.service.start()
-    with connected(new_service.service) as api:
-        assert answers(api) == before
+    service = new_service.service
+    service.key, rita = old_service.life.keys
+    service.start()
+    with connected(service) as api, connected(service, rita) as reviewer:
+        assert answers(api) == old_service.answers
+        assert new_service.python(IS_INDEXED) == "False"
+        what_is_searched_is_found(new_service)
         for kind in KINDS:
-            go_on(api, kind)
+            go_on(api, reviewer, kind)
+        assert by_lock(api, old_service.life.lock)["text"].startswith(PUBLISHED_WORDS)
+        what_is_due_is_done(old_service, new_service, api)
+        assert new_service.python(IS_INDEXED) == "True"
+        what_is_searched_is_found(new_service)
 
 
-def go_on(api: RemoteApi, kind: Kind) -> None:
+def go_on(api: RemoteApi, reviewer: RemoteApi, kind: Kind) -> None:
     """Do what needs a new number, a new row and an old pointer."""
     assert api.get(kind.url("writer")).body[kind.text] == PUBLISHED_WORDS
     newest = kind.versions(api)[0]["versionNumber"]
-    saved = kind.save(api, "writer", "after the move", autoPublish=True)["latestVersionId"]
+    saved = kind.save(api, "writer", "after the move")["latestVersionId"]
     assert kind.versions(api)[0]["versionNumber"] == newest + 1
+    position = api.get("/events", after="now").body["next"]
+    # The policy of the workspace has moved along.
+    refused = api.post(kind.url("writer", "versions", saved, "activate"))
+    assert (refused.status, refused.code) == (403, "review_required")
+    for resource_id in ("writer", "scheduled"):
+        approve(reviewer, ask(api, kind, resource_id))
+    kind.publish(api, "writer", saved)
+    entries = [entry["type"] for entry in api.get("/events", after=position).body["events"]]
+    assert entries[-1].endswith(".published")
     assert api.put(kind.url("writer", "labels", "moved"), {"versionId": saved}).status == 200
     # The pointers are guarded here as they were there.
     assert api.delete(kind.url("writer", "versions", saved)).status == 400
 
 
-def test_a_move_that_breaks_off_leaves_nothing_behind(moved: Path, new_service: Installation) -> None:
-    whole = moved.read_text()
-    (new_service.folder / moved.name).write_text(whole[: len(whole) // 2])
+def what_is_due_is_done(old_service: Moving, new: Installation, api: RemoteApi) -> None:
+    """What was scheduled goes live, and the receiver hears of what happened before the move and since."""
+    told = {message.id for message in old_service.receiver.messages}
+    new.python(IT_IS_TIME)
+    new.service.manage("work", "--once")
+    sent = [message for message in old_service.receiver.messages if message.id not in told]
+    events = [verify(message, old_service.life.webhook["secret"]) for message in sent]
+    assert {"told-later", "writer"} <= {event["resource"]["id"] for event in events}
+    for schedule in old_service.life.schedules.values():
+        assert api.get(f"/schedules/{schedule['id']}").body["state"] == "done"
+
+
+def what_is_searched_is_found(new: Installation) -> None:
+    """Search for a word of both kinds."""
+    with visiting(new.service.url) as ada:
+        assert sign_in(ada, "ada", PASSWORD)
+        page = ada.get("/studio/search/", params={"q": "tomorrow"}).text
+        for kind in ("agent", "promptblock"):
+            assert f"/studio/versioning/{kind}/scheduled/" in page
+
+
+def test_a_move_that_breaks_off_leaves_nothing_behind(old_service: Moving, new_service: Installation) -> None:
+    whole = old_service.file.read_text()
+    (new_service.folder / old_service.file.name).write_text(whole[: len(whole) // 2])
     with pytest.raises(AssertionError, match=r"editor\.jsonl"):
         new_service.run(LOAD)
     left = "from versioning.models import *; print(Agent.objects.count() + Event.objects.count())"

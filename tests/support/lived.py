@@ -1,0 +1,134 @@
+"""An installation that has lived: something of everything that it stores, done by people, over HTTP.
+
+`test_moving` counts the rows of every table, so a new capability has to do something here too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tests.releases.conftest import item
+from tests.schedules.conftest import ahead, reference
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.browsing import sign_in, visiting
+from tests.support.calls import ECHO, PUBLISHED_WORDS, make_history
+from tests.support.comments import say
+from tests.support.installation import Installation
+from tests.support.locks import locked
+from tests.support.receiver import Receiver
+from tests.support.remote import RemoteApi, connected
+from tests.support.reviews import approve, ask
+from tests.support.webhooks import make_webhook
+from tests.support.writing import DELICATE
+
+KINDS: Final = (AGENTS, PROMPT_BLOCKS)
+PASSWORD: Final = "a long password"
+SETTINGS: Final = {"EDITOR_THROTTLE": "100000/min", "EDITOR_WEBHOOK_ALLOW": "127.0.0.1"}
+"""What the installation needs, before and after a move."""
+
+# What has no route: it happens in forms of the studio, or on the machine.
+IN_THE_STUDIO: Final = f"""
+from django.contrib.admin.models import ADDITION, LogEntry
+from django.contrib.auth.models import Group, Permission, User
+from django.contrib.contenttypes.models import ContentType
+from studio.models import Density, Example, Preferences, SavedFilter
+from versioning.conf import get_editor
+from versioning.domain.access import Role
+from versioning.models import Agent
+ada = User.objects.create_superuser("ada", password={PASSWORD!r})
+ada.groups.add(Group.objects.create(name="writers"))
+ada.user_permissions.add(Permission.objects.first())
+Preferences.objects.change(ada.pk, density=Density.COMPACT)
+SavedFilter.objects.create(user=ada, kind="agent", name="Mine", query="author=ada")
+writer = Agent.objects.get(pk="writer")
+Example.objects.create(kind="agent", resource_id="writer", identity=writer.uuid, name="Gold", author=ada)
+of_agents = ContentType.objects.get_for_model(Agent)
+LogEntry.objects.create(user=ada, content_type=of_agents, object_id="writer", action_flag=ADDITION)
+get_editor().invitation.invite("default", "lena", Role.VIEWER)
+"""
+
+
+@dataclass(frozen=True)
+class Life:
+    """What is needed to go on with it elsewhere."""
+
+    keys: tuple[str, str]
+    """Of the admin robot, and of rita, who approves."""
+    lock: dict[str, Any]
+    webhook: dict[str, Any]
+    """With its secret."""
+    schedules: dict[Kind, dict[str, Any]]
+    """Each of a draft."""
+    release: dict[str, Any]
+    """Not published yet."""
+
+
+def live_a_life(installed: Installation, receiver: Receiver) -> Life:
+    """Fill an installation that serves, and stop it; nothing is left for a worker but one message."""
+    service = installed.service
+    rita = service.manage("create_api_key", "rita", "--workspace", "default", "--role", "admin")
+    with connected(service) as robot, connected(service, rita) as reviewer:
+        webhook = make_webhook(robot, receiver.url, "agent.*", workspace="default")
+        _write(robot)
+        _review(robot, reviewer)
+        lock = locked(robot, "lead")
+        _publish_together(robot)
+        waiting = _release(robot, "waiting", "later words")
+        schedules = {kind: _schedule(robot, kind) for kind in KINDS}
+        policy = {"required": 1, "bypass": "admin"}
+        assert robot.put("/workspaces/default/review-policy", policy).status == 200
+    installed.python(IN_THE_STUDIO)
+    with visiting(service.url) as ada:
+        assert not sign_in(ada, "ada", "a wrong one")
+        assert sign_in(ada, "ada", PASSWORD)
+    service.manage("work", "--once")
+    with connected(service) as robot:
+        AGENTS.make(robot, "told-later", "not told yet")
+    service.stop()
+    return Life((service.key, rita), lock, webhook, schedules, waiting)
+
+
+def _write(api: RemoteApi) -> None:
+    metadata = {"n": 1.5, "big": 2**60, "text": DELICATE, "list": [None, True], "tags": ["one", "two"]}
+    for kind in KINDS:
+        make_history(kind, api, "writer", metadata=metadata)
+        kind.make(api, "away", DELICATE)
+        assert api.put(kind.url("writer", "favorite")).status == 200
+    instructions = [{"type": "prompt_block_ref", "id": "writer"}]
+    AGENTS.make(api, "lead", instructions, agents={"writer": {}}, model=ECHO, autoPublish=True)
+    override = {"id": "support", "instructions": "of the editors", "autoPublish": True}
+    assert api.post(AGENTS.path, override).status == 201
+    assert api.get("/agents/support").body["instructions"] == "of the editors"
+
+
+def _review(author: RemoteApi, reviewer: RemoteApi) -> None:
+    for kind in KINDS:
+        made = kind.make(author, "reviewed", "first words")
+        review = ask(author, kind, "reviewed", reviewers=["rita"])
+        thread = say(reviewer, made, kind, field=kind.text, body=DELICATE)
+        say(author, made, kind, body="Because.", parent=thread["id"])
+        approve(reviewer, review)
+
+
+def _release(api: RemoteApi, name: str, text: str) -> dict[str, Any]:
+    for kind in KINDS:
+        kind.make(api, name, text)
+    body = {"workspaceId": "default", "title": name, "items": [item(kind, name) for kind in KINDS]}
+    answer = api.post("/releases", body)
+    assert answer.status == 201, answer.body
+    return dict(answer.body)
+
+
+def _publish_together(api: RemoteApi) -> None:
+    release = _release(api, "together", "words of a release")
+    assert api.post(f"/releases/{release['id']}/publish").status == 200
+
+
+def _schedule(api: RemoteApi, kind: Kind) -> dict[str, Any]:
+    kind.make(api, "scheduled", PUBLISHED_WORDS, autoPublish=True)
+    draft = kind.save(api, "scheduled", "words of tomorrow")["latestVersionId"]
+    body = {"resource": reference(kind, "scheduled"), "versionId": draft, "runAt": ahead()}
+    answer = api.post("/schedules", body)
+    assert answer.status == 201, answer.body
+    return dict(answer.body)
