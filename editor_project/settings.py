@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import environ
 from django.core.exceptions import ImproperlyConfigured
 
+from editor_project.environment import Environment
 from editor_project.log_config import logging_config
 from versioning.conf import DEFAULTS
 
-env = environ.Env()
+env = Environment()
 ROOT = Path(__file__).resolve().parent.parent
 VAR = ROOT / "var"
 
@@ -116,7 +118,10 @@ TEMPLATES = [
 
 
 def _database() -> dict[str, Any]:
-    database: dict[str, Any] = env.db_url("DATABASE_URL", default=f"sqlite:///{VAR / 'editor.sqlite3'}")
+    if "DATABASE_URL" not in os.environ:
+        with suppress(OSError):  # SQLite says what is wrong when it opens the file
+            VAR.mkdir(mode=0o700, exist_ok=True)
+    database = env.database("DATABASE_URL", default=f"sqlite:///{VAR / 'editor.sqlite3'}")
     if database["ENGINE"] == "django.db.backends.sqlite3":
         # IMMEDIATE takes the write lock when a transaction begins: with the default mode two
         # transactions that read first and write later end in "database is locked".

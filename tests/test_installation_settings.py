@@ -1,15 +1,19 @@
-"""The editor of an installation is found by a setting, and handed to its framework."""
+"""Settings name the editor of an installation and its framework; values that cannot be used are refused."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
+from editor_project.environment import Environment
+from tests.support import fork_server
 from versioning.conf import get_editor, get_framework
 from versioning.editor import Editor
 from versioning.runtime import Framework
+from versioning.settings_checks import check_values
 
 editor = Editor()
 framework = Framework(editor=editor)
@@ -45,3 +49,47 @@ def test_a_framework_that_does_not_fit_is_refused(settings: Any, instance: str, 
     choose(settings, instance=instance, framework=name)
     with pytest.raises(ImproperlyConfigured, match=said):
         get_editor()
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("EDITOR_FRAMEWORK", "framework"),
+        ("EDITOR_FRAMEWORK", "not.there"),
+        ("EDITOR_FRAMEWORK", "versioning.editor.Editor"),
+        ("EDITOR_INSTANCE", "versioning.conf.get_editor"),
+        ("EDITOR_KEEP_EVENTS", -1),
+        ("EDITOR_PIN_WORKERS", "sometimes"),
+        ("EDITOR_STREAMS", -1),
+        ("EDITOR_THROTTLE", "600"),
+        ("EDITOR_WORKER", "yes"),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_an_error_of_the_check(
+    settings: Any, setting: str, value: object
+) -> None:
+    assert not check_values()
+    setattr(settings, setting, value)
+    [error] = check_values()
+    assert setting in error.msg
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "mysql://user:hush@127.0.0.1/name", "postgres://user:hush@127.0.0.1:port/name", "hush"],
+)
+def test_a_database_of_another_kind_is_refused(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("DATABASE_URL", url)
+    with pytest.raises(ImproperlyConfigured, match=r"^DATABASE_URL names neither") as refusal:
+        Environment().database("DATABASE_URL", default="sqlite://:memory:")
+    assert "hush" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("command", ["check", "serve"])
+@pytest.mark.parametrize(("setting", "value"), [("EDITOR_STREAMS", "some"), ("EDITOR_THROTTLE", "600")])
+def test_the_server_refuses_what_the_check_refuses(command: str, setting: str, value: str) -> None:
+    environment = {**os.environ, "DATABASE_URL": "sqlite://:memory:", setting: value}
+    done = fork_server.run("manage.py", command, env=environment)
+    assert done.returncode != 0
+    assert "Traceback" not in done.stderr
+    [_sentence] = [line for line in done.stderr.splitlines() if setting in line]

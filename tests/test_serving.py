@@ -18,7 +18,6 @@ from editor_project.server import ports
 from editor_project.server.processors import Processors, better
 from tests.runtime.model_server import FallsSilent, running_model_server
 from tests.support import fork_server
-from tests.support.ports import free_port
 from tests.support.remote import connected
 from tests.support.runs import OPENAI, agent
 from tests.support.service import Service, running_service
@@ -166,12 +165,6 @@ def test_workers_stay_unbound_on_request(tmp_path: Path) -> None:
     with running_service(tmp_path, EDITOR_PIN_WORKERS="off") as service:
         [worker] = workers_of(service)
         assert os.sched_getaffinity(worker) == os.sched_getaffinity(0)
-
-
-def test_a_wish_that_is_none_is_refused(live_service: Service) -> None:
-    environment = {**live_service.environment, "EDITOR_PIN_WORKERS": "sometimes"}
-    sentence = refused(Service("", environment, live_service.folder), f"127.0.0.1:{free_port()}")
-    assert "EDITOR_PIN_WORKERS" in sentence
 
 
 @pytest.mark.parametrize(

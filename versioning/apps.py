@@ -33,6 +33,9 @@ class VersioningConfig(AppConfig):
         direct_changes.connect()
         checks.register(check_api_prefix, checks.Tags.urls)
         checks.register(check_sqlite)
+        from versioning.settings_checks import check_values  # noqa: PLC0415  it needs the models as well
+
+        checks.register(check_values)
         post_migrate.connect(make_code_workspace, sender=self)
         from versioning.worker import own_jobs  # noqa: PLC0415  it needs the models, which are ready by now
 

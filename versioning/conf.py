@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning  # noqa: A004  Django calls it that
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from versioning.editor import Editor
     from versioning.runtime import Framework
 
+_T = TypeVar("_T")
 
 DEFAULTS: Final[Mapping[str, Any]] = MappingProxyType(
     {
@@ -92,7 +93,7 @@ def get_editor() -> Editor:
     """Return the editor of this installation, with the agents that its framework defines in code.
 
     `EDITOR_INSTANCE` names it; if that is empty, it is the editor of the framework. Raises
-    `ImproperlyConfigured` if the framework has none, or another one.
+    `ImproperlyConfigured` if the framework has none, or another one, and for a name that leads to neither.
     """
     return _load(settings.EDITOR_INSTANCE, settings.EDITOR_FRAMEWORK)[0]
 
@@ -107,11 +108,11 @@ def _load(editor_path: str, framework_path: str) -> tuple[Editor, Framework]:
     from versioning.editor import Editor  # noqa: PLC0415  settings are read before there are models
     from versioning.runtime import Framework  # noqa: PLC0415
 
-    named: Editor | None = import_string(editor_path) if editor_path else None
+    named = _imported("EDITOR_INSTANCE", editor_path, Editor) if editor_path else None
     if not framework_path:
         editor = named or Editor()
         return editor, Framework(editor=editor)
-    framework: Framework = import_string(framework_path)
+    framework = _imported("EDITOR_FRAMEWORK", framework_path, Framework)
     handed = cast("Editor | None", framework.editor)
     if handed is None or named not in {None, handed}:
         problem = "has no editor" if handed is None else f"has another editor than {editor_path}"
@@ -119,3 +120,13 @@ def _load(editor_path: str, framework_path: str) -> tuple[Editor, Framework]:
             f"EDITOR_FRAMEWORK: {framework_path} {problem}; give it Framework(editor=…)"
         )
     return handed, framework
+
+
+def _imported(setting: str, path: str, wanted: type[_T]) -> _T:
+    try:
+        found = import_string(path)
+    except ImportError as error:
+        raise ImproperlyConfigured(f"{setting} is {path!r}, which cannot be imported: {error}") from error
+    if not isinstance(found, wanted):
+        raise ImproperlyConfigured(f"{setting} is {path!r}, which is no {wanted.__name__}.")
+    return found

@@ -15,7 +15,6 @@ from editor_project.server.background import BackgroundWorker
 from editor_project.server.worker import Served
 from versioning.api import open_streams
 from versioning.conf import get_framework
-from versioning.models.throttle import parse_rate
 
 
 class Command(BaseCommand):
@@ -38,7 +37,7 @@ class Command(BaseCommand):
         """Serve until a signal stops the process."""
         if workers < 1 or threads < 1:
             raise CommandError("--workers and --threads must be at least 1")
-        _check_settings()
+        get_framework()  # before anything is forked
         possible = connections.possible()
         process.run(
             Served(get_internal_wsgi_application, threads, _streams(possible)),
@@ -56,16 +55,3 @@ def _streams(possible: int) -> int:
     if settings.EDITOR_STREAMS is not None and not 0 <= wanted <= most:
         raise CommandError(f"EDITOR_STREAMS must be from 0 to {most}: use `serve_events` for more")
     return min(wanted, most)
-
-
-def _check_settings() -> None:
-    """Stop before starting if a setting would fail at the first request."""
-    if settings.EDITOR_THROTTLE:
-        parse_rate(settings.EDITOR_THROTTLE)
-    if settings.EDITOR_PIN_WORKERS not in {"auto", "on", "off"}:
-        raise CommandError(f"EDITOR_PIN_WORKERS is auto, on or off, not {settings.EDITOR_PIN_WORKERS!r}")
-    if settings.EDITOR_WORKER not in {"on", "off"}:
-        raise CommandError(f"EDITOR_WORKER is on or off, not {settings.EDITOR_WORKER!r}")
-    if settings.EDITOR_KEEP_EVENTS < 0:
-        raise CommandError("EDITOR_KEEP_EVENTS must not be negative")
-    get_framework()

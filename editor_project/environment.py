@@ -1,0 +1,38 @@
+"""Settings from the environment; what cannot be read is refused in a sentence that names the variable."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+_DATABASES: Final = ("django.db.backends.postgresql", "django.db.backends.sqlite3")
+_NUMBERS: Final = {int: "a whole number", float: "a number"}
+
+
+class Environment(environ.Env):
+    """The environment of this process; raises `ImproperlyConfigured` for what cannot be read."""
+
+    def get_value(self, var: str, cast: Any = None, *options: Any, **more: Any) -> Any:
+        """Return the value of a variable, or its default, as `environ.Env` does."""
+        try:
+            return super().get_value(var, cast, *options, **more)
+        except ValueError as error:
+            raise ImproperlyConfigured(f"{var} is {_NUMBERS[cast]}, not {self.ENVIRON[var]!r}.") from error
+
+    def database(self, var: str, default: str) -> dict[str, Any]:
+        """Return the database that a URL names, PostgreSQL or SQLite, as Django's settings have it."""
+        url = self.str(var, default=default)
+        scheme = url.partition(":")[0]
+        try:
+            # The scheme alone decides which database it is; without one there is nothing to read.
+            found: dict[str, Any] = self.db_url_config(url) if scheme in self.DB_SCHEMES else {}
+        except ValueError:  # such as a port that is none; the error might name the password
+            found = {}
+        if found.get("ENGINE") not in _DATABASES:
+            raise ImproperlyConfigured(
+                f"{var} names neither PostgreSQL (postgres://user:password@host/name) nor SQLite "
+                "(sqlite:////folder/file); leave it unset for SQLite under var/."
+            )
+        return found
