@@ -1,0 +1,60 @@
+"""README says of what is installed that it is there, and denies none of it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.conf import settings
+from django.utils.translation import get_language_info
+
+from tests.support.pages import section
+from tests.support.service import ROOT
+
+README = ROOT / "README.md"
+CAPABILITIES = {
+    "delivery": "docs/webhooks.md",
+    "releases": "docs/publishing-together.md",
+    "review": "docs/publishing-as-a-team.md",
+    "schedules": "docs/publishing-together.md#in-time",
+}
+"""The page of each application that can be left out."""
+NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+CORE = {"editor_project", "studio", "versioning"}
+
+Row = tuple[str, str]
+
+
+def compared() -> list[Row]:
+    """Return the rows of the comparison: what it is about, and what it says of the editor."""
+    rows = [line.strip("| ").split(" | ") for line in section(README, "How it compares").splitlines()]
+    return [(row[0], row[1]) for row in rows if len(row) > 2]
+
+
+def test_every_application_of_ours_has_a_page() -> None:
+    apps = {name.partition(".")[0] for name in settings.INSTALLED_APPS}
+    assert {app for app in apps if (ROOT / app).is_dir()} - CORE == CAPABILITIES.keys()
+
+
+@pytest.mark.parametrize("app", CAPABILITIES)
+def test_the_comparison_says_yes_to_what_is_installed_and_nothing_else_denies_it(app: str) -> None:
+    about = [(title, said) for title, said in compared() if f"({CAPABILITIES[app]})" in said]
+    assert about and all(said.startswith("yes") for _title, said in about)
+    not_done = section(README, "What it does not do").lower()
+    assert not [title for title, _said in about if title in not_done]
+
+
+def test_where_a_language_is_named_all_are() -> None:
+    names = {get_language_info(code)["name"] for code, _name in settings.LANGUAGES}
+    sentences = [one for one in re.split(r"(?<=[.:])\s", README.read_text()) if "studio" in one.lower()]
+    found = [names & set(re.findall(r"\w+", sentence)) for sentence in sentences]
+    assert [some for some in found if some] == [names]
+
+
+def test_every_example_is_listed() -> None:
+    folders = {path.parent.name for path in (ROOT / "examples").glob("*/*") if path.is_file()}
+    folders -= {"__pycache__"}
+    listed = re.findall(r"^\| \[(\w+)\]", (ROOT / "examples/README.md").read_text(), re.MULTILINE)
+    assert set(listed) == folders
+    [before] = re.findall(r"(\w+) \[examples\]\(examples/README\.md\)", README.read_text())
+    assert before not in NUMBERS or NUMBERS.index(before) == len(folders)
