@@ -59,9 +59,9 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = EDITOR_HTTPS
 
 INSTALLED_APPS = [
     "editor_project",
-    "studio.apps.StudioConfig",  # before the admin, whose frame it replaces
-    "unfold.apps.BasicAppConfig",
+    "studio.apps.StudioConfig",  # before unfold, whose frame it replaces
     "studio.apps.StudioAdminConfig",
+    "unfold.apps.BasicAppConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -183,7 +183,6 @@ WHITENOISE_AUTOREFRESH = False
 CSRF_FAILURE_VIEW = "studio.error_pages.expired"
 LOGIN_URL = "/studio/login/"
 LOGIN_REDIRECT_URL = "/studio/"
-UNFOLD = {"SITE_TITLE": "The editor", "SITE_HEADER": "The editor", "SITE_URL": None}
 
 LOGGING_CONFIG = None
 logging_config(debug=DEBUG)

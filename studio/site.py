@@ -23,10 +23,18 @@ from studio.preferences.stored import preferences_of
 
 
 class StudioSite(UnfoldAdminSite):
-    """The studio. The editor decides who may do what; Django's model permissions play no part."""
+    """The studio. The editor decides who may do what; Django's model permissions play no part.
 
+    Its templates have names of their own, so that another admin site of a project keeps Django's.
+    """
+
+    site_title = site_header = "The editor"
     enable_nav_sidebar = False
     login_form = SignInForm
+    login_template = "studio/accounts/login.html"
+    logout_template = "studio/accounts/logged_out.html"
+    password_change_template = "studio/accounts/password_change_form.html"  # noqa: S105
+    password_change_done_template = "studio/accounts/password_change_done.html"  # noqa: S105
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
         """Return the addresses of the studio, and none of those that the admin brings.
@@ -66,6 +74,7 @@ class StudioSite(UnfoldAdminSite):
         response = PasswordChangeView.as_view(
             form_class=ChangePasswordForm,
             success_url=reverse("admin:password_change_done"),
+            template_name=self.password_change_template,
             extra_context=context,
         )(request)
         if isinstance(response, TemplateResponse):
@@ -80,6 +89,8 @@ class StudioSite(UnfoldAdminSite):
         """Return what the frame of every page shows."""
         return {
             **super().each_context(request),
+            "site_title": self.site_title,  # which unfold has from a setting of its own
+            "site_header": self.site_header,
             "navigation": self._navigation(request),
             "bell": self._bell(request),
             "preferences": preferences_of(request),

@@ -7,14 +7,9 @@ would change everything about ours if they were asked.
 from __future__ import annotations
 
 import json
-import os
 import re
-import shlex
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -24,15 +19,10 @@ from django.conf import settings
 from editor_client import Client
 
 from tests.support.pages import commands, section
-from tests.support.ports import free_port, wait_for
-from tests.support.service import ROOT, is_sqlite, new_database
-from tests.support.wheels import install, wheel_of
+from tests.support.projects import PAGE, Project, asked, fresh_project, key_of, run_what_the_page_says
+from tests.support.service import is_sqlite, new_database
 
-PAGE = ROOT / "docs/embedding.md"
 PERSON = "ada@example.com"
-
-OURS = {"DATABASE_URL", "DJANGO_SETTINGS_MODULE", "SECRET_KEY"}
-"""What the tests' own environment says, and a team's does not."""
 
 OTHER_DATABASE = """
 import os, environ
@@ -117,7 +107,6 @@ urlpatterns += [path('own', Own.as_view()), path('broken', Broken.as_view())]
 
 STUDIO = """
 INSTALLED_APPS += ["people"]
-MIDDLEWARE += ["studio.preferences.language.studio_language", "studio.csp.content_security_policy"]
 ROOT_URLCONF = "shop.studio_urls"
 """
 
@@ -145,88 +134,23 @@ print(json.dumps([statuses, languages, catalogs]))
 """
 
 
-@dataclass(frozen=True)
-class Project:
-    """A project of a Django team."""
-
-    folder: Path
-    environment: dict[str, str]
-
-    def run(self, *command: str) -> str:
-        """Run a command there and return what it prints."""
-        done = subprocess.run(
-            [sys.executable, *command],
-            cwd=self.folder,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    def write(self, module: str, text: str) -> None:
-        """Write a module of the project, such as `people.models`."""
-        (self.folder / module.replace(".", "/")).with_suffix(".py").write_text(text)
-
-    @contextmanager
-    def served(self) -> Iterator[str]:
-        """Serve it with Django's own server, and yield the address."""
-        port, log = free_port(), self.folder / "server.log"
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                [sys.executable, "manage.py", "runserver", "--noreload", f"127.0.0.1:{port}"],
-                cwd=self.folder,
-                env=self.environment,
-                stdout=output,
-                stderr=output,
-            )
-        try:
-            wait_for(port, process, log)
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            process.terminate()
-            process.wait(timeout=30)
-
-
 @pytest.fixture
 def project_with_service(tmp_path: Path) -> Iterator[Project]:
     """Make a project with accounts of its own, install the wheels, and follow the page as far as the API."""
-    site_packages, folder = tmp_path / "site-packages", tmp_path / "project"
-    install(site_packages, wheel_of("editor-client"), wheel_of("editor-server"))
-    folder.mkdir()
+    made = fresh_project(tmp_path)
+    folder = made.folder
     with new_database(folder / "db.sqlite3") as url:
-        environment = {name: value for name, value in os.environ.items() if name not in OURS}
-        own = {"PYTHONPATH": str(site_packages), "SHOP_DATABASE": url}
-        made = Project(folder, environment | own)
-        made.run("-m", "django", "startproject", "shop", ".")
-        own["DJANGO_SETTINGS_MODULE"] = "shop.own_settings"
-        made = Project(folder, environment | own)
+        made.environment.update(SHOP_DATABASE=url, DJANGO_SETTINGS_MODULE="shop.own_settings")
         (folder / "people/migrations").mkdir(parents=True)
         people = {"__init__": "", "migrations.__init__": "", "models": MODELS, "api": API, "views": VIEWS}
         for module, text in people.items():
             made.write(f"people.{module}", text)
-        apps, urls, databases, _ = commands(PAGE, "The API", "python")
-        databases = databases if is_sqlite() else OTHER_DATABASE
+        apps, urls = commands(PAGE, "The API", "python")
+        databases = commands(PAGE, "The database", "python")[0] if is_sqlite() else OTHER_DATABASE
         made.write("shop.own_settings", f"from shop.settings import *\n{apps}{databases}{SETTINGS}")
-        made.write("shop.own_urls", urls + OWN_URLS)
+        made.write("shop.own_urls", f"urlpatterns = []\n{urls}{OWN_URLS}")
         made.run("manage.py", "makemigrations", "people")
         yield made
-
-
-def key_of(project: Project) -> str:
-    """Do what the page says about tables and keys, and return the key."""
-    return run_what_the_page_says(project, "The API").strip()
-
-
-def run_what_the_page_says(project: Project, heading: str, *options: str) -> str:
-    """Run the last commands of a section, and return what the last one prints."""
-    printed = ""
-    for line in commands(PAGE, heading)[-1].splitlines():
-        python, *command = shlex.split(line)
-        assert python == "python"
-        printed = project.run(*command, *options)
-    return printed
 
 
 @contextmanager
@@ -240,15 +164,6 @@ def connected(url: str, key: str) -> Iterator[Client]:
             model={"provider": "echo", "name": "echo"},
         )
         yield client
-
-
-def asked(address: str, **headers: str) -> tuple[int, str, str]:
-    """Return the status, the type and the text of an answer."""
-    try:
-        with urlopen(Request(address, headers=headers)) as answer:
-            return answer.status, answer.headers["Content-Type"], answer.read().decode()
-    except HTTPError as error:
-        return error.code, error.headers["Content-Type"], error.read().decode()
 
 
 def an_agent_is_published_and_run_with_no_setting_of_the_editor(client: Client) -> None:

@@ -117,6 +117,14 @@ def test_the_wheel_installs_one_package_and_asks_for_httpx_alone(wheel: Path) ->
     assert asked_for == ["httpx"]
 
 
+def test_every_package_of_the_service_says_that_it_has_types() -> None:
+    with ZipFile(wheel_of("editor-server")) as archive:
+        names = archive.namelist()
+    packages = {name.partition("/")[0] for name in names if name.endswith("/__init__.py")}
+    assert "studio" in packages
+    assert not [package for package in packages if f"{package}/py.typed" not in names]
+
+
 def test_client_and_service_are_released_together() -> None:
     client, server = (
         tomllib.loads((ROOT / path / "pyproject.toml").read_text())["project"] for path in ("client", ".")

@@ -1,0 +1,46 @@
+"""What docs/embedding.md shows is pasted into a project that `startproject` has just made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.browsing import sign_in, visiting
+from tests.support.pages import commands
+from tests.support.projects import PAGE, asked, fresh_project, key_of, run_what_the_page_says
+
+
+def test_what_the_page_shows_is_pasted_into_a_fresh_project(tmp_path: Path) -> None:
+    project = fresh_project(tmp_path)
+    settings_file, urls_file = (project.folder / f"shop/{name}.py" for name in ("settings", "urls"))
+    apps, api_urls = commands(PAGE, "The API", "python")
+    on_sqlite, _on_postgresql = commands(PAGE, "The database", "python")
+    settings_file.write_text(settings_file.read_text() + apps + on_sqlite)
+    urls_file.write_text(urls_file.read_text() + api_urls)
+    assert "no issues" in project.run("manage.py", "check")
+    key = key_of(project)
+
+    studio, urls = commands(PAGE, "The studio", "python")
+    settings_file.write_text(settings_file.read_text() + studio)
+    urls_file.write_text(urls)
+    assert "no issues" in project.run("manage.py", "check")
+    run_what_the_page_says(project, "The studio")
+    project.environment["DJANGO_SUPERUSER_PASSWORD"] = "a long one"
+    project.run("manage.py", "createsuperuser", "--noinput", "--username", "root", "--email", "")
+    with project.served() as url:
+        for path in ("agents", "releases", "reviews", "schedules", "webhooks"):
+            assert asked(f"{url}/api/{path}", Authorization=f"Bearer {key}")[0] == 200
+        the_studio_and_the_admin_are_two_places(url)
+
+
+def the_studio_and_the_admin_are_two_places(url: str) -> None:
+    with visiting(url) as root:
+        assert "<title>Log in · The editor</title>" in root.get("/studio/login/").text
+        assert sign_in(root, "root", "a long one")
+        assert "<title>Home · The editor</title>" in root.get("/studio/").text
+        for page in ("/admin/", "/admin/auth/user/", "/admin/auth/user/add/", "/admin/password_change/"):
+            seen = root.get(page)
+            assert seen.status_code == 200, page
+            assert "| Django site admin</title>" in seen.text, page
+            assert "/studio/" not in seen.text, page
+        with visiting(url) as stranger:
+            assert "Django administration" in stranger.get("/admin/", follow_redirects=True).text
