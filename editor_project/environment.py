@@ -19,7 +19,8 @@ class Environment(environ.Env):
         try:
             return super().get_value(var, cast, *options, **more)
         except ValueError as error:
-            raise ImproperlyConfigured(f"{var} is {_NUMBERS[cast]}, not {self.ENVIRON[var]!r}.") from error
+            wanted = _NUMBERS.get(cast, "something that can be read")
+            raise ImproperlyConfigured(f"{var} has to be {wanted}, not {self.ENVIRON[var]!r}.") from error
 
     def database(self, var: str, default: str) -> dict[str, Any]:
         """Return the database that a URL names, PostgreSQL or SQLite, as Django's settings have it."""
