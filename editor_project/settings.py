@@ -125,8 +125,10 @@ def _database() -> dict[str, Any]:
     if database["ENGINE"] == "django.db.backends.sqlite3":
         # IMMEDIATE takes the write lock when a transaction begins: with the default mode two
         # transactions that read first and write later end in "database is locked".
+        # And writers wait in a queue, not by asking again and again.
         # Every thread has a connection, and the system keeps the file's pages for all of them: a cache
         # of the default size for each would be most of what a process with 40 threads grows to.
+        database["ENGINE"] = "editor_project.database.sqlite"
         database["OPTIONS"] = {
             "transaction_mode": "IMMEDIATE",
             "timeout": 30,
@@ -135,7 +137,7 @@ def _database() -> dict[str, Any]:
         database["CONN_MAX_AGE"] = None
     else:
         # Django's backend with a pool that finds out within seconds that the server is gone, or back.
-        database["ENGINE"] = "editor_project.database"
+        database["ENGINE"] = "editor_project.database.postgresql"
         database["OPTIONS"] = {
             # Without these nobody ever learns of packets that are dropped on the way.
             "connect_timeout": 2,

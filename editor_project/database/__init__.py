@@ -1,1 +1,1 @@
-"""The service's PostgreSQL backend: Django's, with limits on every wait."""
+"""The database backends that the settings name."""

@@ -1,0 +1,1 @@
+"""For `DATABASES`: Django's PostgreSQL backend with limits on every wait; see `base`."""

@@ -1,0 +1,1 @@
+"""For `DATABASES`: Django's SQLite backend with a queue of writers; see `base`."""

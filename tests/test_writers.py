@@ -1,0 +1,116 @@
+"""Threads of a process that write to one SQLite file take turns, in the order in which they came."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import sleep
+from typing import Any
+
+import pytest
+from django.db.utils import ConnectionHandler, OperationalError
+from pytest_django import DjangoDbBlocker
+
+from editor_project.database.sqlite import base
+
+WRITERS = 8
+
+
+@pytest.fixture
+def databases(tmp_path: Path, django_db_blocker: DjangoDbBlocker) -> Iterator[ConnectionHandler]:
+    """A file of its own, to which every thread has a connection."""
+    options = {"transaction_mode": "IMMEDIATE", "timeout": 30}
+    name = str(tmp_path / "writers.sqlite3")
+    database = {"ENGINE": "editor_project.database.sqlite", "NAME": name, "OPTIONS": options}
+    with django_db_blocker.unblock():
+        yield ConnectionHandler({"default": database})
+
+
+@contextmanager
+def writing(databases: ConnectionHandler) -> Iterator[Any]:
+    """A transaction of this thread; it is rolled back if it fails."""
+    connection: Any = databases["default"]
+    connection.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
+    try:
+        yield connection
+        connection.commit()
+    except BaseException:
+        connection.rollback()
+        raise
+    finally:
+        connection.set_autocommit(True)
+        connection.close()
+
+
+def waiting(databases: ConnectionHandler) -> int:
+    """How many threads wait for the file."""
+    return len(base._queues[str(databases["default"].settings_dict["NAME"])]._waiting)
+
+
+def test_writers_are_served_in_the_order_in_which_they_came(databases: ConnectionHandler) -> None:
+    served: list[int] = []
+
+    def write(number: int) -> None:
+        with writing(databases):
+            served.append(number)
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(WRITERS)]
+    with writing(databases):
+        for queued, thread in enumerate(threads, start=1):
+            thread.start()
+            while waiting(databases) < queued:
+                sleep(0.001)
+    for thread in threads:
+        thread.join()
+    assert served == list(range(WRITERS))
+
+
+@pytest.mark.parametrize("ends", [RuntimeError, OperationalError])
+def test_a_writer_that_fails_lets_the_next_one_write(
+    databases: ConnectionHandler, ends: type[Exception]
+) -> None:
+    with pytest.raises(ends), writing(databases):
+        raise ends
+    with writing(databases) as connection, connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE t (n)")
+
+
+def test_a_connection_that_is_closed_in_a_transaction_lets_the_next_one_write(
+    databases: ConnectionHandler,
+) -> None:
+    connection = databases["default"]
+    connection.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
+    connection.close()
+    done = threading.Event()
+
+    def write() -> None:
+        with writing(databases):
+            done.set()
+
+    threading.Thread(target=write).start()
+    assert done.wait(10)
+
+
+def test_a_writer_gives_up_after_the_timeout_and_the_others_stay_in_order(
+    databases: ConnectionHandler,
+) -> None:
+    databases.settings["default"]["OPTIONS"]["timeout"] = 0.05
+    refused: list[str] = []
+
+    def write() -> None:
+        try:
+            with writing(databases):
+                pass
+        except OperationalError as error:
+            refused.append(str(error))
+
+    with writing(databases):
+        late = threading.Thread(target=write)
+        late.start()
+        late.join()
+        assert refused == ["database is locked"]
+        assert waiting(databases) == 0
+    write()
+    assert len(refused) == 1
