@@ -62,6 +62,16 @@ document.addEventListener("click", (event) => {
   setTimeout(() => { input.focus(); input.select(); });
 });
 
+// A menu that would end below the window opens upwards, if there is room for it.
+document.addEventListener("toggle", (event) => {
+  const list = event.target.matches?.("details.menu[open]") && event.target.querySelector(".menu-list");
+  if (!list) return;
+  event.target.classList.remove("menu-up");
+  const { top } = event.target.getBoundingClientRect();
+  const { bottom, height } = list.getBoundingClientRect();
+  event.target.classList.toggle("menu-up", bottom > innerHeight && height < top);
+}, true); // toggle does not bubble
+
 function closeMenus(except) {
   for (const menu of document.querySelectorAll("details.menu[open]")) {
     if (menu !== except) menu.open = false;
