@@ -14,5 +14,5 @@ class SessionPage(StudioPage):
     http_method_names = ["get"]
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Answer in JSON: `{"person": 7, "token": "…"}`; without a session it is a redirect, as of any page."""
+        """Answer in JSON: `{"person": 7, "token": "…"}`; without a session, redirect like any page."""
         return JsonResponse({"person": request.user.pk, "token": get_token(request)})
