@@ -21,8 +21,21 @@ def framed(
     request: HttpRequest, template: str, *, title: str, status: int = 200, **context: Any
 ) -> TemplateResponse:
     """Return a page in the frame of the studio."""
-    frame = admin.site.each_context(request)
+    frame = {**admin.site.each_context(request), "page_address": _address_behind(request)}
     return TemplateResponse(request, template, {**frame, "title": title, **context}, status=status)
+
+
+def _address_behind(request: HttpRequest) -> str:
+    """Return the page that a browser goes back to in the place of this answer to a form; empty for a page.
+
+    It is the address that the form was sent to, or the page that it was sent from if that address answers
+    forms alone.
+    """
+    if request.method != "POST":
+        return ""
+    view = getattr(request.resolver_match.func, "view_class", None) if request.resolver_match else None
+    is_page = hasattr(view, "get") and "get" in getattr(view, "http_method_names", ())
+    return request.get_full_path() if is_page else came_from(request)
 
 
 def error_page(request: HttpRequest, status: int, title: str, message: str, **context: str) -> HttpResponse:

@@ -11,6 +11,7 @@ from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.generic import RedirectView
 
 from studio import extensions
+from studio.accounts.session import SessionPage
 from studio.accounts.views import AcceptPage, open_link
 from studio.activity.live import LivePage, SincePage
 from studio.activity.notifications import NotificationsPage
@@ -156,6 +157,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("activity/", ActivityPage.as_view(), name="activity"),
     path("notifications/", NotificationsPage.as_view(), name="notifications"),
     path("activity/live/", LivePage.as_view(), name="live"),
+    path("session/", SessionPage.as_view(), name="session"),
     path("language/", LanguagePage.as_view(), name="language"),
     path("density/", DensityPage.as_view(), name="density"),
     path("tour/", TourPage.as_view(), name="tour"),

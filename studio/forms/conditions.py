@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from editor_client.shared import canonical
 
-from studio.forms.words import OPERATORS
+from studio.forms.words import CONDITIONS
 
 WHEN: Final = {
     "shown": (gettext_lazy("Shown when %(conditions)s."), gettext_lazy("Always shown.")),
@@ -86,7 +86,7 @@ def _alternatives(conditions: Sequence[Any]) -> Iterator[str]:
             yield from map(_clause_of, members)
         else:
             values = [value_in_words(value) for member in members for value in _compared_values(member)]
-            yield _clause(field, str(OPERATORS["equals"]), get_text_list(values, _("or")))
+            yield _clause(field, "equals", get_text_list(values, _("or")))
 
 
 def _clause_of(member: Any) -> str:
@@ -117,13 +117,11 @@ def _compared_values(member: dict[str, Any]) -> list[Any]:
 
 def _rule_in_words(rule: dict[str, Any]) -> str:
     value = value_in_words(rule["value"]) if "value" in rule else ""
-    return _clause(rule["field"], str(OPERATORS[rule["operator"]]), value)
+    return _clause(rule["field"], rule["operator"], value)
 
 
 def _clause(field: str, operator: str, value: str) -> str:
-    if not value:
-        return _("%(field)s %(operator)s") % {"field": field, "operator": operator}
-    return _("%(field)s %(operator)s %(value)s") % {"field": field, "operator": operator, "value": value}
+    return (str(CONDITIONS[operator]) % {"field": field, "value": value}).rstrip()  # a value may be missing
 
 
 def _is_rule(value: Any) -> bool:
@@ -131,5 +129,5 @@ def _is_rule(value: Any) -> bool:
         isinstance(value, dict)
         and {"field", "operator"} <= value.keys() <= {"field", "operator", "value"}
         and isinstance(value["field"], str)
-        and value["operator"] in list(OPERATORS)
+        and value["operator"] in list(CONDITIONS)
     )

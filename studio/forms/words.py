@@ -110,6 +110,22 @@ OPERATORS: Final[Mapping[str, StrOrPromise]] = {
     "less_than_or_equal": _("is at most"),
 }
 
+CONDITIONS: Final[Mapping[str, StrOrPromise]] = {
+    "equals": _("%(field)s is %(value)s"),
+    "not_equals": _("%(field)s is not %(value)s"),
+    "contains": _("%(field)s contains %(value)s"),
+    "not_contains": _("%(field)s does not contain %(value)s"),
+    "in": _("%(field)s is one of %(value)s"),
+    "not_in": _("%(field)s is none of %(value)s"),
+    "exists": _("%(field)s is present"),
+    "not_exists": _("%(field)s is missing"),
+    "greater_than": _("%(field)s is greater than %(value)s"),
+    "greater_than_or_equal": _("%(field)s is at least %(value)s"),
+    "less_than": _("%(field)s is less than %(value)s"),
+    "less_than_or_equal": _("%(field)s is at most %(value)s"),
+}
+"""Conditions as they stand after "when", where languages may have an order of their own."""
+
 OPERANDS: Final[Mapping[str, StrOrPromise]] = {
     "text": _("text"),
     "number": _("number"),

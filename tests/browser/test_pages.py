@@ -100,6 +100,17 @@ MISPLACED = """async () => {
     const there = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
     if (there && !node.contains(there) && !there.contains(node)) found.push(`${name}: covered`);
   }
+  window.scrollTo(0, 0);
+  const seen = (node) => shown(node) && !node.closest(".unseen");
+  const buttons = [...document.querySelectorAll(".button")].filter(seen);
+  const boxes = buttons.map((node) => node.getBoundingClientRect());
+  for (const [at, one] of boxes.entries()) for (const other of boxes.slice(at + 1)) {
+    const across = Math.max(one.left, other.left) - Math.min(one.right, other.right);
+    const down = Math.max(one.top, other.top) - Math.min(one.bottom, other.bottom);
+    const names = [one, other].map((box) => buttons[boxes.indexOf(box)].textContent.trim());
+    const gap = Math.max(across, down);
+    if (gap < 4 && gap > -2) found.push(`${names.join(" and ")}: touch`);
+  }
   const overflow = document.documentElement.scrollWidth - innerWidth;
   if (overflow > 0) found.push(`the page is ${overflow} pixels too wide`);
   window.scrollTo(0, 0);

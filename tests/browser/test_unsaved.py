@@ -61,8 +61,8 @@ def test_text_survives_a_session_that_ends_while_it_is_typed(enter: Enter, api_o
     block.get_by_label("Name in the context").fill("tier")
     block.get_by_label("Value", exact=True).fill("gold")
     page.context.clear_cookies()
-    page.get_by_role("button", name="Save draft").click()
-    page.get_by_role("link", name="Open the page again").click()
+    leave(page, f"versioning/agent/{made}/change/")
+    expect(page.get_by_text("This browser keeps text that was typed and not saved.")).to_be_visible()
     page.get_by_label("Username").fill("edgar")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Log in").click()
@@ -77,6 +77,53 @@ def test_text_survives_a_session_that_ends_while_it_is_typed(enter: Enter, api_o
     copies(page, 0)
     assert draft(api_of, made)["instructions"][1]["content"] == "Be generous."
     expect(offer(page)).to_have_count(0)
+
+
+def test_a_save_after_the_session_ended_stays_on_the_page_until_one_is_signed_in_again(
+    enter: Enter, api_of: ApiOf, made: str
+) -> None:
+    page = edit(enter, "edgar", made, width=NARROW)
+    typing(page)
+    page.context.clear_cookies()
+    page.get_by_role("button", name="Save draft").click()
+    expect(page.get_by_text("You are signed out, so nothing was saved")).to_be_visible()
+    assert serious_problems(page) == []
+    with page.expect_popup() as opened:
+        page.get_by_role("link", name="Sign in in a new tab").click()
+    sign_in(opened.value, "paula")
+    page.get_by_role("button", name="Save draft").click()
+    expect(page.get_by_text("Somebody else is signed in in this browser by now")).to_be_visible()
+    page.context.clear_cookies()
+    sign_in(opened.value, "edgar")
+    save(page)
+    assert draft(api_of, made)["instructions"] == TYPED
+    copies(page, 0)
+
+
+def test_a_second_click_saves_nothing_twice(enter: Enter, api_of: ApiOf, made: str) -> None:
+    page = edit(enter, "edgar", made)
+    typing(page)
+    page.get_by_role("button", name="Save draft").dblclick()
+    expect(page.get_by_text("is saved as a draft.")).to_be_visible()
+    assert draft(api_of, made)["resolvedVersionId"] is not None
+    versions = api_of("edgar").get(AGENTS.url(made, "versions")).body["versions"]
+    assert [version["versionNumber"] for version in versions] == [2, 1]
+
+
+def test_back_and_forward_after_a_refused_save_show_the_page_and_offer_the_text(
+    enter: Enter, made: str
+) -> None:
+    page = edit(enter, "edgar", made)
+    typing(page)
+    page.locator("#in-name").fill(" ")
+    page.get_by_role("button", name="Save draft").click()
+    expect(page.get_by_role("alert").first).to_be_visible()
+    leave(page)
+    page.go_back()
+    restore(page)
+    leave(page)
+    page.go_back()
+    restore(page)
 
 
 def typing(page: Page) -> None:
@@ -128,10 +175,17 @@ def test_text_survives_a_server_that_is_killed(browser: Browser, tmp_path: Path)
         typing(page)
         service.kill()
         page.get_by_role("button", name="Save draft").click()
-        page.wait_for_url("chrome-error://**")
+        expect(page.get_by_text("The service cannot be reached, so nothing was saved")).to_be_visible()
+        page.once("dialog", lambda dialog: dialog.accept())
+        with suppress(Error):  # the browser's own page says that nobody answers
+            page.reload()
         service.start()
         page.goto("versioning/agent/writer/change/")
         restore(page)
+        service.kill()
+        page.get_by_role("button", name="Save draft").click()
+        expect(page.get_by_text("The service cannot be reached, so nothing was saved")).to_be_visible()
+        service.start()
         save(page)
         copies(page, 0)
         with connected(service, keys["paula"]) as paula:

@@ -59,6 +59,22 @@ def test_rules_in_one_line(rules: dict[str, Any] | None, words: str) -> None:
         assert in_words(rules) == words
 
 
+@pytest.mark.parametrize(
+    ("rules", "words"),
+    [
+        (every(GOLD), "tier gold ist"),
+        (every(rule("tier", "not_equals", "gold")), "tier nicht gold ist"),
+        (
+            every(rule("count", "less_than", 5), rule("name", "exists")),
+            "count kleiner als 5 ist und name vorhanden ist",
+        ),
+    ],
+)
+def test_german_has_the_verb_where_a_condition_has_it(rules: dict[str, Any], words: str) -> None:
+    with translation.override("de"):
+        assert in_words(rules) == words
+
+
 def test_what_makes_no_readable_line_has_a_line_for_each_condition() -> None:
     many = either(*(rule("topic", "contains", f"subject {number}") for number in range(20)))
     with translation.override("en"):

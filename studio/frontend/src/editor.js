@@ -94,6 +94,7 @@ export function edit(textarea, about) {
   const extensions = [
     keymap.of([...around.keys, ...completionKeymap, ...searchKeymap, ...lintKeymap, ...historyKeymap, ...defaultKeymap]),
     EditorView.lineWrapping,
+    EditorView.perLineTextDirection.of(true), // a line in Arabic begins at the right
     highlightSpecialChars(),
     highlightSelectionMatches({ minSelectionLength: 2 }),
     search({ top: true }),

@@ -27,18 +27,14 @@ function setUp() {
     if (leaving || !isChanged()) return;
     event.preventDefault();
   });
-  form.addEventListener("submit", (event) => {
-    // A second click would be a second save, and in conflict with the first.
-    if (leaving) {
-      event.preventDefault();
-      return;
-    }
+  form.addEventListener("submit", () => {
     leaving = true;
     noteScrolled();
   });
   // Signing out has asked already.
   document.addEventListener("studio:signs-out", () => { leaving = true; });
-  // Whoever comes back with the browser's button finds the guard on duty again.
+  // The form was not sent after all, or somebody comes back with the browser's button: the guard is on duty again.
+  document.addEventListener("studio:stays", () => { leaving = false; });
   addEventListener("pageshow", () => { leaving = false; });
   // Enter in one of many fields is a slip, and would make a version.
   form.addEventListener("keydown", (event) => {

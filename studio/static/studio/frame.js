@@ -1,13 +1,19 @@
 // What every page does: menus close when one looks elsewhere; messages can be put away; rows of links say
-// that there is more of them; copies of unsaved text go in time.
+// that there is more of them; forms are sent once; copies of unsaved text go in time.
 
 import "./density.js";
 import "./messages.js";
+import "./sending.js";
 import { everyKeyOfThePerson, remove, tidy } from "./unsaved.js";
 
 const { gettext } = window;
 
 tidy();
+
+// A page that answers a form takes the place of the page itself in the browser's history: going back to it asks
+// for that page, with the copy of what was typed, and does not send the form a second time.
+const address = document.querySelector("meta[name=page-address]")?.content;
+if (address) history.replaceState(history.state, "", address);
 
 // Others may use this browser after somebody has signed out.
 document.querySelector("form[data-person]")?.addEventListener("submit", (event) => {
@@ -55,6 +61,16 @@ document.addEventListener("click", (event) => {
   const input = asks.querySelector("input.input");
   setTimeout(() => { input.focus(); input.select(); });
 });
+
+// A menu that would end below the window opens upwards, if there is room for it.
+document.addEventListener("toggle", (event) => {
+  const list = event.target.matches?.("details.menu[open]") && event.target.querySelector(".menu-list");
+  if (!list) return;
+  event.target.classList.remove("menu-up");
+  const { top } = event.target.getBoundingClientRect();
+  const { bottom, height } = list.getBoundingClientRect();
+  event.target.classList.toggle("menu-up", bottom > innerHeight && height < top);
+}, true); // toggle does not bubble
 
 function closeMenus(except) {
   for (const menu of document.querySelectorAll("details.menu[open]")) {

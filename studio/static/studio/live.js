@@ -136,6 +136,7 @@ function goOn() {
 document.addEventListener("visibilitychange", goOn);
 // What this page is sending is not news to it.
 document.addEventListener("submit", (event) => { isPaused = !event.defaultPrevented; });
+document.addEventListener("studio:stays", () => { isPaused = false; });
 addEventListener("pageshow", (event) => {
   isPaused = false;
   if (event.persisted) goOn();

@@ -6,12 +6,17 @@ const LASTS = 9000;
 const ICONS = { success: "check_circle", info: "info", debug: "info", warning: "warning", error: "error" };
 const PASSING = ["success", "info", "debug"];
 
-// A level is one of Django's: success, info, warning, error.
-export function say(text, level = "info") {
+// A level is one of Django's: success, info, warning, error. A link has a `name` and an `address`, which opens
+// in a new tab.
+export function say(text, level = "info", link = null) {
   const message = document.createElement("div");
   message.className = `notice notice-${level}`;
   const words = document.createElement("p");
   words.textContent = text;
+  if (link) {
+    const opens = { className: "link", href: link.address, target: "_blank", textContent: link.name };
+    words.append(" ", Object.assign(document.createElement("a"), opens));
+  }
   message.append(words);
   show(message);
 }

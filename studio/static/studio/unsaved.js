@@ -60,6 +60,9 @@ export function everyKeyOfThePerson() {
   return keys().filter((key) => partsOf(key)[1] === person);
 }
 
+// Says whether anybody's copies are in this browser; the page to sign in on does not know whose they may be.
+export const areThereAny = () => keys().length > 0;
+
 // What is typed into a form, in the order of the page; without what every page has of its own.
 const OF_THE_PAGE = new Set(["csrfmiddlewaretoken", "copy"]);
 export const typedInto = (form) => [...new FormData(form)].filter(([name]) => !OF_THE_PAGE.has(name));

@@ -1,0 +1,18 @@
+"""Who is signed in: an open page asks before it sends a form (`sending.js`)."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.middleware.csrf import get_token
+
+from studio.views import StudioPage
+
+
+class SessionPage(StudioPage):
+    """The account that is signed in, and the token with which its forms are taken."""
+
+    http_method_names = ["get"]
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Answer in JSON: `{"person": 7, "token": "…"}`; without a session, redirect like any page."""
+        return JsonResponse({"person": request.user.pk, "token": get_token(request)})
