@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 
 import pytest
 from django.db import connection
@@ -288,3 +289,23 @@ def test_zones_are_those_of_places() -> None:
         zones
     )
     assert not [one for one in zones if one.startswith(("Etc/", "posix/"))]
+
+
+def test_all_pages_show_times_in_the_zone_that_the_person_used_last_and_name_it(
+    cast: Cast, kind: Kind, first: str, draft: str
+) -> None:
+    paula, edgar = Window.of("paula"), Window.of("edgar")
+    assert "· UTC" in edgar.get(page_of(kind, "history")).text
+    day = (timezone.now() + datetime.timedelta(days=30)).date()
+    typed = {"local_time": f"{day}T09:00", "time_zone": "Pacific/Kiritimati"}  # 14 hours ahead of UTC
+    sent = {"version": draft, "live": first, **typed}
+    assert paula.post(page_of(kind, "schedule"), **sent).status == 302
+    history = paula.get(page_of(kind, "history"))
+    assert "· Pacific/Kiritimati" in history.text and "at 09:00 Pacific/Kiritimati" in history.text
+    pages = [page_of(kind, name) for name in ("history", "activity", "compare", "change")]
+    for address in (*pages, "/studio/", "/studio/activity/", CALENDAR):
+        assert not re.search(r"\d\d:\d\d UTC", paula.get(address).markup), address
+    seen = edgar.get(page_of(kind, "history"))
+    assert "at 19:00 UTC" in seen.text and "Kiritimati" not in seen.markup
+    edgar.get(CALENDAR, zone="Asia/Kolkata")
+    assert "at 00:30 Asia/Kolkata" in edgar.get(page_of(kind, "history")).text
