@@ -20,7 +20,7 @@ from studio.panels import Panel
 from studio.resources.stars import Star
 from studio.resources.summaries import StateWords
 from studio.versions import message_of, reference_to, said_of, title_of
-from studio.zones import local
+from studio.zones import current_zone, local
 from versioning.domain.snapshots import Snapshot, subject_of
 
 register = template.Library()
@@ -31,6 +31,7 @@ register.filter(said_of)
 register.filter(subject_of)
 register.filter(translated)
 register.filter(place_of)
+register.simple_tag(current_zone)
 
 MINUTE, HOUR, DAY = 60, 60 * 60, 24 * 60 * 60
 
