@@ -1,14 +1,15 @@
-"""Days and times as people write them, in the language of the page."""
+"""Days and times as people write them, in the language and the time zone of the page."""
 
 from __future__ import annotations
 
 import datetime
 from typing import Final
 
-from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+
+from studio.zones import local
 
 # Translators: a date, as PHP's date() formats it
 _DAY_OF_YEAR: Final = gettext_lazy("j F Y")
@@ -20,7 +21,7 @@ _DAY_OF_MONTH: Final = gettext_lazy("j")
 
 def day_of(moment: datetime.datetime) -> datetime.date:
     """Return the day of a moment."""
-    return timezone.localtime(moment).date()
+    return local(moment).date()
 
 
 def day_in_words(day: datetime.date) -> str:
@@ -29,15 +30,16 @@ def day_in_words(day: datetime.date) -> str:
 
 
 def moment_in_words(moment: datetime.datetime) -> str:
-    """Return a day and a time: `3 May 2026, 14:02`."""
+    """Return a day and a time in the zone of the page, which it names: `3 May 2026, 14:02 Europe/Berlin`."""
     # Translators: a day and a time, as PHP's date() formats them
-    return date_format(timezone.localtime(moment), _("j F Y, H:i"))
+    words = date_format(at := local(moment), _("j F Y, H:i"))
+    return f"{words} {at.tzinfo}"
 
 
 def time_in_words(moment: datetime.datetime) -> str:
-    """Return the time of day: `14:02`."""
+    """Return the time of day in the zone of the page, which has to be named near it: `14:02`."""
     # Translators: a time of day, as PHP's date() formats it
-    return date_format(timezone.localtime(moment), _("H:i"))
+    return date_format(local(moment), _("H:i"))
 
 
 def range_in_words(first: datetime.date, last: datetime.date, today: datetime.date) -> str:

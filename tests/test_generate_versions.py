@@ -212,6 +212,7 @@ def test_an_unresolved_version_of_a_code_defined_sub_agent_runs_its_code(
     strict = run(cast.vera, "supervisor", **asking("support", selector, strict=True))
     assert (strict.status, strict.code) == (424, "version_unresolved")
     assert "versions.agents.support" in strict.body["error"]
+    assert "nothing ran" in strict.body["error"] and "it runs" not in strict.body["error"]
 
 
 def test_an_unresolved_version_of_a_stored_sub_agent_runs_what_is_published(alice: Api) -> None:

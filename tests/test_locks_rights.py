@@ -11,7 +11,7 @@ import pytest
 from editor_client.shared import canonical
 
 from tests.conftest import Cast
-from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api, Kind
 from tests.support.locks import by_lock, lock, locked, prompts_of
 from tests.support.people import give_role
 from tests.support.runs import agent, ran, run
@@ -215,6 +215,19 @@ def test_an_agent_that_is_public_no_more_runs_no_more_for_strangers(cast: Cast) 
     refused(run(cast.charlie, "writer", versions=made), ["writer"])
     cast.alice.patch("/stored/agents/lead", {"visibility": "private"})
     refused(run(cast.charlie, "lead", versions=made), ["lead"])
+
+
+@pytest.mark.parametrize(("kind", "name"), [(AGENTS, "lead"), (AGENTS, "writer"), (PROMPT_BLOCKS, "tone")])
+def test_unpublishing_stops_no_lock_and_deleting_stops_it_for_good(cast: Cast, kind: Kind, name: str) -> None:
+    """Whatever of a lock it is; private, as all of it is, stops nobody of the workspace."""
+    made = lead(cast.alice)
+    before = prompts_of(by_lock(cast.vera, made))
+    assert cast.alice.post(kind.url(name, "unpublish")).status == 200
+    assert prompts_of(by_lock(cast.vera, made)) == before
+    assert cast.alice.delete(kind.url(name)).status == 200
+    refused(run(cast.vera, "lead", versions=made), [name])
+    kind.make(cast.alice, name, "Anew.", autoPublish=True)
+    refused(run(cast.vera, "lead", versions=made), [name])
 
 
 def test_a_sub_agent_that_ran_by_the_callers_own_right_needs_it_still(cast: Cast) -> None:

@@ -53,14 +53,23 @@ def shown(hit: Hit) -> str:
     return "".join(f"[{piece.text}]" if piece.is_hit else piece.text for piece in hit.excerpt)
 
 
-def test_names_come_before_ids_descriptions_and_texts(cast: Cast, kind: Kind, follow: Follow) -> None:
+def test_exact_names_come_first_then_beginnings_names_ids_descriptions_and_texts(
+    cast: Cast, kind: Kind, follow: Follow
+) -> None:
+    kind.make(cast.edgar, "called", name="Párrots!")
+    kind.make(cast.edgar, "parrots")
+    kind.make(cast.edgar, "begun", name="Parrots of the world")
     kind.make(cast.edgar, "in-name", name="All about parrots")
-    kind.make(cast.edgar, "parrots/in-id")
+    kind.make(cast.edgar, "team/parrots")
     kind.make(cast.edgar, "in-description", description="Parrots, too")
     kind.make(cast.edgar, "in-text", "nothing but parrots")
     kind.make(cast.edgar, "here-and-there", "of parrots", name="Tales")
     follow()
-    assert ids("parrots") == ["in-name", "parrots/in-id", "in-description", "here-and-there", "in-text"]
+    others = ["in-name", "team/parrots", "in-description", "here-and-there", "in-text"]
+    assert ids("parrots") == ["parrots", "called", "begun", *others]
+    assert ids("parrots of") == ["begun", "here-and-there"]
+    assert ids("parrot")[:3] == ["begun", "parrots", "called"]
+    assert ids('"parrots"')[:3] == ["parrots", "called", "begun"]
     assert ids("tales parrot") == ["here-and-there"]
 
 

@@ -118,7 +118,7 @@ class RotatePage(WebhookPage):
         self.webhook.refresh_from_db()
         said = _("There is a new secret.")
         if until:
-            said = _("There is a new secret. The one before signs too until %(moment)s UTC.") % {
+            said = _("There is a new secret. The one before signs too until %(moment)s.") % {
                 "moment": moment_in_words(until)
             }
         response = self.go(self.own_address(), said)

@@ -16,12 +16,12 @@ from releases.checking import problems_of
 from releases.editing import tag_of
 from releases.items import ItemNow, now
 from releases.models import Release
-from releases.models.releases import MAX_DESCRIPTION, MAX_TITLE, State
+from releases.models.releases import MAX_DESCRIPTION, MAX_TITLE, Action, State
 from releases.rules import Problem, ReleaseBlocked, ReleaseChanged, in_order
 from releases.studio.addresses import of_release
 from releases.studio.shown import shown_items
 from releases.studio.verbs import releases
-from releases.studio.words import STATES, problem_in_words
+from releases.studio.words import STATES, problem_in_words, publishing_in_words
 from studio import extensions
 from studio.domain_messages.translated import translated
 from studio.kinds import KINDS_BY_WORD
@@ -104,6 +104,7 @@ class ReleasePage(WorkspacePage):
         release, rows = self.release, list(self.release.items.all())
         if problems is None:
             problems = self._problems(len(rows))
+        unpublished = sum(row.action == Action.UNPUBLISH for row in rows)
         own = [problem for problem in problems or () if problem.resource is None]
         page: Any = Paginator(rows, PER_PAGE).get_page(self.request.GET.get("page"))
         by_item = _by_item(problems or ())
@@ -118,6 +119,10 @@ class ReleasePage(WorkspacePage):
             page=page,
             query="",
             count=len(rows),
+            publish_words=publishing_in_words(
+                len(rows) - unpublished, unpublished, goes_back=release.reverts is not None
+            ),
+            unpublishes=unpublished > 0,
             items=shown_items(list(page.object_list), self.caller, by_item),
             is_checked=problems is not None,
             problems=[sentence for problem in own for sentence in problem_in_words(problem)],
@@ -171,7 +176,9 @@ class ReleasePage(WorkspacePage):
             bypass = {"bypass_review": self.request.POST["bypass"].strip()}
             if not bypass["bypass_review"]:
                 return self.show(status=400, bypass_error=_("Say why."))
-        releases().publish(self._id, by=self.caller, expect=self._expected, **bypass)
+        done = releases().publish(self._id, by=self.caller, expect=self._expected, **bypass)
+        if any(item.action == Action.UNPUBLISH for item in done.items.all()):
+            return self._again(_("Done: all of it has changed in the same moment."))
         return self._again(_("Published: everything went live together."))
 
     def _revert(self) -> HttpResponse:

@@ -1,55 +1,66 @@
-"""Publishing together with one click: a release is made of what was chosen, and published."""
+"""Publishing together: asks first, then a release is made of what was chosen, and published."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
+from django.http import HttpResponse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, npgettext
 
 from releases.rules import ReleaseBlocked
 from releases.studio.addresses import of_release
 from releases.studio.verbs import items_of, releases
 from releases.studio.words import title_for
-from studio.publishing.drafts import Draft, drafts_by_id
-from studio.publishing.obstacles import reasons
-from studio.resources.chosen import FIELD, chosen
-from studio.views import StudioPage, way_back
+from studio.bulk.base import ChosenPage
+from studio.publishing.drafts import Draft
+from studio.resources.chosen import FIELD
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid, NotFound
 from versioning.editor.bulk import Choice
 
 
-class PublishTogetherPage(StudioPage):
-    """Publishes exactly the versions that the page before has shown, all of them or none."""
+class PublishTogetherPage(ChosenPage):
+    """Shows what would go live, and publishes exactly these versions, all of them or none."""
 
-    def get(self, request: HttpRequest) -> HttpResponse:
-        """Lead back: there is nothing to publish without a choice, which only a form can send."""
-        return self.go(reverse("admin:waiting"))
+    ask_template = "releases/together_ask.html"
 
-    def post(self, request: HttpRequest) -> HttpResponse:
+    def question(self, count: int) -> str:
+        """Ask whether to publish this many."""
+        words = npgettext("together", "Publish %(count)s draft?", "Publish %(count)s drafts together?", count)
+        return words % {"count": count}
+
+    def _drafts(self, choices: Sequence[Choice]) -> dict[tuple[str, str], Draft]:
+        """Return what was chosen, with the version that was: the newest only where it was that."""
+        found = super()._drafts(choices)
+        for choice in choices:
+            key = choice.kind.word, choice.id
+            if key in found and choice.version_id != found[key].resource.latest_id:
+                collection = self.editor.collection(choice.kind)
+                version = collection.version(choice.id, choice.version_id, by=self.caller).version
+                found[key] = found[key].of(version)
+        return found
+
+    def obstacle(self, choice: Choice, draft: Draft) -> str:
+        """Say why a version cannot go live as it was seen; what reviews miss, the release says."""
+        if choice.version_id == draft.resource.active_id:
+            return _("It is live already.")
+        if has_changed(choice, draft):
+            return _("It was changed since you looked. Look at it again first.")
+        return "" if draft.may_publish else _("You may not publish in its workspace.")
+
+    def confirmed(self, choices: Sequence[Choice]) -> HttpResponse:
         """Publish them and show the release; what the gate refuses stays a draft, which says why."""
-        choices = chosen(request.POST)
-        if not choices:
-            return self._back(_("Nothing was chosen."))
-        found = drafts_by_id({(choice.kind.word, choice.id) for choice in choices}, self.caller)
-        drafts = [found.get((choice.kind.word, choice.id)) for choice in choices]
-        there = [draft for draft in drafts if draft is not None]
-        if len(there) < len(drafts):
+        found = self._drafts(choices)
+        if any((choice.kind.word, choice.id) not in found for choice in choices):
             raise NotFound
-        for choice, draft in zip(choices, there, strict=True):
+        drafts = [found[choice.kind.word, choice.id] for choice in choices]
+        for choice, draft in zip(choices, drafts, strict=True):
             if has_changed(choice, draft):
                 said = _("Nothing was published: “%(name)s” was changed since you looked. Look at it again.")
-                return self._back(said % {"name": draft.row.summary.name})
-        try:
-            return self._publish(choices, there)
-        except Invalid as error:
-            return self._back(" ".join(reasons(error)))
-
-    def _publish(self, choices: Sequence[Choice], drafts: Sequence[Draft]) -> HttpResponse:
+                said = said % {"name": draft.row.summary.name}
+                return self.go(self.back_address, said, level=messages.ERROR)
         workspace_id = workspace_of(drafts)
         self.caller.require(Right.PUBLISH, workspace_id)
         title = title_for([draft.row.summary.name for draft in drafts])
@@ -63,9 +74,6 @@ class PublishTogetherPage(StudioPage):
             return self.go(of_release(made), said, level=messages.ERROR)
         said = ngettext("%(count)s version is live.", "%(count)s versions went live together.", len(choices))
         return self.go(of_release(made), said % {"count": len(choices)})
-
-    def _back(self, said: str) -> HttpResponse:
-        return self.go(way_back(self.request, reverse("admin:waiting")), said, level=messages.ERROR)
 
 
 def has_changed(choice: Choice, draft: Draft) -> bool:

@@ -44,6 +44,24 @@ def problem_in_words(problem: Problem) -> list[str]:
     return [_("There is nothing in the release yet.")]
 
 
+def publishing_in_words(published: int, unpublished: int, *, goes_back: bool) -> str:
+    """Return what the button says that publishes a release of so many items of each sort."""
+    counts = {"published": published, "unpublished": unpublished}
+    if goes_back:
+        back = [
+            ngettext("%(count)s published", "%(count)s published", published) % {"count": published},
+            ngettext("%(count)s unpublished", "%(count)s unpublished", unpublished) % {"count": unpublished},
+        ]
+        said = [words for words, count in zip(back, counts.values(), strict=True) if count]
+        return _("Go back: %(what)s") % {"what": ", ".join(said)}
+    if published and unpublished:
+        return _("Publish %(published)s and unpublish %(unpublished)s together") % counts
+    if unpublished:
+        words = ngettext("Unpublish", "Unpublish all %(count)s together", unpublished)
+        return words % {"count": unpublished}
+    return ngettext("Publish", "Publish all %(count)s together", published) % {"count": published}
+
+
 def title_for(names: Sequence[str]) -> str:
     """Return a title for a release of resources with these names, of which there is at least one."""
     first, more = shortened(names[0], MAX_TITLE // 2), len(names) - 1

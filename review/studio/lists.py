@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from review.models import ReviewPolicy
@@ -10,9 +9,8 @@ from review.policy.outcomes import outcomes_of, question
 from review.studio.words import missing_in_words
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
-from versioning.domain.snapshots import Snapshot
 from versioning.editor.targets import target_of
-from versioning.models import Version, VersionedResource
+from versioning.models import VersionedResource
 
 
 def hindrances(caller: Caller, resources: Sequence[VersionedResource]) -> Mapping[tuple[str, str], str]:
@@ -20,7 +18,7 @@ def hindrances(caller: Caller, resources: Sequence[VersionedResource]) -> Mappin
 
     Of workspaces whose drafts the caller may not read, nothing is said.
     """
-    waiting = [one for one in resources if one.has_draft and caller.may(Right.READ_DRAFTS, one.workspace_id)]
+    waiting = [one for one in resources if one.waits and caller.may(Right.READ_DRAFTS, one.workspace_id)]
     if not waiting:
         return {}
     strict = set(
@@ -30,21 +28,9 @@ def hindrances(caller: Caller, resources: Sequence[VersionedResource]) -> Mappin
     )
     asked = [one for one in waiting if one.workspace_id in strict]
     code = get_editor().code
-    _load_digests([one.latest for one in asked])
     outcomes = outcomes_of([question(one, one.latest, target_of(one, code)) for one in asked])
     return {
         (one.kind.word, one.pk): missing_in_words(outcome.missing, outcome.changes_requested_by)
         for one, outcome in zip(asked, outcomes, strict=True)
         if not outcome.is_allowed
     }
-
-
-def _load_digests(versions: Sequence[Snapshot]) -> None:
-    """Load the digests of versions that were read without, one query for each kind."""
-    without: defaultdict[type[Version], dict[str, Version]] = defaultdict(dict)
-    for one in versions:
-        if isinstance(one, Version) and "digest" in one.get_deferred_fields():
-            without[type(one)][str(one.pk)] = one
-    for model, rows in without.items():
-        for key, digest in model._default_manager.filter(pk__in=rows).values_list("pk", "digest"):
-            rows[str(key)].digest = digest

@@ -15,10 +15,11 @@ from schedules.studio.addresses import of_release
 from schedules.studio.forms import ForceForm, ScheduleForm
 from schedules.studio.plan import plan_of
 from schedules.studio.words import will_happen
-from schedules.studio.zones import UTC, offered, remember, remembered, twice
+from schedules.studio.zones import offered, twice
 from studio.resources.base import ResourcePage
 from studio.versions import message_of, reference_to, title_of
 from studio.workspaces.base import WorkspacePage
+from studio.zones import current_zone, remember, remembered
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Invalid, NotFound
 from versioning.domain.snapshots import Snapshot
@@ -38,8 +39,8 @@ class SchedulePage(ResourcePage):
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Show the form."""
         self.require(Right.PUBLISH)
-        zone = remembered(request) or UTC
-        return self.show(self.version(request.GET.get("version")), initial={"time_zone": zone})
+        initial = {"time_zone": current_zone()}
+        return self.show(self.version(request.GET.get("version")), initial=initial)
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Schedule it, and say when it goes live; what is wrong stays in the form."""
@@ -135,7 +136,7 @@ class ReleaseSchedulePage(WorkspacePage):
 
     def get(self, request: HttpRequest, workspace: str, release: str) -> HttpResponse:
         """Show the form."""
-        return self.show(ForceForm(initial={"time_zone": remembered(request) or UTC}), self.release(release))
+        return self.show(ForceForm(initial={"time_zone": current_zone()}), self.release(release))
 
     def post(self, request: HttpRequest, workspace: str, release: str) -> HttpResponse:
         """Schedule it, and show the release; what is wrong stays in the form."""

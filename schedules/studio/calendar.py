@@ -15,8 +15,9 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from schedules.studio.entries import Entry, Period, by_day, days_between, entries_of
-from schedules.studio.zones import UTC, offered, remember, remembered, zone_of
+from schedules.studio.zones import offered, zone_of
 from studio.workspaces.base import WorkspacePage
+from studio.zones import current_zone, remember, remembered
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid
 from versioning.models import WorkerHeartbeat
@@ -162,12 +163,12 @@ class CalendarPage(WorkspacePage):
         )
 
     def _zone(self) -> str:
-        """Return the zone that the days are in: the one that is asked for, or that was used last."""
+        """Return the zone that the days are in: that of all pages, or the one that is asked for now."""
         given = self.request.GET.get("zone", "").strip()
         try:
             zone_of(given)
         except Invalid:
-            return remembered(self.request) or UTC
+            return current_zone()
         remember(self.request, given)
         return given
 

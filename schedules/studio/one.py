@@ -12,10 +12,11 @@ from schedules.changing import ScheduleEnded
 from schedules.models import Schedule, State
 from schedules.studio.forms import TimeForm
 from schedules.studio.words import STATES, in_short
-from schedules.studio.zones import offered, remember, twice, when, zone_name, zone_of
+from schedules.studio.zones import offered, twice, when, zone_name, zone_of
 from studio.kinds import KINDS_BY_WORD
 from studio.views import way_back
 from studio.workspaces.base import WorkspacePage
+from studio.zones import remember
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid, NotFound
 from versioning.models import WorkerHeartbeat

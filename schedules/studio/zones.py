@@ -1,24 +1,19 @@
-"""Time zones: those that a form offers, the one that a person used last, and moments in words."""
+"""Time zones of schedules: those that a form offers, and moments in words."""
 
 from __future__ import annotations
 
 import datetime
 from functools import cache
-from typing import Final
 from zoneinfo import ZoneInfo
 
-from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from schedules.models import Schedule
 from schedules.times import known_zones
-from studio.dates import short_day
+from studio.dates import day_of, short_day
+from studio.zones import UTC, current_zone
 from versioning.domain.errors import Invalid
-
-UTC: Final = "UTC"
-_REMEMBERED: Final = "schedules.zone"
-"""Where the session keeps the zone that a person used last."""
 
 
 @cache
@@ -28,18 +23,6 @@ def offered() -> tuple[str, ...]:
     return UTC, *sorted(places)
 
 
-def remembered(request: HttpRequest) -> str:
-    """Return the zone that the person used last; empty if there is none."""
-    found = request.session.get(_REMEMBERED, "")
-    return found if found in known_zones() else ""
-
-
-def remember(request: HttpRequest, zone: str) -> None:
-    """Store the zone that the person uses, for the next form and for the calendar."""
-    if request.session.get(_REMEMBERED) != zone and zone in known_zones():
-        request.session[_REMEMBERED] = zone
-
-
 def zone_of(name: str) -> ZoneInfo:
     """Return a zone; raises `Invalid` for a name that none has."""
     if name not in known_zones():
@@ -47,20 +30,18 @@ def zone_of(name: str) -> ZoneInfo:
     return ZoneInfo(name)
 
 
-def in_words(moment: datetime.datetime, zone: str) -> str:
-    """Return a moment with its zone: `24 December at 09:00 Europe/Berlin`."""
-    local = moment.astimezone(ZoneInfo(zone))
-    today = timezone.now().astimezone(ZoneInfo(zone)).date()
+def in_words(moment: datetime.datetime) -> str:
+    """Return a moment in the zone of the page, which it names: `24 December at 09:00 Europe/Berlin`."""
     return _("%(day)s at %(time)s %(zone)s") % {
-        "day": short_day(local.date(), today),
-        "time": f"{local:%H:%M}",
-        "zone": zone,
+        "day": short_day(day_of(moment), timezone.localdate()),
+        "time": f"{timezone.localtime(moment):%H:%M}",
+        "zone": current_zone(),
     }
 
 
 def when(schedule: Schedule) -> str:
-    """Return when a schedule runs, in the zone in which it was named."""
-    return in_words(schedule.run_at, zone_name(schedule))
+    """Return when a schedule runs."""
+    return in_words(schedule.run_at)
 
 
 def zone_name(schedule: Schedule) -> str:

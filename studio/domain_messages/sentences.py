@@ -89,9 +89,9 @@ SENTENCES: Final = (
     _("cannot be checked: {reason}"),
     _("The schema cannot be used: {reason}."),
     # What blocks and references are
-    _("the prompt block {id} does not exist"),
+    _("the prompt block {id} does not exist, or you may not read it"),
     _("the prompt block {id} is not published"),
-    _("The prompt block {id} does not exist; it is left out."),
+    _("The prompt block {id} does not exist, or you may not read it; it is left out."),
     _("The prompt block {id} is not published; it is left out."),
     _("The prompt block {id} is not part of the code; it is left out."),
     _("The sub-agent {id} leads back to {other}."),
@@ -117,6 +117,7 @@ SENTENCES: Final = (
     _("In use by {names}."),
     _("agents that you cannot read"),
     _("There is no draft: what was saved last is live."),
+    _("There is no draft: what was saved last was live until it was unpublished."),
     _(
         "Nothing was saved since {version} was published. Versions that are newer than it can be deleted in "
         "the history."
@@ -128,12 +129,12 @@ SENTENCES: Final = (
     # Rights
     _("There is nothing here that you can read."),
     _("What you may do has changed in the meantime; try again."),
+    _("You may not administer the workspace {workspace}."),
     _("You may not {right} in the workspace {workspace}."),
     _("read what is published"),
     _("read drafts and history"),
     _("save drafts"),
     _("publish"),
-    _("administer the workspace"),
     _("is required: you are a member of {workspaces}"),
     _("several workspaces"),
     _("no workspace"),

@@ -38,6 +38,20 @@ def read_rules(group: Input, path: str, reading: Reading, level: int = 1) -> dic
     return {"operator": operator, "conditions": conditions}
 
 
+def without_unsaid(controls: Input) -> None:
+    """Take away the conditions that say nothing, at any depth: rows that were just added."""
+    conditions = controls.part("conditions").parts
+    for name in [name for name, row in conditions.items() if _is_unsaid(row)]:
+        del conditions[name]
+    for part in controls.parts.values():
+        without_unsaid(part)
+
+
+def _is_unsaid(row: Input) -> bool:
+    said = row["field"].typed + row["value"].typed
+    return row["kind"].typed == "rule" and not said.strip()
+
+
 def _show_condition(condition: dict[str, Any]) -> Shown:
     if "conditions" in condition:
         return {"kind": "group", **show_rules(condition)}  # type: ignore[dict-item]

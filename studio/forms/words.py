@@ -141,7 +141,7 @@ PROVIDERS = tuple(sorted({"echo", *KNOWN_PROVIDERS}))
 REASONS: Final[Mapping[str, StrOrPromise]] = {
     "rules": _("its conditions do not hold in this context"),
     "blank": _("there is no text in it"),
-    "missing": _("there is no such prompt block that you can read"),
+    "missing": _("it does not exist, or you may not read it"),
     "unpublished": _("the prompt block is not published"),
 }
 """Why a block was left out."""

@@ -58,11 +58,11 @@ def _words(period: Period, today: datetime.date) -> str:
 def _exact(period: Period) -> str:
     since, until = (moment and moment_in_words(moment) for moment in (period.since, period.until))
     if since and until:
-        return _("From %(since)s to %(until)s UTC") % {"since": since, "until": until}
+        return _("From %(since)s to %(until)s") % {"since": since, "until": until}
     if since:
         if period.is_current:
-            return _("Since %(since)s UTC") % {"since": since}
-        return _("From %(since)s UTC; until when is not known") % {"since": since}
+            return _("Since %(since)s") % {"since": since}
+        return _("From %(since)s; until when is not known") % {"since": since}
     if until:
-        return _("Until %(until)s UTC; since when is not known") % {"until": until}
+        return _("Until %(until)s; since when is not known") % {"until": until}
     return _("Since when is not known")

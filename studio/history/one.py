@@ -141,6 +141,8 @@ class RestorePage(OneVersionPage):
         except EditConflict:
             return self.seen_too_late()
         said = _("{copy} is a copy of {source}, and a draft: what is live stays until you publish it.")
+        if saved.resource.repeats_live:
+            said = _("{copy} is a copy of {source}, and says the same as what is live.")
         told = format_html(said, copy=self.link(saved.version), source=self.link(self.version()))
         return self.back("history", self.with_next_steps(told, saved.resource, saved.version))
 

@@ -24,6 +24,7 @@ from studio.history.base import VersionLinksPage
 from studio.history.live import LiveWords, live_in_words
 from studio.publishing.obstacles import obstacle_to
 from studio.versions import title_of
+from studio.zones import current_zone
 from versioning.domain.access import Right
 from versioning.domain.errors import NotFound
 from versioning.domain.snapshots import Snapshot
@@ -178,6 +179,6 @@ class HistoryPage(VersionLinksPage):
 
 
 def _by_day(items: Sequence[Item]) -> Iterator[Day]:
-    """Yield the versions by the day on which they were saved."""
+    """Yield the versions by the day on which they were saved, with the zone of the times below it."""
     for day, together in groupby(items, lambda item: day_of(item.entry.version.created_at)):
-        yield Day(title=day_in_words(day), items=list(together))
+        yield Day(title=f"{day_in_words(day)} · {current_zone()}", items=list(together))

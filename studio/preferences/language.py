@@ -1,5 +1,7 @@
 """The language of the studio: the one that a person has chosen, else the best that their browser asks for.
 
+With it goes the time zone of the pages.
+
 Only the studio is translated. What the API answers stays in English, whatever a client asks for.
 """
 
@@ -15,13 +17,14 @@ from django.apps import AppConfig, apps
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils import translation
+from django.utils import timezone, translation
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import get_language, to_locale
 from django.views.i18n import JavaScriptCatalog
 
 from studio.csp import is_studio
 from studio.preferences.stored import preferences_of
+from studio.zones import zone_of_pages
 
 _ENGLISH: Final = "en"
 
@@ -55,12 +58,12 @@ def _nearest(code: str) -> str:
 def studio_language(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Activate the language of a person for the pages of the studio, and for nothing else."""
+    """Activate the language and the time zone of a person for the pages of the studio only."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         if not is_studio(request):
             return get_response(request)
-        with translation.override(language_of(request)):
+        with translation.override(language_of(request)), timezone.override(zone_of_pages(request)):
             response = get_response(request)
             response.headers.setdefault("Content-Language", get_language() or settings.LANGUAGE_CODE)
         patch_vary_headers(response, ("Accept-Language",))

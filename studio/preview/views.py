@@ -20,6 +20,7 @@ from studio.examples.changes import change_examples
 from studio.examples.form import ContextForm
 from studio.forms.inputs import controls_of
 from studio.forms.instructions import is_unchosen
+from studio.forms.rules import without_unsaid
 from studio.preview.explained import Preview
 from studio.resources.blocks import BlockOnPage, blocks_on_page
 from versioning.domain.access import Right
@@ -106,6 +107,7 @@ class PreviewPage(SavedInstructionsPage):
         blocks = controls.part("instructions").part("blocks").parts
         for name in [name for name, row in blocks.items() if is_unchosen(row)]:
             del blocks[name]
+        without_unsaid(controls)
         submission = self.submission(controls)
         try:
             submission.check(self.schema)

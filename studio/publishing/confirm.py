@@ -103,12 +103,30 @@ class UnpublishPage(ConfirmPage):
         if self.record.active is None:
             raise NotFound("Nothing is published.")
         if self.code_agent is not None:
-            return [_("The agent is served as its code says again. Every version stays in the history.")]
+            return [
+                _("The agent is served as its code says again. Every version stays in the history."),
+                _("Locks that applications hold go on running it. Deleting the override ends that."),
+            ]
         return [
             _("%(version)s is not served any more.") % {"version": title_of(self.record.active)},
             _("Applications that ask for what is published find nothing."),
             _("Every version stays in the history and can be published again."),
+            *([] if self.kind.is_run else [_("Agents that refer to it are served without it.")]),
+            self._of_locks,
         ]
+
+    @property
+    def _of_locks(self) -> str:
+        """What goes on being served, and what ends that."""
+        if self.kind.has_visibility:
+            return _(
+                "Locks that applications hold go on running it. Deleting it, or the versions that they name, "
+                "ends that; making it private ends it for everybody outside of its workspace."
+            )
+        return _(
+            "Locks that applications hold go on showing it. Deleting it, or the versions that they name, "
+            "ends that."
+        )
 
     def act(self, expect: set[str]) -> HttpResponseRedirect:
         """Unpublish."""
@@ -181,7 +199,7 @@ class VisibilityPage(ConfirmPage):
                 _("Drafts and history stay with the workspace."),
             ]
         return [
-            _("Only members of its workspace may read and run it then."),
+            _("Only members of its workspace may read and run it then, by a lock, too."),
             _("Published agents that have it as a sub-agent go on running it as a part of themselves."),
         ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 from studio import extensions
@@ -30,11 +30,19 @@ class Draft:
     may_publish: bool
     hindrance: str = ""
     """Why it would be refused for now, as far as an application says so; empty if none does."""
+    version: Snapshot | None = None
+    """The version to publish, where that is not the newest."""
 
     @property
     def newest(self) -> Snapshot:
-        """The version that waits."""
-        return self.resource.latest
+        """The version to publish: the one that waits, unless another one was chosen."""
+        return self.version or self.resource.latest
+
+    def of(self, version: Snapshot) -> Draft:
+        """Return the same with another version to publish."""
+        live, schema = self.live, self.kind.schema
+        changed = schema.changed(live.config, version.config) if live else []
+        return replace(self, version=version, fields=titles(in_reading_order(changed)))
 
     @property
     def message(self) -> str:
@@ -49,7 +57,7 @@ class Draft:
     @property
     def chosen(self) -> str:
         """The value of its checkbox."""
-        return value_of(self.kind, self.resource.pk, self.resource.latest_id)
+        return value_of(self.kind, self.resource.pk, self.newest.version_id)
 
     @property
     def tag_field(self) -> str:
@@ -59,14 +67,14 @@ class Draft:
     @property
     def comparison(self) -> str:
         """The address of the page that shows what would change."""
-        ids = {"from": self.resource.active_id, "to": self.resource.latest_id}
+        ids = {"from": self.resource.active_id, "to": self.newest.version_id}
         query = f"?{urlencode(ids)}" if self.resource.active_id else ""
         return self.kind.address("compare", self.resource.pk) + query
 
     @property
     def version_address(self) -> str:
         """The address of the page of the version that waits."""
-        return self.kind.address("version", self.resource.pk, self.resource.latest_id)
+        return self.kind.address("version", self.resource.pk, self.newest.version_id)
 
     @property
     def live_address(self) -> str:

@@ -250,13 +250,13 @@ class ResourcePage(StudioPage):
         resource = self.resource
         if resource is None:
             return []
-        publishes = self.may(Right.PUBLISH)
+        publishes, has_draft = self.may(Right.PUBLISH), resource.has_draft and not resource.is_taken_down
         is_stored_agent = self.kind.has_visibility and self.code_agent is None
         is_public = self.summary.visibility == "public"
         copies_elsewhere = not self.may(Right.SAVE) and self.caller.scope(Right.SAVE) != frozenset()
         offered = {
             "duplicate": (_("Duplicate…"), copies_elsewhere),
-            "discard": (_("Discard the draft…"), self.may(Right.SAVE) and resource.has_draft),
+            "discard": (_("Discard the draft…"), self.may(Right.SAVE) and has_draft),
             "unpublish": (_("Unpublish…"), publishes and resource.active is not None),
             "visibility": (
                 _("Make private…") if is_public else _("Make public…"),

@@ -20,6 +20,7 @@ from studio.panels import Panel
 from studio.resources.stars import Star
 from studio.resources.summaries import StateWords
 from studio.versions import message_of, reference_to, said_of, title_of
+from studio.zones import current_zone, local
 from versioning.domain.snapshots import Snapshot, subject_of
 
 register = template.Library()
@@ -30,6 +31,7 @@ register.filter(said_of)
 register.filter(subject_of)
 register.filter(translated)
 register.filter(place_of)
+register.simple_tag(current_zone)
 
 MINUTE, HOUR, DAY = 60, 60 * 60, 24 * 60 * 60
 
@@ -99,7 +101,7 @@ def when(moment: datetime.datetime) -> SafeString:
     return format_html(
         '<time datetime="{}" title="{}">{}</time>',
         exact.isoformat(timespec="seconds"),
-        moment_in_words(exact) + " UTC",
+        moment_in_words(moment),
         spoken(moment, timezone.now()),
     )
 
@@ -118,7 +120,7 @@ def clock(at: datetime.datetime) -> SafeString:
     """Return the time of day of a moment, where the day stands above it."""
     exact = at.astimezone(datetime.UTC).isoformat(timespec="seconds")
     return format_html(
-        '<time datetime="{}" title="{}">{}</time>', exact, moment_in_words(at) + " UTC", time_in_words(at)
+        '<time datetime="{}" title="{}">{}</time>', exact, moment_in_words(at), time_in_words(at)
     )
 
 
@@ -137,4 +139,4 @@ def spoken(moment: datetime.datetime, now: datetime.datetime) -> str:
         number = seconds // DAY
         return ngettext("%(number)d day ago", "%(number)d days ago", number) % {"number": number}
     # Translators: a date, as PHP's date() formats it
-    return date_format(moment, _("j M Y"))
+    return date_format(local(moment), _("j M Y"))

@@ -1,4 +1,4 @@
-"""Dates in forms, and the times in UTC at which they begin and end."""
+"""Dates in forms, and the times at which they begin and end in the zone of the page."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 from django import forms
 from django.core.validators import MaxValueValidator
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
+FIRST_DAY: Final = datetime.date.min + datetime.timedelta(days=1)
+"""The first day that begins within the calendar in every time zone."""
 LAST_DAY: Final = datetime.date.max - datetime.timedelta(days=1)
 """The last day whose end can be stored."""
 
@@ -31,9 +34,10 @@ class DayField(forms.DateField):
 
 def beginning_of(day: datetime.date) -> datetime.datetime:
     """Return the time at which a day begins."""
-    return datetime.datetime.combine(day, datetime.time(), tzinfo=datetime.UTC)
+    within = max(day, FIRST_DAY)
+    return datetime.datetime.combine(within, datetime.time(), tzinfo=timezone.get_current_timezone())
 
 
 def end_of(day: datetime.date) -> datetime.datetime:
     """Return the time at which a day that a `DayField` has accepted ends."""
-    return beginning_of(day) + datetime.timedelta(days=1)
+    return beginning_of(day + datetime.timedelta(days=1))

@@ -21,6 +21,7 @@ from studio.workspaces.base import ROUTE, AdministrationPage, WorkspacePage, add
 from studio.workspaces.dates import DayField, end_of
 from studio.workspaces.forms import add_errors
 from studio.workspaces.roles import CHOICES, role_name
+from studio.zones import current_zone
 from versioning.domain.access import Right, Role
 from versioning.domain.errors import Forbidden, Invalid, NotFound
 from versioning.editor.workspaces import may_revoke
@@ -39,8 +40,12 @@ class KeyForm(forms.Form):
     role = forms.ChoiceField(label=gettext_lazy("Role"), choices=CHOICES, initial=Role.VIEWER.value)
     last_day = DayField(
         label=gettext_lazy("Last day"),
-        help_text=gettext_lazy("It expires at the end of this day (UTC). Left empty, it never expires."),
     )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        said = _("It expires at the end of this day (%(zone)s). Left empty, it never expires.")
+        self.fields["last_day"].help_text = said % {"zone": current_zone()}
 
     @property
     def expires_at(self) -> datetime.datetime | None:

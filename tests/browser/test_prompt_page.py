@@ -147,9 +147,15 @@ def test_a_model_gets_variants(enter: Enter, api_of: ApiOf, made: str) -> None:
     second = model.locator(".block").nth(1)
     second.get_by_label("Provider").fill("echo")
     second.get_by_label("Name", exact=True).fill("golden")
+    twice = page.get_by_text("A variant above this one has no conditions either")
+    expect(twice).to_have_count(2)
+    expect(twice.nth(0)).to_be_hidden()
+    expect(twice.nth(1)).to_be_visible()
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []
     second.get_by_role("button", name="Add condition").click()
     page.keyboard.type("tier")
     second.get_by_label("Value", exact=True).fill("gold")
+    expect(twice.nth(1)).to_be_hidden()
     model.get_by_role("radio", name="One model").click()  # which is refused at once
     expect(model.get_by_text("it has variants, which depend on the context")).to_be_visible()
     assert page.evaluate(MISPLACED) + serious_problems(page) == []

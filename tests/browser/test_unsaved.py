@@ -66,7 +66,7 @@ def test_text_survives_a_session_that_ends_while_it_is_typed(enter: Enter, api_o
     page.get_by_label("Username").fill("edgar")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Log in").click()
-    expect(offer(page)).to_contain_text(re.compile(r"Unsaved text of \d\d:\d\d\."))
+    expect(offer(page)).to_contain_text(re.compile(r"Unsaved text of \d\d:\d\d UTC\."))
     assert page.evaluate(MISPLACED) + serious_problems(page) == []
     page.get_by_role("button", name="Restore the text of").focus()
     page.keyboard.press("Enter")

@@ -1,4 +1,4 @@
-"""What an upgrade knows of resources that were stored before: whether they were ever live, excerpts, tags."""
+"""What an upgrade knows of resources that were stored before: what was live, excerpts, tags."""
 
 from __future__ import annotations
 
@@ -75,13 +75,17 @@ def test_what_is_known_is_filled_in(earlier_release: StateApps, model: Any, word
     )
     was = store(apps, kind, "was", live=False, metadata={"tags": "red"})
     store(apps, kind, "never", live=False, metadata={})
-    for position, identity in enumerate((was, uuid.uuid4()), start=1):
+    store(apps, kind, "pruned", live=False, metadata={})
+    down = uuid.uuid4()
+    told = [(was, "published", ""), (was, "unpublished", str(down)), (uuid.uuid4(), "published", "")]
+    for position, (identity, what, previous) in enumerate(told, start=1):
         apps.get_model("versioning", "Event").objects.create(
             position=position,
-            type=f"{word}.published",
+            type=f"{word}.{what}",
             created_at=timezone.now(),
             resource_id="was" if identity == was else "never",
             resource_uuid=identity,
+            previous_version_id=previous,
             via="api",
             audience="readers",
         )
@@ -93,7 +97,10 @@ def test_what_is_known_is_filled_in(earlier_release: StateApps, model: Any, word
         "live": True,
         "was": True,
         "never": False,
+        "pruned": False,
     }
+    assert {name for name, one in resources.items() if one.unpublished_version_id == down} == {"was"}
+    assert {name for name, one in resources.items() if one.unpublished_version_id} == {"was"}
     assert resources["live"].latest_version.excerpt == "One two"
     assert list(resources["live"].tags.values_list("name", flat=True)) == ["blue", "red"]
     assert not resources["was"].tags.exists()

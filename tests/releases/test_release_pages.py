@@ -116,6 +116,7 @@ def test_going_back_names_what_it_leaves_alone(cast: Cast, pair: Pair) -> None:
     paula = Window.of("paula")
     back = paula.post(of(release), do="revert").headers["Location"]
     seen = paula.get(back)
+    assert "Go back: 1 published" in seen.text and "Take version" not in seen.text
     assert "“tone” is left as it is" in seen.text and "goes back to what was live before Autumn" in seen.text
     paula.post(back, do="publish", tag=tag(paula, back))
     assert live(cast.alice, AGENTS, "writer") == pair.old["writer"]
@@ -140,10 +141,14 @@ def test_a_release_is_made_renamed_and_deleted(cast: Cast) -> None:
 def test_several_are_published_together_from_what_waits(cast: Cast, pair: Pair) -> None:
     paula = Window.of("paula")
     assert f'formaction="{TOGETHER}"' in paula.get("/studio/waiting/").markup
-    sent = paula.client.post(TOGETHER, {"chosen": values(pair)})
+    asked = paula.post(TOGETHER, chosen=values(pair))
+    assert "Publish 2 drafts together?" in asked.text and "Changes Instructions" in asked.text
+    assert page_of(AGENTS, "compare") in "".join(asked.links)
+    assert live(cast.alice, AGENTS, "writer") == pair.old["writer"] and not Release.objects.exists()
+    sent = paula.post(TOGETHER, chosen=values(pair), confirmed="yes")
     assert live(cast.alice, AGENTS, "writer") == pair.new["writer"]
     assert live(cast.alice, PROMPT_BLOCKS, "tone") == pair.new["tone"]
-    seen = paula.get(sent["Location"])
+    seen = paula.get(sent.headers["Location"])
     assert "2 versions went live together." in seen.text and "and 1 more" in seen.text
     activity = paula.get(workspace_page("activity"))
     assert "paula published the release" in activity.text and "Together with the release" in activity.text
@@ -152,7 +157,8 @@ def test_several_are_published_together_from_what_waits(cast: Cast, pair: Pair) 
 def test_what_was_saved_meanwhile_is_not_published_together(cast: Cast, pair: Pair) -> None:
     PROMPT_BLOCKS.save(cast.edgar, "tone", "newer")
     paula = Window.of("paula")
-    paula.client.post(TOGETHER, {"chosen": values(pair)})
+    assert "It was changed since you looked." in paula.post(TOGETHER, chosen=values(pair)).text
+    paula.post(TOGETHER, chosen=values(pair), confirmed="yes")
     assert "Nothing was published: “Writer” was changed" in paula.get("/studio/waiting/").text
     assert live(cast.alice, AGENTS, "writer") == pair.old["writer"] and not Release.objects.exists()
 
@@ -165,23 +171,39 @@ def test_the_publish_page_publishes_an_agent_with_its_blocks(cast: Cast, pair: P
     named = re.findall(r'name="([^"]+)" value="([^"]*)"', form[0])
     fields = {name: [value for one, value in named if one == name] for name, _value in named}
     assert fields["chosen"] == values(pair)
+    assert "Publish 2 drafts together?" in paula.post(TOGETHER, **fields).text
     PROMPT_BLOCKS.save(cast.edgar, "tone", "newer")
-    paula.client.post(TOGETHER, fields)
+    late = paula.post(TOGETHER, **fields)
+    assert "Publish 1 draft?" in late.text and "It was changed since you looked." in late.text
+    paula.post(TOGETHER, **fields, confirmed="yes")
     assert live(cast.alice, AGENTS, "writer") == pair.old["writer"]
     page = paula.get(page_of(AGENTS, "publish"))
     named = re.findall(r'name="([^"]+)" value="([^"]*)"', page.markup.split(TOGETHER)[1].split("</form>")[0])
-    paula.client.post(TOGETHER, {name: [v for one, v in named if one == name] for name, _value in named})
+    fields = {name: [v for one, v in named if one == name] for name, _value in named}
+    paula.post(TOGETHER, **fields, confirmed="yes")
+    assert live(cast.alice, AGENTS, "writer") == pair.new["writer"]
+
+
+def test_an_older_version_is_asked_about_as_itself(cast: Cast, pair: Pair) -> None:
+    AGENTS.save(cast.edgar, "writer", description="later")
+    paula = Window.of("paula")
+    page = paula.get(page_of(AGENTS, "publish"), version=pair.new["writer"])
+    named = re.findall(r'name="([^"]+)" value="([^"]*)"', page.markup.split(TOGETHER)[1].split("</form>")[0])
+    fields = {name: [v for one, v in named if one == name] for name, _value in named}
+    asked = paula.post(TOGETHER, **fields)
+    assert "Version 2 in place of Version 1" in asked.text and "Version 3" not in asked.text
+    paula.post(TOGETHER, **fields, confirmed="yes")
     assert live(cast.alice, AGENTS, "writer") == pair.new["writer"]
 
 
 def test_what_the_gate_refuses_is_kept_as_a_draft(cast: Cast, pair: Pair) -> None:
     get_editor().review_policy.set("acme", required=1)
     paula = Window.of("paula")
-    sent = paula.client.post(TOGETHER, {"chosen": values(pair)})
-    seen = paula.get(sent["Location"])
+    sent = paula.post(TOGETHER, chosen=values(pair), confirmed="yes")
+    seen = paula.get(sent.headers["Location"])
     assert "Nothing was published." in seen.text and "Needs one more approval." in seen.text
     assert live(cast.alice, AGENTS, "writer") == pair.old["writer"]
-    alice, address = Window.of("alice"), sent["Location"]
+    alice, address = Window.of("alice"), sent.headers["Location"]
     assert "Publish without a review" in alice.get(address).text
     assert "Publish without a review" not in seen.text
     get_editor().review_policy.set("acme", required=1, bypass="nobody")
@@ -220,7 +242,8 @@ def test_others_see_nothing_of_releases(cast: Cast, pair: Pair, name: str, statu
     for address in (RELEASES, of(release), workspace_page("releases/add")):
         assert window.get(address).status == status
     assert window.post(of(release), do="revert").status == status
-    assert window.client.post(TOGETHER, {"chosen": values(pair)}).status_code in {403, 404}
+    assert window.post(TOGETHER, chosen=values(pair), confirmed="yes").status in {403, 404}
+    assert "Writer" not in window.post(TOGETHER, chosen=values(pair)).text
     assert Release.objects.count() == 1
     for address in ("/studio/activity/", page_of(AGENTS, "activity"), page_of(AGENTS, "change")):
         seen = window.get(address)
@@ -233,7 +256,8 @@ def test_editors_prepare_and_do_not_publish_and_no_workspace_reaches_another(cas
     seen = edgar.get(of(release))
     assert 'value="publish"' not in seen.markup and "Somebody who may publish" in seen.text
     assert edgar.post(of(release), do="publish", tag=seen.field("tag")).status == 403
-    assert edgar.client.post(TOGETHER, {"chosen": values(pair)}).status_code == 403
+    assert edgar.post(TOGETHER, chosen=values(pair), confirmed="yes").status == 403
+    assert "You may not publish in its workspace." in edgar.post(TOGETHER, chosen=values(pair)).text
     assert Release.objects.count() == 1
     elsewhere = workspace_page(f"releases/{release['id']}", "elsewhere")
     assert charlie.get(elsewhere).status == 404 and edgar.get(elsewhere).status == 404
@@ -267,8 +291,7 @@ def test_a_choice_of_several_workspaces_is_no_release(cast: Cast, pair: Pair) ->
         "latestVersionId"
     ]
     chosen, paula = [*values(pair), f"promptBlock:foreign:{elsewhere}"], Window.of("paula")
-    paula.client.post(TOGETHER, {"chosen": chosen})
-    assert "you chose some of several." in paula.get("/studio/waiting/").text
-    added = paula.client.post(ADD, {"chosen": chosen, "confirmed": "yes"})
-    assert added.status_code == 400 and "you chose some of several." in added.content.decode()
+    for address in (TOGETHER, ADD):
+        refused = paula.post(address, chosen=chosen, confirmed="yes")
+        assert refused.status == 400 and "you chose some of several." in refused.text
     assert not Release.objects.exists() and live(cast.alice, AGENTS, "writer") == pair.old["writer"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 
 import pytest
 from django.db import connection
@@ -202,8 +203,8 @@ def test_a_release_is_scheduled_and_its_parts_say_so(cast: Cast) -> None:
     said = "Everything in it goes live on 24 December 2027 at 09:00 Europe/Berlin, by paula."
     shown = paula.get(page)
     assert said in shown.text and f'href="{form}"' in shown.markup and "Cancel the schedule" in shown.text
-    shown = Window.of("edgar").get(page)
-    assert said in shown.text and form not in shown.markup and "Cancel the schedule" not in shown.text
+    shown, in_utc = Window.of("edgar").get(page), said.replace("09:00 Europe/Berlin", "08:00 UTC")
+    assert in_utc in shown.text and form not in shown.markup and "Cancel the schedule" not in shown.text
     assert f'href="{page}"' in paula.get(CALENDAR, month="2027-12").markup
     assert "paula scheduled the release Autumn" in paula.get(workspace_page("activity")).text
     for kind in drafts:
@@ -288,3 +289,23 @@ def test_zones_are_those_of_places() -> None:
         zones
     )
     assert not [one for one in zones if one.startswith(("Etc/", "posix/"))]
+
+
+def test_all_pages_show_times_in_the_zone_that_the_person_used_last_and_name_it(
+    cast: Cast, kind: Kind, first: str, draft: str
+) -> None:
+    paula, edgar = Window.of("paula"), Window.of("edgar")
+    assert "· UTC" in edgar.get(page_of(kind, "history")).text
+    day = (timezone.now() + datetime.timedelta(days=30)).date()
+    typed = {"local_time": f"{day}T09:00", "time_zone": "Pacific/Kiritimati"}  # 14 hours ahead of UTC
+    sent = {"version": draft, "live": first, **typed}
+    assert paula.post(page_of(kind, "schedule"), **sent).status == 302
+    history = paula.get(page_of(kind, "history"))
+    assert "· Pacific/Kiritimati" in history.text and "at 09:00 Pacific/Kiritimati" in history.text
+    pages = [page_of(kind, name) for name in ("history", "activity", "compare", "change")]
+    for address in (*pages, "/studio/", "/studio/activity/", CALENDAR):
+        assert not re.search(r"\d\d:\d\d UTC", paula.get(address).markup), address
+    seen = edgar.get(page_of(kind, "history"))
+    assert "at 19:00 UTC" in seen.text and "Kiritimati" not in seen.markup
+    edgar.get(CALENDAR, zone="Asia/Kolkata")
+    assert "at 00:30 Asia/Kolkata" in edgar.get(page_of(kind, "history")).text

@@ -122,7 +122,7 @@ def test_a_block_of_a_foreign_workspace_is_neither_shown_nor_named(cast: Cast) -
     ]
     for told in pages:
         assert not any(secret in told for secret in ("their words", "their draft", "Their block", "live 1"))
-    assert "there is no such prompt block that you can read" in pages[0]
+    assert "it does not exist, or you may not read it" in pages[0]
 
 
 def test_the_preview_says_that_placeholders_in_one_text_stay_as_they_are(cast: Cast) -> None:

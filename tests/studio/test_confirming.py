@@ -22,6 +22,8 @@ def record(cast: Cast, kind: Kind) -> dict[str, Any]:
 
 def test_unpublishing_takes_it_out_of_service_and_keeps_every_version(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
+    asked = Window.of("paula").get(page_of(kind, "unpublish")).text
+    assert "Locks that applications hold go on" in asked and "Deleting it" in asked
     seen = Window.of("paula").confirm(page_of(kind, "unpublish"))
     assert seen.headers["Location"] == page_of(kind, "change")
     assert record(cast, kind)["status"] == "draft"

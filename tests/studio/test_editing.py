@@ -259,9 +259,20 @@ def test_a_row_that_names_no_prompt_block_yet_is_no_error_before_it_is_saved(
         "model.provider": "echo",
         "model.name": "",
     }
+    condition = {
+        "instructions.blocks.n2.type": "prompt_block",
+        "instructions.blocks.n2.content": "Be kind.",
+        "instructions.blocks.n2.rules.operator": "AND",
+        "instructions.blocks.n2.rules.conditions.n3.kind": "rule",
+        "instructions.blocks.n2.rules.conditions.n3.field": "",
+        "instructions.blocks.n2.rules.conditions.n3.operator": "equals",
+        "instructions.blocks.n2.rules.conditions.n3.type": "text",
+        "instructions.blocks.n2.rules.conditions.n3.value": "",
+    }
     form = edgar.form(AGENTS)
-    previewed = words_of(edgar.post(AGENTS, form | dict(list(added.items())[:2]), "preview"))
-    assert "There is no preview yet" not in previewed and "Be brief." in previewed
+    previewed = words_of(edgar.post(AGENTS, form | condition | dict(list(added.items())[:2]), "preview"))
+    assert "Be kind." in previewed and edgar.post(AGENTS, form | condition).status_code == 400
+    assert "This cannot be previewed" not in previewed and "Be brief." in previewed
     refused = edgar.post(AGENTS, form | added)
     assert refused.status_code == 400 and "Needs a prompt block: choose one" in words_of(refused)
     # Where there is no field to stand beside, problems say in words where they are.
@@ -292,6 +303,10 @@ def test_choices_are_what_the_caller_may_read(cast: Cast, edgar: Person) -> None
     for text, count in (("WRITER", 1), ("W" * 201, 0)):
         found = edgar.get(AGENTS, "choices", of="agent", q=text).json()["choices"]
         assert len(found) == count
+    for name in ("tone-of-voice", "a-tone", "tone"):
+        PROMPT_BLOCKS.make(cast.alice, name, "kind")
+    found = edgar.get(AGENTS, "choices", of="prompt", q="Tone").json()["choices"]
+    assert [choice["id"] for choice in found] == ["tone", "tone-of-voice", "a-tone", "team/tone"]
     assert Person("vera").get(AGENTS, "choices", of="prompt").status_code == 403
 
 

@@ -220,7 +220,10 @@ def test_why_a_label_cannot_be_released_is_said_beside_its_field(cast: Cast) -> 
     page = version_page(AGENTS, version, "labels")
     answer = paula.post(page, tag=tag, name="canary", released="true")
     assert answer.status_code == 400
-    assert "'rules' does not exist; the prompt block 'missing'" in answer.context["label_error"]
+    assert (
+        "'rules' does not exist, or you may not read it; the prompt block 'missing'"
+        in answer.context["label_error"]
+    )
     assert (
         'name="released" value="true" aria-describedby="label-released-help" checked'
         in answer.content.decode()

@@ -59,7 +59,7 @@ def test_there_is_more_than_what_stands_on_the_page(cast: Cast, kind: Kind) -> N
 
 def test_what_is_published_does_not_wait(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, autoPublish=True)
-    assert "everything that was saved is live" in section("alice", "needing")
+    assert "Nothing waits to be published." in section("alice", "needing")
 
 
 def test_what_one_opened_or_edited_stands_once_the_latest_first(cast: Cast, history: Kind) -> None:

@@ -105,7 +105,7 @@ def test_what_was_live_before_the_log_is_not_guessed(
     forget(before=1)
     assert told(edgar, kind) == {2: ["live until 3 April"], 3: ["live since 3 April"]}
     shown = edgar.get(page_of(kind, "history"))
-    assert f"Which versions were live before 3 April {YEAR}, 12:00 is not known" in words_of(shown)
+    assert f"Which versions were live before 3 April {YEAR}, 12:00 UTC is not known" in words_of(shown)
     forget(before=0)
     today = f"{timezone.now():%-d %B}"
     assert told(edgar, kind) == {3: [f"live since {today}"]}

@@ -35,7 +35,7 @@ def test_a_shared_block_is_read_where_the_agent_refers_to_it(writer: None) -> No
     page = Person("edgar").get(AGENTS)
     words = words_of(page)
     assert "Tone of voice Unpublished changes" in words and "drafted words Open Tone of voice" in words
-    assert "A prompt block that you cannot read theirs" in words
+    assert "A prompt block that does not exist, or that you may not read theirs" in words
     assert THEIRS not in words and "Their block" not in words
 
 
@@ -48,7 +48,9 @@ def test_a_viewer_reads_what_is_live_of_agent_and_block(writer: None) -> None:
 
 def test_a_stranger_reads_a_public_agent_and_none_of_its_blocks(writer: None) -> None:
     words = words_of(Person("charlie").get(AGENTS))
-    assert "Be brief." in words and "A prompt block that you cannot read tone" in words
+    assert (
+        "Be brief." in words and "A prompt block that does not exist, or that you may not read tone" in words
+    )
     assert LINES[0] not in words and "Tone of voice" not in words
 
 

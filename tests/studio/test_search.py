@@ -102,6 +102,9 @@ def test_suggestions_are_names_first_and_nobody_elses(cast: Cast, kind: Kind) ->
     kind.make(cast.edgar, "told", "tales of parrots", name="Tales")
     markup = Window.of("edgar").get(SUGGESTIONS, q="parro").markup
     assert markup.index("<mark>Parro</mark>ts of the world") < markup.index("Tales")
+    kind.make(cast.edgar, "a-parrot-of-the-world", name="Another")
+    typed = Window.of("edgar").get(SUGGESTIONS, q="Parrots of the world").markup
+    assert typed.index(page_of(kind, "change", "named")) == typed.index("/studio/versioning/")
     for name in ("vera", "charlie"):
         assert Window.of(name).get(SUGGESTIONS, q="parro").markup.strip() == ""
 

@@ -9,7 +9,7 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.calls import make_history
 from tests.support.override_files import Folder
 from tests.support.people import give_role
-from tests.support.window import Seen, Window, page_of
+from tests.support.window import KINDS, Seen, Window, page_of
 
 WAITING = "/studio/waiting/"
 
@@ -44,6 +44,54 @@ def test_what_never_was_live_says_so(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar)
     [line] = lines(Window.of("paula").get(WAITING))
     assert "Version 1 , nothing of it is live yet" in line
+
+
+def test_what_was_unpublished_on_purpose_does_not_wait_until_something_is_saved(
+    cast: Cast, kind: Kind
+) -> None:
+    kind.make(cast.alice, autoPublish=True)
+    assert cast.alice.post(kind.url("writer", "unpublish")).status == 200
+    paula, history = Window.of("paula"), page_of(kind, "history")
+    assert heading(paula.get(WAITING)) == "Waiting to be published · 0"
+    assert "Nothing waits to be published." in paula.get("/studio/").text
+    listed = KINDS[kind].address("changelist")
+    assert "writer" not in paula.get(listed, waiting="1").text
+    assert "Unpublished" in paula.get(listed, state="unpublished").text
+    seen = paula.get(history)
+    assert "Version 1 was unpublished, and nothing was saved since" in seen.text
+    assert page_of(kind, "discard") not in seen.links and "Draft" not in seen.text
+    assert paula.get(page_of(kind, "discard")).status == 404
+    assert "Nothing: it was unpublished" in paula.get(page_of(kind, "change")).text
+    assert cast.alice.get(kind.url("writer"), status="draft").body["hasDraft"] is True
+    kind.save(cast.edgar, text="better")
+    [line] = lines(paula.get(WAITING))
+    assert "Version 2 , nothing of it is live any more" in line
+    kind.save(cast.alice, text="best", autoPublish=True)
+    assert lines(paula.get(WAITING)) == []
+
+
+def test_a_draft_that_was_there_when_the_live_version_was_unpublished_still_waits(
+    cast: Cast, kind: Kind
+) -> None:
+    make_history(kind, cast.alice)
+    assert cast.alice.post(kind.url("writer", "unpublish")).status == 200
+    [line] = lines(Window.of("paula").get(WAITING))
+    assert "Version 4 , nothing of it is live any more" in line
+
+
+def test_a_copy_of_what_is_live_changes_nothing_and_does_not_wait(cast: Cast, kind: Kind) -> None:
+    history = make_history(kind, cast.alice)
+    paula = Window.of("paula")
+    tag = paula.get(page_of(kind, "history")).field("tag")
+    paula.post(page_of(kind, "restore", "writer", history.published), tag=tag)
+    seen = paula.get(page_of(kind, "history"))
+    assert "Version 5 is a copy of Version 3 , and says the same as what is live" in seen.text
+    assert "Version 5 was saved last, and says the same as what is live" in seen.text
+    assert "Unpublished changes" not in seen.text
+    assert lines(paula.get(WAITING)) == []
+    listed = KINDS[kind].address("changelist")
+    assert "Writer" in paula.get(listed, state="published").text
+    assert "Writer" not in paula.get(listed, state="changed").text
 
 
 def test_ones_own_and_those_of_others_are_told_apart(cast: Cast, kind: Kind) -> None:

@@ -38,7 +38,12 @@ class Right(Enum):
     READ_DRAFTS = "read drafts and history"
     SAVE = "save drafts"
     PUBLISH = "publish"
-    ADMINISTER = "administer the workspace"
+    ADMINISTER = "administer"
+
+    def refused(self, workspace_id: str) -> str:
+        """Return the sentence that refuses it."""
+        where = "the workspace" if self is Right.ADMINISTER else "in the workspace"
+        return f"You may not {self.value} {where} {workspace_id!r}."
 
 
 LEAST_ROLE: Mapping[Right, Role] = {
@@ -109,7 +114,7 @@ class Caller:
     def require(self, right: Right, workspace_id: str) -> None:
         """Raise `Forbidden` unless the caller has the right in the workspace."""
         if not self.may(right, workspace_id):
-            raise Forbidden(f"You may not {right.value} in the workspace {workspace_id!r}.")
+            raise Forbidden(right.refused(workspace_id))
 
     def scope(self, right: Right) -> frozenset[str] | None:
         """Return the workspaces in which the caller has the right; None stands for all of them."""

@@ -97,6 +97,16 @@ class TextQuery:
         return tuple(dict.fromkeys(term for term in found if term is not None))
 
     @cached_property
+    def line(self) -> str:
+        """The words of what was typed: a field that has these and no more is what was typed."""
+        return word_line(self.typed)
+
+    @cached_property
+    def beginning(self) -> str:
+        """How the words of a field begin that goes on after what was typed."""
+        return self.line[:-1] if self.terms and self.terms[-1].begins else self.line
+
+    @cached_property
     def parts(self) -> tuple[str, ...]:
         """What was typed between blanks and quotes, punctuation included, for a search inside of words."""
         found = (match[0] if match[1] is None else match[1] for match in _QUOTED_OR_NOT.finditer(self.typed))

@@ -144,7 +144,7 @@ def _workspace_for(by: Caller, asked: str | None) -> str:
     if by.everywhere is not None and (
         ids.problem(asked) is not None or not Workspace.objects.filter(pk=asked).exists()
     ):
-        raise Forbidden(f"You may not {Right.SAVE.value} in the workspace {asked!r}.")
+        raise Forbidden(Right.SAVE.refused(asked))
     return asked
 
 

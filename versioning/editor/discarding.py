@@ -17,10 +17,12 @@ from versioning.models import VersionedResource, events
 def discardable(resource: VersionedResource) -> list[Snapshot]:
     """Return the versions that discarding the draft would delete, newest first.
 
-    If nothing was ever live, that is the latest version alone. Raises `NotFound` if there are none.
+    If nothing is live, that is the latest version alone. Raises `NotFound` if there are none.
     """
     if not resource.has_draft:
         raise NotFound("There is no draft: what was saved last is live.")
+    if resource.is_taken_down:
+        raise NotFound("There is no draft: what was saved last was live until it was unpublished.")
     if resource.active is None or resource.published_at is None:
         return [resource.latest]
     rows = resource.versions.select_related("author").defer("config_json", "search_text")

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import StrIndex
-from django.db.models.lookups import GreaterThan
+from django.db.models.lookups import Exact, GreaterThan
 
 from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config, searchable_text
@@ -60,6 +60,16 @@ def _in_version(model: Any, pointer: str, sought: Any) -> Q:
 def contains(text: Any, sought: Any) -> Q:
     """Return the condition that one text, such as a column, contains another exactly."""
     return Q(GreaterThan(StrIndex(text, sought), 0))
+
+
+def begins(text: Any, sought: Any) -> Q:
+    """Return the condition that one text begins with another exactly."""
+    return Q(Exact(StrIndex(text, sought), 1))
+
+
+def equals(text: Any, sought: Any) -> Q:
+    """Return the condition that one text is another exactly."""
+    return Q(Exact(text, sought))
 
 
 def occurs(text: str, resource_id: str, config: Config) -> bool:

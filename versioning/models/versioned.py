@@ -60,6 +60,11 @@ class VersionedResource(models.Model):
     )
     was_ever_published = models.BooleanField(default=False, db_default=False, editable=False)
     """Whether the active pointer has ever pointed at a version: tells unpublished from never published."""
+    unpublished_version_id = models.UUIDField(null=True, default=None, editable=False)
+    """The version that was live until the resource was unpublished; null while one is live, or none was.
+
+    Null, too, where it was unpublished before this was stored and the log does not know what.
+    """
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -142,6 +147,22 @@ class VersionedResource(models.Model):
         """Whether something newer than what is published was saved, or nothing is published."""
         return self.latest_id != self.active_id
 
+    @property
+    def is_taken_down(self) -> bool:
+        """Whether it was unpublished, and nothing was saved since that could be published instead."""
+        return self.active_id is None and self.latest_id == str(self.unpublished_version_id)
+
+    @property
+    def repeats_live(self) -> bool:
+        """Whether the newest version says what another one, which is live, says already."""
+        active = self.active
+        return active is not None and self.has_draft and active.digest == self.latest.digest
+
+    @property
+    def waits(self) -> bool:
+        """Whether publishing the newest version is still to be done: it would change what is live."""
+        return self.has_draft and not self.is_taken_down and not self.repeats_live
+
     def visibility_by(self, code: Registry) -> str | None:
         """Return who beyond the workspace may read it, `private` or `public`; None where a kind has none.
 
@@ -220,6 +241,7 @@ class VersionedResource(models.Model):
 
     def activate(self, version_id: UUID | None, *, by_id: int | None) -> None:
         """Point at the version that is served, or at none; the row must be locked."""
+        self.unpublished_version_id = self.active_version_id if version_id is None else None
         self.active_version_id = version_id
         self.published_at = timezone.now() if version_id is not None else None
         self.published_by_id = by_id if version_id is not None else None

@@ -221,7 +221,7 @@ class _Planner:
         served = self._published(agent_id, place)
         in_code = served is not None and served.source == "code"
         instead = "it runs as its code says" if in_code else "its published version runs, if it has one"
-        self._fall_back(Notice("version_unresolved", f"{message}; {instead}.", choice.place))
+        self._fall_back(Notice("version_unresolved", f"{message}; {instead}.", choice.place), refused=message)
         if not in_code:
             return served
         agent = self._catalogue.code[agent_id]
@@ -237,7 +237,7 @@ class _Planner:
         reason = "cannot be resolved" if self._catalogue.has_editor else "needs an editor, and there is none"
         message = f"The version of the prompt block {block_id!r} that {place} selects {reason}"
         instead = "it is shown as without that, if at all"
-        self._fall_back(Notice("version_unresolved", f"{message}; {instead}.", place))
+        self._fall_back(Notice("version_unresolved", f"{message}; {instead}.", place), refused=message)
 
     def _not_applied(self, place: str, reason: str) -> None:
         """Warn of an entry that plays no part, unless it has been said that it cannot be resolved."""
@@ -279,9 +279,10 @@ class _Planner:
     def _published_choice(self) -> Choice:
         return Choice(selector=self._unselected, by=self._context.by)
 
-    def _fall_back(self, notice: Notice) -> None:
+    def _fall_back(self, notice: Notice, *, refused: str = "") -> None:
+        """Warn of what happens instead; a strict call is refused, and then nothing of that happens."""
         if self._strict:
-            raise VersionUnresolved(notice.message)
+            raise VersionUnresolved(f"{refused}; nothing ran." if refused else notice.message)
         logger.warning("%s", notice.message)
         self._warn(notice)
 

@@ -45,11 +45,9 @@ def refuse_unpublished_blocks(config: Config, caller: Caller, moving: Mapping[st
         PromptBlock.objects.readable_by(caller).filter(pk__in=wanted).values_list("pk", "active_version_id")
     )
     published = dict(rows)
+    absent = "does not exist, or you may not read it"
     issues = [
-        Issue(
-            field,
-            f"the prompt block {target!r} {'is not published' if target in published else 'does not exist'}",
-        )
+        Issue(field, f"the prompt block {target!r} {'is not published' if target in published else absent}")
         for field, target in references
         if target not in published or not moving.get(target, published[target] is not None)
     ]

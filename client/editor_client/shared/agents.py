@@ -70,7 +70,8 @@ def left_out(reports: Sequence[BlockReport]) -> Iterator[LeftOut]:
     """Yield a notice for each prompt block that is left out because it is not there to be shown."""
     for report in reports:
         if report.reason in {"missing", "unpublished"}:
-            what = "does not exist" if report.reason == "missing" else "is not published"
+            is_missing = report.reason == "missing"
+            what = "does not exist, or you may not read it" if is_missing else "is not published"
             yield LeftOut(
                 code=f"block_{report.reason}",
                 message=f"The prompt block {report.id!r} {what}; it is left out.",

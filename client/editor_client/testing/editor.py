@@ -189,11 +189,9 @@ class Editor:
     def check_blocks(self, config: Config) -> None:
         """Raise `Invalid` naming every prompt block that the instructions refer to and nobody published."""
         blocks = {one.id: one for one in self.all(PROMPT_BLOCK)}
+        absent = "does not exist, or you may not read it"
         issues = [
-            Issue(
-                field,
-                f"the prompt block {target!r} {'is not published' if target in blocks else 'does not exist'}",
-            )
+            Issue(field, f"the prompt block {target!r} {'is not published' if target in blocks else absent}")
             for field, target in referenced_blocks(config)
             if target not in blocks or blocks[target].active is None
         ]

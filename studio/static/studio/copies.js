@@ -144,11 +144,14 @@ const called = (title) => (numberOf(title) ? interpolate(gettext("Version %s"), 
 const { lang } = document.documentElement;
 const LOCALE = lang === "en" ? "en-GB" : lang;
 
+// A moment in the time zone of the page, which it names as all times of the page do.
 function momentOf(at) {
   const then = new Date(at);
-  const time = then.toLocaleTimeString(LOCALE, { hour: "2-digit", minute: "2-digit" });
-  const isToday = then.toDateString() === new Date().toDateString();
-  return isToday ? time : `${then.toLocaleDateString(LOCALE, { day: "numeric", month: "long" })}, ${time}`;
+  const timeZone = form.dataset.zone;
+  const time = then.toLocaleTimeString(LOCALE, { hour: "2-digit", minute: "2-digit", timeZone });
+  const dateOf = (one) => one.toLocaleDateString(LOCALE, { timeZone });
+  if (dateOf(then) === dateOf(new Date())) return `${time} ${timeZone}`;
+  return `${then.toLocaleDateString(LOCALE, { day: "numeric", month: "long", timeZone })}, ${time} ${timeZone}`;
 }
 
 // The server puts the text back into the form; nothing is saved by that.

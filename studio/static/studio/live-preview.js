@@ -42,15 +42,17 @@ export function livePreview(form, ask) {
 
   function put(fresh) {
     const [refused, assembled] = ["[data-refused]", "[data-assembled]"].map((part) => fresh.querySelector(part));
-    replace("[data-refused]", refused);
     // What cannot be assembled at this moment leaves what was shown before.
     const isRefused = refused.childElementCount > 0;
+    const isShown = result.querySelector("[data-assembled]").childElementCount > 0;
+    refused.querySelector("[data-earlier]")?.toggleAttribute("hidden", !isShown);
+    replace("[data-refused]", refused);
     if (!isRefused) replace("[data-assembled]", assembled);
     const head = fresh.querySelector("[data-preview-head]");
     if (head) document.querySelector("[data-preview-head]").replaceWith(head);
     result.classList.toggle("stale", isRefused);
     status.className = "unseen";
-    status.textContent = isRefused ? gettext("There is no preview yet.") : gettext("The preview is up to date.");
+    status.textContent = isRefused ? gettext("This cannot be previewed.") : gettext("The preview is up to date.");
   }
 
   function replace(part, fresh) {

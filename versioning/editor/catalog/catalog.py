@@ -26,7 +26,7 @@ from versioning.models.querysets import VersionedQuerySet
 
 NAME: Final = "name"
 """The order by the names that the caller sees."""
-_TEXTS = ("config_json", "search_text", "digest")
+_TEXTS = ("config_json", "search_text")
 
 
 class Catalog:

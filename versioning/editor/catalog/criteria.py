@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, Self, TypeVar
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Lower
 from editor_client.shared.tags import tags_of
 
@@ -147,20 +147,31 @@ def _has_label(label_model: Any, viewer: Viewer) -> Q:
     return (viewer.drafts & Q(pk__in=labels.values("resource"))) | is_live
 
 
-def _in_state(state: ResourceState, viewer: Viewer) -> Q:
+def _waits(rows: Rows) -> Q:
+    """Return the condition on rows that is `VersionedResource.waits`.
+
+    Digests are compared only of the few rows whose newest version is not the live one.
+    """
+    versions = rows.model.version_model.objects.order_by()
+    newest = versions.filter(pk=OuterRef(OuterRef("latest_version_id"))).values("digest")
+    same = versions.filter(pk=OuterRef("active_version_id"), digest=Subquery(newest))
+    is_taken_down = Q(active_version__isnull=True, unpublished_version_id=F("latest_version_id"))
+    return ~NEWEST_IS_LIVE & ~is_taken_down & ~Q(Exists(same))
+
+
+def _in_state(rows: Rows, state: ResourceState, viewer: Viewer) -> Rows:
     if state in {ResourceState.NEVER_PUBLISHED, ResourceState.UNPUBLISHED}:
         was_live = state is ResourceState.UNPUBLISHED
-        return Q(active_version__isnull=True, was_ever_published=was_live)
-    is_live = Q(active_version__isnull=False)
-    if state is ResourceState.CHANGED:
-        return is_live & viewer.drafts & ~NEWEST_IS_LIVE
-    return is_live & (~viewer.drafts | NEWEST_IS_LIVE)
+        return rows.filter(active_version__isnull=True, was_ever_published=was_live)
+    is_changed = viewer.drafts & _waits(rows)
+    is_wanted = is_changed if state is ResourceState.CHANGED else ~is_changed
+    return rows.filter(is_wanted, active_version__isnull=False)
 
 
-def named(text: str, viewer: Viewer) -> Q:
-    """Return the condition that a name that the viewer may read contains the text."""
+def named(text: str, viewer: Viewer, matches: Callable[[Any, Any], Q] = contains) -> Q:
+    """Return the condition that a name that the viewer may read contains the text, or matches otherwise."""
     in_active, in_latest = (
-        contains(Lower(column), Lower(Value(text)))
+        matches(Lower(column), Lower(Value(text)))
         for column in ("active_version__name", "latest_version__name")
     )
     return in_active | (viewer.drafts & in_latest)
@@ -196,8 +207,8 @@ STATUS: Criterion[Status] = condition(
 )
 """A version is published, or none is."""
 
-STATE: Criterion[ResourceState] = condition(
-    _in_state, lambda found, state, _viewer: found.entry.state is state
+STATE = Criterion[ResourceState](
+    narrow=_in_state, holds=lambda found, state, _viewer: found.entry.state is state
 )
 
 NOT_LIVE: Criterion[bool] = condition(
@@ -211,12 +222,12 @@ NOT_LIVE: Criterion[bool] = condition(
 HAS_DRAFT = Criterion[bool](narrow=_with_draft, holds=_has_draft)
 """Whether it has a draft; only where the viewer may read drafts."""
 
-WAITING: Criterion[bool] = condition(
-    lambda _wanted, viewer: viewer.own & ~NEWEST_IS_LIVE,
-    lambda found, _wanted, viewer: (
+WAITING = Criterion[bool](
+    narrow=lambda rows, _wanted, viewer: rows.filter(viewer.own & _waits(rows)),
+    holds=lambda found, _wanted, viewer: (
         viewer.caller.may(Right.SAVE, found.entry.workspace_id)
         and found.override is not None
-        and found.override.has_draft
+        and found.override.waits
     ),
 )
 """It waits to be published in a workspace where the viewer may save."""

@@ -19,9 +19,9 @@ class ResourceState(StrEnum):
     """The state of the two pointers, as far as the caller may know it."""
 
     PUBLISHED = "published"
-    """The version saved last is live."""
+    """The version saved last is live, or says the same as what is."""
     CHANGED = "changed"
-    """A version is live, and newer versions are not: unpublished changes."""
+    """A version is live, and a newer one would change it: unpublished changes."""
     NEVER_PUBLISHED = "never_published"
     """Nothing is live, and nothing ever was."""
     UNPUBLISHED = "unpublished"
@@ -102,8 +102,8 @@ def _state_of(resource: VersionedResource, code: CodeAgent | None, *, drafts: bo
     if resource.active_id is None and code is None:
         was_live = resource.was_ever_published
         return ResourceState.UNPUBLISHED if was_live else ResourceState.NEVER_PUBLISHED
-    # Without an active override the code itself is live, and every saved version is newer.
-    return ResourceState.CHANGED if drafts and resource.has_draft else ResourceState.PUBLISHED
+    # Without an active override the code itself is live, and what was saved since would change it.
+    return ResourceState.CHANGED if drafts and resource.waits else ResourceState.PUBLISHED
 
 
 def _origin_of(resource: VersionedResource, code: CodeAgent | None) -> Origin:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Q, Value
+from django.db.models import Case, Q, Value, When
 from django.db.models.functions import Lower
 from editor_client.shared import ids
 
 from versioning.editor.catalog.catalog import Catalog
 from versioning.editor.catalog.criteria import named
 from versioning.editor.catalog.entries import ResourceState, entry_of
-from versioning.models.search import MAX_LENGTH, contains
+from versioning.models.search import MAX_LENGTH, begins, contains, equals
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,15 +28,25 @@ class Suggestion:
 def suggestions(catalog: Catalog, text: str, limit: int) -> list[Suggestion]:
     """Return the first few resources whose id or readable name contains the text.
 
-    Returns none if the text is longer than a search allows.
+    What is called as typed comes first, then what begins so, each by id; what only code defines before the
+    rest. Returns none if the text is longer than a search allows.
     """
     if len(text) > MAX_LENGTH:
         return []
-    in_id = contains(Lower("pk"), Lower(Value(text)))
-    stored = _stored(catalog, in_id | named(text, catalog.viewer), limit)
+
+    def called(matches: Callable[[Any, Any], Q]) -> Q:
+        return matches(Lower("pk"), Lower(Value(text))) | named(text, catalog.viewer, matches)
+
+    rank = Case(When(called(equals), then=0), When(called(begins), then=1), default=2)
+    stored = _stored(catalog, called(contains), limit, *([rank] if text else []))
     sought = text.casefold()
     in_code = [one for one in _in_code(catalog) if sought in f"{one.id}\n{one.name}".casefold()]
-    return [*in_code, *stored][:limit]
+    return sorted([*in_code, *stored], key=lambda one: _rank(one, sought))[:limit]
+
+
+def _rank(one: Suggestion, sought: str) -> int:
+    texts = [one.id.casefold(), one.name.casefold()]
+    return 0 if sought in texts else 1 if any(text.startswith(sought) for text in texts) else 2
 
 
 def suggestions_by_id(catalog: Catalog, wanted: Iterable[str]) -> dict[str, Suggestion]:
@@ -49,8 +59,8 @@ def suggestions_by_id(catalog: Catalog, wanted: Iterable[str]) -> dict[str, Sugg
     return {one.id: one for one in [*in_code, *stored]}
 
 
-def _stored(catalog: Catalog, condition: Q, limit: int) -> list[Suggestion]:
-    rows: Any = catalog.stored().filter(condition).order_by("pk")
+def _stored(catalog: Catalog, condition: Q, limit: int, *rank: Case) -> list[Suggestion]:
+    rows: Any = catalog.stored().filter(condition).order_by(*rank, "pk")
     entries = [entry_of(row, None, catalog.caller) for row in rows[:limit]]
     return [Suggestion(id=one.id, name=one.name, state=one.state) for one in entries]
 

@@ -43,7 +43,10 @@ class TextSearch:
         return {part.kind.word: part.count for part in self._parts}
 
     def hits(self, start: int, stop: int, kind: ResourceKind | None = None) -> list[Hit]:
-        """Return a part of the results: names first, then ids, descriptions and texts, the newest first."""
+        """Return a part of the results: what is called as typed first, then what begins so.
+
+        Then come names, ids, descriptions and texts, the newest first.
+        """
         parts = [part for part in self._parts if kind is None or part.kind.word == kind.word]
         found = [(one, part) for part in parts for one in part.first(stop)]
         shown = sorted(found, key=lambda both: both[0].order)[start:stop]

@@ -51,7 +51,7 @@ class Waiting(Sequence[Waits]):
             (place, one)
             for place, catalog in enumerate(catalogs)
             for one in catalog.collection.unstored(by=self._caller)
-            if one.has_draft and self._caller.may(Right.SAVE, one.workspace_id)
+            if one.waits and self._caller.may(Right.SAVE, one.workspace_id)
         ]
 
     @cached_property

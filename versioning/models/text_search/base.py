@@ -21,20 +21,26 @@ Documents = QuerySet[Any]
 class Place(IntEnum):
     """Where a resource has what was searched for; the first places come first among the results."""
 
-    NAME = 0
-    ID = 1
-    DESCRIPTION = 2
-    ANYWHERE = 3
+    EXACT = 0
+    """Its name or its id is what was typed, without case, accents and punctuation."""
+    BEGINS = 1
+    """Its name or its id begins with it."""
+    NAME = 2
+    ID = 3
+    DESCRIPTION = 4
+    ANYWHERE = 5
     """In the text, or some words here and others there."""
 
 
+LEADING: Final = (Place.EXACT, Place.BEGINS)
+"""The places that are the whole name or id, or its beginning."""
 NARROW: Final = (Place.NAME, Place.ID, Place.DESCRIPTION)
-"""The places that are one field."""
+"""The places that are one field, wherever in it."""
 
 
 @dataclass(frozen=True)
 class Lines:
-    """The words of a version, field by field in the order of `Place`."""
+    """The words of a version, field by field in the order of `NARROW`."""
 
     name: str
     id: str
@@ -53,6 +59,10 @@ class Lines:
         """Return the first place that has all that is searched for; None if it is not here."""
         if not query.is_in(self):
             return None
+        if query.line in {self.name, self.id}:
+            return Place.EXACT
+        if any(line.startswith(query.beginning) for line in (self.name, self.id)):
+            return Place.BEGINS
         lines = zip(NARROW, self, strict=False)
         return next((place for place, line in lines if query.is_in([line])), Place.ANYWHERE)
 
@@ -77,7 +87,7 @@ class TextIndex(ABC):
 
     @abstractmethod
     def found(self, model: type[SearchDocument], query: TextQuery, place: Place = Place.ANYWHERE) -> RawSQL:
-        """Return the ids of the documents that have all terms, anywhere or in one field, as a subquery.
+        """Return the ids of the documents that have all terms in a place, as a subquery.
 
         The query has terms.
         """

@@ -13,11 +13,21 @@ from django.db import connection
 from django.db.models.expressions import RawSQL
 
 from versioning.domain.text_search import Term, TextQuery
-from versioning.models.text_search.base import Documents, Lines, NewDocument, Place, TextIndex
+from versioning.models.text_search.base import (
+    LEADING,
+    NARROW,
+    Documents,
+    Lines,
+    NewDocument,
+    Place,
+    TextIndex,
+)
 from versioning.models.text_search.documents import SearchDocument
 
 _VECTORS: Final = ("in_name", "in_id", "in_description", "words")
-"""The columns by place."""
+"""The columns, those of `NARROW` first."""
+_LINES: Final = tuple(f"split_part(line, E'\\n', {number})" for number in (1, 2, 3))
+"""The words of each of these fields in their order, but for the last column."""
 MAX_BYTES: Final = 1_000_000
 """How many bytes the words of a vector may have; PostgreSQL takes 1 048 575 with what it adds."""
 
@@ -46,12 +56,27 @@ class TextVectors(TextIndex):
 
     def found(self, model: type[SearchDocument], query: TextQuery, place: Place = Place.ANYWHERE) -> RawSQL:
         """Return the ids of the documents that have all terms, as a subquery."""
-        line = "line" if place is Place.ANYWHERE else f"split_part(line, E'\\n', {place + 1})"
-        phrases = [term.in_line for term in query.terms if len(term.words) > 1]
-        conditions = [f"{_VECTORS[place]} @@ %s::tsquery", *[f"strpos({line}, %s) > 0"] * len(phrases)]
+        lexemes = " & ".join(map(_lexemes, query.terms))
+        if place in LEADING:
+            condition, values = _leading(query, lexemes, is_exact=place is Place.EXACT)
+        else:
+            phrases = [term.in_line for term in query.terms if len(term.words) > 1]
+            column = NARROW.index(place) if place in NARROW else len(NARROW)
+            line = _LINES[column] if place in NARROW else "line"
+            conditions = [f"{_VECTORS[column]} @@ %s::tsquery", *[f"strpos({line}, %s) > 0"] * len(phrases)]
+            condition, values = " AND ".join(conditions), [lexemes, *phrases]
         # OFFSET 0 has PostgreSQL ask the index once, not read the vector of each document that it joins.
-        statement = f"SELECT id FROM {model._meta.db_table} WHERE {' AND '.join(conditions)} OFFSET 0"  # noqa: S608
-        return RawSQL(statement, [" & ".join(map(_lexemes, query.terms)), *phrases])  # noqa: S611
+        statement = f"SELECT id FROM {model._meta.db_table} WHERE {condition} OFFSET 0"  # noqa: S608
+        return RawSQL(statement, values)  # noqa: S611
+
+
+def _leading(query: TextQuery, lexemes: str, *, is_exact: bool) -> tuple[str, list[str]]:
+    """Return the condition that the name or the id is what was typed, or begins with it, and its values."""
+    told = "{line} = %s" if is_exact else "starts_with({line}, %s)"
+    condition = " OR ".join(
+        f"({_VECTORS[column]} @@ %s::tsquery AND {told.format(line=_LINES[column])})" for column in (0, 1)
+    )
+    return f"({condition})", [lexemes, query.line if is_exact else query.beginning] * 2
 
 
 def _words(lines: Lines) -> list[Any]:

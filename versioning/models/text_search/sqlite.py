@@ -13,11 +13,18 @@ from django.db.models import Model
 from django.db.models.expressions import RawSQL
 
 from versioning.domain.text_search import Term, TextQuery
-from versioning.models.text_search.base import Documents, NewDocument, Place, TextIndex
+from versioning.models.text_search.base import (
+    LEADING,
+    NARROW,
+    Documents,
+    NewDocument,
+    Place,
+    TextIndex,
+)
 from versioning.models.text_search.documents import SearchDocument
 
 _COLUMNS: Final = ("name", "id", "description", "text")
-"""The columns by place."""
+"""The columns, those of `NARROW` first."""
 
 # Nothing but names of ours is put into the statements.
 
@@ -48,10 +55,16 @@ class Fts5(TextIndex):
     def found(self, model: type[SearchDocument], query: TextQuery, place: Place = Place.ANYWHERE) -> RawSQL:
         """Return the ids of the documents that have all terms, as a subquery."""
         wanted = " AND ".join(map(_phrase, query.terms))
-        if place is not Place.ANYWHERE:
-            wanted = f"{{{_COLUMNS[place]}}} : ({wanted})"
         table = _words_of(model)
-        return RawSQL(f"SELECT rowid FROM {table} WHERE {table} MATCH %s", [wanted])  # noqa: S608, S611
+        statement, values = f"SELECT rowid FROM {table} WHERE {table} MATCH %s", [wanted]  # noqa: S608
+        if place in NARROW:
+            values = [f"{{{_COLUMNS[NARROW.index(place)]}}} : ({wanted})"]
+        elif place in LEADING:
+            goes_on = " *" if query.beginning != query.line else ""
+            values = [f'{{name id}} : ^ "{query.line.strip()}"{goes_on}']
+        if place is Place.EXACT:
+            statement, values = f"{statement} AND (name = %s OR id = %s)", [*values, query.line, query.line]
+        return RawSQL(statement, values)  # noqa: S611
 
 
 def _words_of(model: type[Model]) -> str:
