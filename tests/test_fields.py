@@ -22,7 +22,6 @@ from tests.support.configurations import (
 )
 from versioning.domain.config import AGENT, PROMPT_BLOCK
 
-
 ECHO = {"provider": "echo", "name": "echo"}
 
 

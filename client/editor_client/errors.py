@@ -7,6 +7,7 @@ EditorError            anything below; itself for statuses that have no name her
   NotFound             404  missing, or not readable
   Conflict             409  the id is taken, or the resource is in use
   CursorExpired        410  events after the position have been removed; `oldest` is where the log begins
+  CursorAhead          410  the log ends before the position, at `newest`: an earlier state of it was restored
   EditConflict         412  somebody changed it since `base` was read; `current` says who
   LockBroken           424  `names` are what a lock names and cannot be resolved
   RateLimited          429  `retry_after` says when to come back
@@ -25,6 +26,7 @@ from editor_client.shared.errors import Issue
 __all__ = [
     "CannotEvaluate",
     "Conflict",
+    "CursorAhead",
     "CursorExpired",
     "EditConflict",
     "EditorError",
@@ -122,6 +124,18 @@ class CursorExpired(EditorError):
         return oldest if isinstance(oldest, int) else 0
 
 
+class CursorAhead(EditorError):
+    """The log ends before the position: an earlier state was restored, and what was read is stale."""
+
+    code = "cursor_ahead"
+
+    @property
+    def newest(self) -> int:
+        """The position at which the log ends."""
+        newest = self.details.get("newest")
+        return newest if isinstance(newest, int) else 0
+
+
 class EditConflict(EditorError):
     """The resource has changed since `base` was read; nothing was saved."""
 
@@ -173,7 +187,7 @@ _BY_STATUS: dict[int, type[EditorError]] = {
     412: EditConflict,
     429: RateLimited,
 }
-_BY_CODE: dict[Any, type[EditorError]] = {LockBroken.code: LockBroken}
+_BY_CODE: dict[str, type[EditorError]] = {LockBroken.code: LockBroken, CursorAhead.code: CursorAhead}
 """Errors whose status has others as well."""
 
 
@@ -186,8 +200,9 @@ def from_answer(status: int, content: bytes, retry_after: float | None = None) -
     """Return the error for an answer other than success, whatever its body is."""
     body = _object(content)
     sentence, code = body.get("error"), body.get("code")
-    other = EditorError if 400 <= status < 500 else ServerError  # noqa: PLR2004
-    kind = _BY_STATUS.get(status) or (_BY_CODE.get(str(code), other) if other is EditorError else other)
+    kind: type[EditorError] = ServerError
+    if 400 <= status < 500:  # noqa: PLR2004
+        kind = _BY_CODE.get(str(code)) or _BY_STATUS.get(status, EditorError)
     return kind(
         sentence if isinstance(sentence, str) else f"The server answered {status}.",
         status=status,

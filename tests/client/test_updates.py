@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
@@ -435,6 +436,30 @@ def test_a_stream_that_is_kept_back_is_done_without(
     assert soon(lambda: any("nothing comes through" in line for line in caplog.messages))
     published.append(event)
     assert soon(lambda: agent.details().instructions == "two")
+
+
+def test_where_the_log_was_put_back_everything_is_asked_for_anew(
+    connect: Clients, server: Misbehaving
+) -> None:
+    log = {"newest": 5}
+
+    def behave(handler: Handler) -> None:
+        after = parse_qs(urlsplit(handler.path).query).get("after", ["now"])[0]
+        if "/events" not in handler.path:
+            found = record(None, instructions=f"as of {log['newest']}")
+            found(handler) if "form=parts" not in handler.path else handler.send(400, UNKNOWN.content)
+        elif after != "now" and int(after) > log["newest"]:
+            body = {"error": "Ahead.", "code": "cursor_ahead", "newest": log["newest"]}
+            handler.send(410, json.dumps(body).encode())
+        else:
+            page = {"events": [], "next": log["newest"], "hasMore": False}
+            handler.send(200, json.dumps(page).encode())
+
+    server.does(behave)
+    agent = connect(server.url, updates="poll").get_agent("writer")
+    assert agent.details().instructions == agent.details().instructions == "as of 5"
+    log["newest"] = 3
+    assert soon(lambda: agent.details().instructions == "as of 3")
 
 
 FORKING = """

@@ -11,9 +11,9 @@ import pydantic_ai.providers
 import pytest
 from pydantic_ai.models import KnownModelName
 
-from tests.support.service import ROOT
 from tests.runtime.memory import MemoryStore
 from tests.runtime.model_server import ModelServer, Says
+from tests.support.service import ROOT
 from versioning.runtime import Agent, Framework, NoModel, ProviderUnavailable
 from versioning.runtime.known_providers import KNOWN_PROVIDERS
 from versioning.runtime.providers import Providers

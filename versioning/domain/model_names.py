@@ -1,6 +1,7 @@
 """The names of models: a name is a name, never an address. Pure.
 
-Some libraries of providers take an address for a name, and send the prompt there with the installation's token.
+Some libraries of providers take an address for a name, and send the prompt there, with the installation's
+token.
 """
 
 from __future__ import annotations
