@@ -66,6 +66,7 @@ class EditorError(Exception):
         issues: Sequence[Issue] = (),
         details: Mapping[str, Any] | None = None,
         retry_after: float | None = None,
+        request_id: str | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -75,6 +76,20 @@ class EditorError(Exception):
         self.details = dict(details or {})
         self.retry_after = retry_after
         """Seconds after which the server wants to be asked again, when it says so."""
+        self.request_id = request_id
+        """What the server's log calls the request, when there was an answer."""
+        self.asked: str | None = None
+        """The method and the address of the request, if one was sent; without its parameters."""
+        self.hint = ""
+        """What the application may have to change."""
+
+    def __str__(self) -> str:
+        about = "; ".join(filter(None, self._about()))
+        return " ".join(filter(None, (self.message, about and f"({about})", self.hint)))
+
+    def _about(self) -> list[str | None]:
+        """Return what the error is about, for people."""
+        return [self.asked, self.request_id and f"request {self.request_id}"]
 
 
 class ValidationFailed(EditorError):
@@ -107,9 +122,18 @@ class NotFound(EditorError):
 
 
 class Conflict(EditorError):
-    """The id is taken (`id_taken`), or a published agent refers to the resource (`in_use`)."""
+    """What is stored stands in the way; `code` says what, such as `id_taken`, `in_use`, `review_open`."""
 
     code = "conflict"
+
+    @property
+    def review_id(self) -> str | None:
+        """The review that is open already, of `review_open`."""
+        found = self.details.get("reviewId")
+        return found if isinstance(found, str) else None
+
+    def _about(self) -> list[str | None]:
+        return [*super()._about(), self.review_id and f"review {self.review_id}"]
 
 
 class CursorExpired(EditorError):
@@ -196,7 +220,9 @@ def malformed(reason: str, status: int = 200) -> ServerError:
     return ServerError(f"The answer cannot be used: {reason}.", status=status, code="malformed_answer")
 
 
-def from_answer(status: int, content: bytes, retry_after: float | None = None) -> EditorError:
+def from_answer(
+    status: int, content: bytes, retry_after: float | None = None, request_id: str | None = None
+) -> EditorError:
     """Return the error for an answer other than success, whatever its body is."""
     body = _object(content)
     sentence, code = body.get("error"), body.get("code")
@@ -210,6 +236,7 @@ def from_answer(status: int, content: bytes, retry_after: float | None = None) -
         issues=_issues(body.get("issues")),
         details=body,
         retry_after=retry_after,
+        request_id=request_id,
     )
 
 

@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
-from editor_client import Client, EditorError, NotFound, Unauthorized
+from editor_client import Client, EditorError, NotFound, Unauthorized, Unreachable
 
 from tests.support.clients import Clients
 from tests.support.misbehaving import Handler, Misbehaving, record
@@ -268,6 +268,29 @@ class TestAServerThatIsAway:
         client.get_stored_agent(new_id).update(instructions="two", auto_publish=True)
         relay.recover()
         assert soon(lambda: not agent.details().stale) and agent.details().instructions == "two"
+
+    def test_what_it_has_stored_serves_a_client_that_asks(
+        self, connect: Clients, fresh_service: Service, new_id: str, updates: str, tmp_path: Path
+    ) -> None:
+        key, text = fresh_service.key, "Hi {{ name }}."
+        admin = connect(fresh_service.url, key)
+        for one in (new_id, f"{new_id}-gone"):
+            admin.create_stored_agent(id=one, name="Writer", instructions=[text_block(text)])
+        with relay_to(fresh_service.url) as relay:
+            follower = connect(relay.url, key, updates=updates, cache_dir=tmp_path)
+            for one in (new_id, f"{new_id}-gone"):
+                assert follower.get_agent(one).details().instructions == text
+            follower.close()
+            admin.get_stored_agent(f"{new_id}-gone").delete()
+            asking = connect(relay.url, key, retries=0, cache_dir=tmp_path)
+            with pytest.raises(NotFound):
+                asking.get_agent(f"{new_id}-gone").details()
+            relay.cut()
+            found = asking.get_agent(new_id).details(request_context={"name": "ada"})
+            assert (found.instructions, found.stale) == ("Hi ada.", True)
+            for client in (asking, connect(relay.url, key, retries=0, cache_dir=tmp_path)):
+                with pytest.raises(Unreachable):
+                    client.get_agent(f"{new_id}-gone").details()
 
     def test_a_schema_that_only_the_server_can_check_is_left_unchecked(
         self, client: Any, follower: Any, relay: Relay, new_id: str

@@ -118,7 +118,7 @@ class CursorExpired(VersioningError):
 
 
 class CursorAhead(VersioningError):
-    """The log ends before this position: an earlier state of it was restored, and a follower knows too much."""
+    """The log ends before this position: an earlier state of the database was restored."""
 
     code = "cursor_ahead"
 
