@@ -11,6 +11,7 @@ from collections.abc import Callable
 from releases.models import Release
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Forbidden
+from versioning.domain.registering import require_callable
 
 IsAutomatic = Callable[[Release], bool]
 """Says whether a release, which is locked, will be published by itself."""
@@ -20,6 +21,7 @@ _registered: list[IsAutomatic] = []
 
 def register(is_automatic: IsAutomatic) -> None:
     """Add a question, such as whether the release is scheduled."""
+    require_callable(is_automatic, by="automatic.register()")
     _registered.append(is_automatic)
 
 

@@ -19,6 +19,7 @@ from studio.kinds import StudioKind
 from studio.panels import Panel, SubjectOnPage, VersionOnPage
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import VersioningError
+from versioning.domain.registering import require_instance
 from versioning.domain.snapshots import Snapshot
 from versioning.models import Event, VersionedResource
 
@@ -186,6 +187,7 @@ _registered: list[Extension] = []
 
 def register(extension: Extension) -> None:
     """Add an application's pages, before the first request."""
+    require_instance(extension, Extension, by="extensions.register()")
     _registered.append(extension)
 
 

@@ -22,6 +22,8 @@ from tests.support.configurations import (
 )
 from versioning.domain.config import AGENT, PROMPT_BLOCK
 
+ECHO = {"provider": "echo", "name": "echo"}
+
 
 def edited_agent(**changes: Any) -> dict[str, Any]:
     return AGENT.edited(SMALLEST_AGENT, changes)
@@ -116,11 +118,40 @@ def test_the_content_of_a_block_is_nothing_but_text(content: Any) -> None:
         ({"provider": "", "name": " "}, ["model.name", "model.provider"]),
         ({"provider": None, "name": 5}, ["model.name", "model.provider"]),
         ([{"value": {"provider": "echo"}}], ["model.0.value.name"]),
+        ([{"value": ECHO}, {"value": {**ECHO, "name": "http://[::1]/v1"}}], ["model.1.value.name"]),
         ([{"value": [{"provider": "echo", "name": "echo"}]}], ["model.0.value"]),
     ],
 )
 def test_a_model_has_a_provider_and_a_name(model: Any, fields: list[str]) -> None:
     assert problems_of("agent", model=model) == fields
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["http://10.0.0.1/v1", "HTTPS://example.com", "a://b", " m", "a b", "a\n", "a\x1f", "a\x9f", "a\u2028b"],
+)
+def test_the_name_of_a_model_is_a_name_and_no_address(name: str) -> None:
+    assert problems_of("agent", model={"provider": "huggingface", "name": name}) == ["model.name"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "anthropic.claude-v2:1",
+        "arn:aws:bedrock:eu-west-1:123456789012:inference-profile/eu.anthropic.claude:0",
+        "openai/gpt-4o:free",
+        "@cf/meta/llama-3",
+        "projects/p/locations/l/endpoints/1",
+        "hf.co/org/Model-GGUF:Q4_K_M",
+    ],
+)
+def test_the_name_of_a_model_may_hold_what_providers_put_into_names(name: str) -> None:
+    assert edited_agent(model={**ECHO, "name": name})["model"]["name"] == name
+
+
+def test_a_model_that_was_saved_before_there_was_a_rule_keeps_nothing_else_from_being_edited() -> None:
+    before = {**SMALLEST_AGENT, "model": {"provider": "huggingface", "name": "http://10.0.0.1/v1"}}
+    assert AGENT.edited(before, {"name": "Another"}) == {**before, "name": "Another"}
 
 
 @pytest.mark.parametrize("field", USAGE_FIELDS)

@@ -249,6 +249,16 @@ def test_changes_that_the_log_has_no_entry_of_are_found(cast: Cast, follow: Foll
     assert ids("parrots", "vera") == ["new"] and SearchProgress.objects.get().position <= events.position()
 
 
+def test_an_index_that_is_ahead_of_the_log_is_compared_with_what_there_is(cast: Cast) -> None:
+    PROMPT_BLOCKS.make(cast.edgar, "new", "about parrots")
+    following.follow()
+    SearchProgress.objects.update(position=events.position() + 10)
+    PROMPT_BLOCKS.save(cast.edgar, "new", "about herons")
+    assert ids("herons") == ["new"]
+    following.follow()
+    assert SearchProgress.objects.get().position == events.position() and following.missing() == {}
+
+
 def test_a_pruned_log_is_no_loss(cast: Cast) -> None:
     following.follow()
     PROMPT_BLOCKS.make(cast.edgar, "new", "about parrots")

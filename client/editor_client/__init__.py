@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from editor_client.compiling import compile_prompt, referenced_blocks
 from editor_client.errors import (
     Conflict,
+    CursorAhead,
     CursorExpired,
     EditConflict,
     EditorError,
@@ -31,6 +32,7 @@ __all__ = [
     "AsyncClient",
     "Client",
     "Conflict",
+    "CursorAhead",
     "CursorExpired",
     "EditConflict",
     "EditorError",

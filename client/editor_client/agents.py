@@ -24,7 +24,7 @@ from editor_client.calls import (
 from editor_client.errors import ServerError, ValidationFailed
 from editor_client.naming import with_json_names
 from editor_client.parts import evaluate
-from editor_client.result import CachedResult
+from editor_client.result import CachedResult, members
 from editor_client.served import AgentParts, Generated, ServedAgent
 
 R = TypeVar("R", bound=CachedResult)
@@ -117,7 +117,12 @@ def _evaluated(
 
 def _fallback(agent_id: str, fields: Mapping[str, Any]) -> ServedAgent:
     """Return an agent that the application itself describes; raises `ValidationFailed` if it is none."""
+    described = with_json_names(fields)
+    known = [member.json_name for member in members(ServedAgent)]
+    for name in described:
+        if name not in known:
+            raise ValidationFailed.field(f"fallback.{name}", f"is no field of an agent: {', '.join(known)}")
     try:
-        return ServedAgent.of({**with_json_names(fields), "id": agent_id, "source": "fallback"}, stale=True)
+        return ServedAgent.of({**described, "id": agent_id, "source": "fallback"}, stale=True)
     except ServerError as error:
         raise ValidationFailed.field("fallback", error.message) from None

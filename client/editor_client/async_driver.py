@@ -161,7 +161,7 @@ class AsyncDriver(BaseClient[httpx.AsyncClient]):
                 await response.aread()
         async with aclosing(response):
             if response.status_code != httpx.codes.OK:
-                await self._run(self._flows.fail(answer_of(response)))
+                await self._run(self._flows.fail(request, answer_of(response)))
             yield response
 
     # Streams of the log

@@ -24,7 +24,7 @@ from editor_client.reads import Policy, Updates
 Http = TypeVar("Http", httpx.Client, httpx.AsyncClient)
 OnUnauthorized = Literal["forget", "keep"]
 
-NEEDED_HEADERS = {b"etag", b"retry-after"}
+NEEDED_HEADERS = {b"etag", b"retry-after", b"x-request-id"}
 ENVIRONMENT = {"url": "EDITOR_URL", "api_key": "EDITOR_API_KEY"}
 """The variables that `from_env` reads."""
 
@@ -92,7 +92,7 @@ class BaseClient(ABC, Generic[Http]):
         scope = Scope.of(self._root, api_key)
         disk = None if cache_dir is None else DiskCache(Path(cache_dir), scope)
         self._clock = clock
-        self._flows = Flows(scope, policy, disk, clock)
+        self._flows = Flows(scope, policy, disk, clock, _hint(url, api_prefix))
         self._start()
 
     @classmethod
@@ -155,6 +155,14 @@ def _check(url: str, api_key: str, policy: Policy) -> None:
     for name, number in numbers.items():
         if not number >= 0 or (number == 0 and name.endswith("timeout")):
             raise ValueError(f"{name} must not be {number!r}")
+
+
+def _hint(url: str, api_prefix: str) -> str:
+    """Return what may be wrong if nothing is found; empty if nothing seems to be."""
+    prefix = api_prefix.strip("/")
+    if not prefix or not url.rstrip("/").endswith(f"/{prefix}"):
+        return ""
+    return f"The client's url ends in /{prefix}, which api_prefix adds by itself: leave it out of the url."
 
 
 def _check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:

@@ -119,7 +119,8 @@ class ClientCalls:
     def list_events(self, **asked: Unpack[EventsAsked]) -> Call[EventPage]:
         """Return a page of the log, from the oldest event on; `after` and `before` say where it begins.
 
-        Raises `CursorExpired` if events after the position have been removed.
+        Raises `CursorExpired` if events after the position have been removed, and `CursorAhead` if the log
+        ends before it.
         """
         return Call(
             request=Request(method="GET", path="/events", query=event_query(asked)), read=reading(EventPage)

@@ -7,6 +7,7 @@ EditorError            anything below; itself for statuses that have no name her
   NotFound             404  missing, or not readable
   Conflict             409  the id is taken, or the resource is in use
   CursorExpired        410  events after the position have been removed; `oldest` is where the log begins
+  CursorAhead          410  the log ends before the position, at `newest`: an earlier state of it was restored
   EditConflict         412  somebody changed it since `base` was read; `current` says who
   LockBroken           424  `names` are what a lock names and cannot be resolved
   RateLimited          429  `retry_after` says when to come back
@@ -25,6 +26,7 @@ from editor_client.shared.errors import Issue
 __all__ = [
     "CannotEvaluate",
     "Conflict",
+    "CursorAhead",
     "CursorExpired",
     "EditConflict",
     "EditorError",
@@ -64,6 +66,7 @@ class EditorError(Exception):
         issues: Sequence[Issue] = (),
         details: Mapping[str, Any] | None = None,
         retry_after: float | None = None,
+        request_id: str | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -73,6 +76,20 @@ class EditorError(Exception):
         self.details = dict(details or {})
         self.retry_after = retry_after
         """Seconds after which the server wants to be asked again, when it says so."""
+        self.request_id = request_id
+        """What the server's log calls the request, when there was an answer."""
+        self.asked: str | None = None
+        """The method and the address of the request, if one was sent; without its parameters."""
+        self.hint = ""
+        """What the application may have to change."""
+
+    def __str__(self) -> str:
+        about = "; ".join(filter(None, self._about()))
+        return " ".join(filter(None, (self.message, about and f"({about})", self.hint)))
+
+    def _about(self) -> list[str | None]:
+        """Return what the error is about, for people."""
+        return [self.asked, self.request_id and f"request {self.request_id}"]
 
 
 class ValidationFailed(EditorError):
@@ -105,9 +122,18 @@ class NotFound(EditorError):
 
 
 class Conflict(EditorError):
-    """The id is taken (`id_taken`), or a published agent refers to the resource (`in_use`)."""
+    """What is stored stands in the way; `code` says what, such as `id_taken`, `in_use`, `review_open`."""
 
     code = "conflict"
+
+    @property
+    def review_id(self) -> str | None:
+        """The review that is open already, of `review_open`."""
+        found = self.details.get("reviewId")
+        return found if isinstance(found, str) else None
+
+    def _about(self) -> list[str | None]:
+        return [*super()._about(), self.review_id and f"review {self.review_id}"]
 
 
 class CursorExpired(EditorError):
@@ -120,6 +146,18 @@ class CursorExpired(EditorError):
         """The position after which no event has been removed."""
         oldest = self.details.get("oldest")
         return oldest if isinstance(oldest, int) else 0
+
+
+class CursorAhead(EditorError):
+    """The log ends before the position: an earlier state was restored, and what was read is stale."""
+
+    code = "cursor_ahead"
+
+    @property
+    def newest(self) -> int:
+        """The position at which the log ends."""
+        newest = self.details.get("newest")
+        return newest if isinstance(newest, int) else 0
 
 
 class EditConflict(EditorError):
@@ -173,7 +211,7 @@ _BY_STATUS: dict[int, type[EditorError]] = {
     412: EditConflict,
     429: RateLimited,
 }
-_BY_CODE: dict[Any, type[EditorError]] = {LockBroken.code: LockBroken}
+_BY_CODE: dict[str, type[EditorError]] = {LockBroken.code: LockBroken, CursorAhead.code: CursorAhead}
 """Errors whose status has others as well."""
 
 
@@ -182,12 +220,15 @@ def malformed(reason: str, status: int = 200) -> ServerError:
     return ServerError(f"The answer cannot be used: {reason}.", status=status, code="malformed_answer")
 
 
-def from_answer(status: int, content: bytes, retry_after: float | None = None) -> EditorError:
+def from_answer(
+    status: int, content: bytes, retry_after: float | None = None, request_id: str | None = None
+) -> EditorError:
     """Return the error for an answer other than success, whatever its body is."""
     body = _object(content)
     sentence, code = body.get("error"), body.get("code")
-    other = EditorError if 400 <= status < 500 else ServerError  # noqa: PLR2004
-    kind = _BY_STATUS.get(status) or (_BY_CODE.get(str(code), other) if other is EditorError else other)
+    kind: type[EditorError] = ServerError
+    if 400 <= status < 500:  # noqa: PLR2004
+        kind = _BY_CODE.get(str(code)) or _BY_STATUS.get(status, EditorError)
     return kind(
         sentence if isinstance(sentence, str) else f"The server answered {status}.",
         status=status,
@@ -195,6 +236,7 @@ def from_answer(status: int, content: bytes, retry_after: float | None = None) -
         issues=_issues(body.get("issues")),
         details=body,
         retry_after=retry_after,
+        request_id=request_id,
     )
 
 

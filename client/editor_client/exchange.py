@@ -75,7 +75,9 @@ class Exchange:
 
 def failure(answer: Answer) -> EditorError:
     """Return the error for an answer other than success."""
-    return from_answer(answer.status, answer.content, _retry_after(answer))
+    return from_answer(
+        answer.status, answer.content, _retry_after(answer), answer.headers.get("x-request-id")
+    )
 
 
 def unreachable(problem: NoAnswer, *, is_read: bool = True) -> Unreachable:

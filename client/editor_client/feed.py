@@ -10,7 +10,14 @@ from typing import Any
 
 from editor_client.calls import Answer, Query, Request, reading
 from editor_client.effects import CloseStream, Flow, NoAnswer, OpenStream, ReadStream, Send, Sleep
-from editor_client.errors import CursorExpired, RateLimited, ServerError, Unauthorized
+from editor_client.errors import (
+    CursorAhead,
+    CursorExpired,
+    RateLimited,
+    ServerError,
+    Unauthorized,
+    from_answer,
+)
 from editor_client.exchange import failure, unreachable
 from editor_client.log import After, EventFilters, EventPage, LogEvent, event_query, read_event
 from editor_client.sse import WholePositions
@@ -38,7 +45,7 @@ LOST = (NoAnswer, ServerError, RateLimited)
 """Nobody has answered, but somebody may later."""
 
 NEVER = float("-inf")
-OK = 200
+OK, GONE = 200, 410
 _read_page = reading(EventPage)
 
 
@@ -134,7 +141,7 @@ class Feed:
             self.stream, self._lines, self._has_heard = opened, WholePositions(), False
             return Batch()
         refusal = failure(opened)
-        if isinstance(refusal, CursorExpired | Unauthorized):
+        if isinstance(refusal, CursorAhead | CursorExpired | Unauthorized):
             self._is_connected = False
             raise refusal
         reason = "the answer is no stream" if opened.status == OK else f"{opened.status} {refusal.code}"
@@ -148,6 +155,10 @@ class Feed:
             events = tuple(self._new(map(read_event, self._lines.feed(piece))))
         except (NoAnswer, ServerError):
             piece, events = b"", ()
+        if self._lines.error is not None:
+            yield CloseStream(stream)
+            self.stream, self._is_connected = None, False
+            raise from_answer(GONE, self._lines.error)
         if piece:
             self._has_heard, self._is_told = True, False
             return Batch(events, until=self._clock() + SILENCE_SECONDS)
@@ -228,16 +239,18 @@ class Listener:
     def next(self) -> Flow[tuple[LogEvent, ...]]:
         """Wait for the next events and return them, or none after a while.
 
-        Raises `CursorExpired` if some that were asked for have been removed, errors such as `Unauthorized`,
-        and `Unreachable` or `ServerError` if the first connection fails.
+        Raises `CursorExpired` if some that were asked for have been removed, `CursorAhead` if the log ends
+        before what was returned, errors such as `Unauthorized`, and `Unreachable` or `ServerError` if the
+        first connection fails.
         """
         try:
             batch = yield from self.feed.next()
-        except CursorExpired as error:
+        except (CursorAhead, CursorExpired) as error:
             if self._after != "now":
                 raise
-            logger.warning("%s Some events are missed; those from %s on are not.", error, error.oldest)
-            self.feed.start_at(error.oldest)
+            begin = error.newest if isinstance(error, CursorAhead) else error.oldest
+            logger.warning("%s Some events are missed; those from %s on are not.", error, begin)
+            self.feed.start_at(begin)
         except LOST as error:
             pause = self._outage.failed(error, "They are asked for until somebody answers.")
             if not self._has_begun and self._outage.attempts > self._retries:

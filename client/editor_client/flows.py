@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, TypeVar, cast
 
 from editor_client.cache import Scope
-from editor_client.calls import Answer, Call
+from editor_client.calls import Answer, Call, Request
 from editor_client.disk import DiskCache
 from editor_client.effects import Flow
-from editor_client.errors import EditorError
+from editor_client.errors import EditorError, NotFound
 from editor_client.exchange import Exchange
 from editor_client.feed import Listener
 from editor_client.following import FollowedReads
@@ -29,8 +29,16 @@ class Flows:
     """The flows of one client and their shared state: the cache, and whether the server is down."""
 
     def __init__(
-        self, scope: Scope, policy: Policy, disk: DiskCache | None, clock: Callable[[], float]
+        self,
+        scope: Scope,
+        policy: Policy,
+        disk: DiskCache | None,
+        clock: Callable[[], float],
+        hint: str = "",
     ) -> None:
+        """Take what the reads need, and the `hint` for whoever is told that something was not found."""
+        self._server = scope.server
+        self._hint = hint
         self._policy = policy
         self._clock = clock
         self._exchange = Exchange(policy.retries, clock)
@@ -39,6 +47,9 @@ class Flows:
 
     def perform(self, call: Call[T]) -> Flow[T]:
         """Make a call and return its result; raises the errors of `editor_client.errors`."""
+        return self._naming(call.request, self._perform(call))
+
+    def _perform(self, call: Call[T]) -> Flow[T]:
         if not call.cached:
             return self._ask(call)
         reads = self._reads if self._followed is None else self._followed
@@ -62,9 +73,18 @@ class Flows:
         """Return what hears the events of the log after a position."""
         return Listener(self._clock, self._policy.timeout, self._policy.retries, after, filters)
 
-    def fail(self, answer: Answer) -> Flow[NoReturn]:
+    def fail(self, request: Request, answer: Answer) -> Flow[NoReturn]:
         """Raise the error for an answer."""
-        return self._reads.fail(answer)
+        return self._naming(request, self._reads.fail(answer))
+
+    def _naming(self, request: Request, flow: Flow[T]) -> Flow[T]:
+        """Take a flow to its end; an error says what was asked for."""
+        try:
+            return (yield from flow)
+        except EditorError as error:
+            error.asked = f"{request.method} {self._server}{request.path}"
+            error.hint = self._hint if isinstance(error, NotFound) else ""
+            raise
 
     def after_fork(self) -> None:
         """Continue in a forked process: the cache stays, other threads are gone."""

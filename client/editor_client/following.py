@@ -20,6 +20,8 @@ from editor_client.effects import Flow, Follow, Sleep, WaitFor
 from editor_client.errors import (
     CannotEvaluate,
     Conflict,
+    CursorAhead,
+    CursorExpired,
     EditorError,
     Unauthorized,
     Unreachable,
@@ -234,6 +236,8 @@ class FollowedReads:
             self._is_away, self._is_refused = False, self._policy.keeps_unauthorized
             yield from self._reads.refused(error)
             return REFUSED_SECONDS
+        except (CursorAhead, CursorExpired) as error:
+            return self._outage.failed(error, "What is held is asked for anew.")
         except EditorError as error:
             self._is_away = self._is_refused = False
             self._outage.failed(error, "Every read asks the server.")

@@ -13,6 +13,7 @@ from editor_client.calls import Answer, Call, Resource
 from editor_client.disk import DiskCache
 from editor_client.effects import DiskWork, Flow, InBackground
 from editor_client.errors import (
+    CannotEvaluate,
     EditorError,
     Forbidden,
     NotFound,
@@ -81,7 +82,24 @@ class Reads:
                 if self.cache.begin_refresh(key):
                     yield InBackground(self._refresh(call, key, cached))
                 return cached.value
-        return (yield from self.revalidate(call, key, cached))
+        try:
+            return (yield from self.revalidate(call, key, cached))
+        except NO_ANSWER as error:
+            found = yield from self._from_parts(call)
+            if found is None:
+                raise
+            logger.warning("%s: %s The last good answer is used.", call.request.path, error)
+            return found
+
+    def _from_parts(self, call: Call[Any]) -> Flow[Any]:
+        """Return an agent as its parts say, which a client that follows the log has stored; or None."""
+        if call.local is None:
+            return None
+        held = yield from self.cached(call.local.parts, self.key(call.local.parts))
+        try:
+            return held and replace(call.local.evaluate_offline(held.value), stale=True)
+        except CannotEvaluate:
+            return None
 
     @property
     def is_down(self) -> bool:
@@ -181,6 +199,8 @@ class Reads:
             return (yield from self._store(key, entry))
         except (Forbidden, NotFound):
             yield from self._refuse(key, ticket)
+            if call.local is not None:
+                yield from self._refuse(self.key(call.local.parts), ticket)
             raise
         except Unauthorized:
             if cached is None or not self._policy.keeps_unauthorized:

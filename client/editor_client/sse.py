@@ -27,6 +27,9 @@ class WholePositions:
         self._rest = b""
         self._held: list[bytes] = []
         self._is_last = False
+        self._is_error = False
+        self.error: bytes | None = None
+        """The data of the event `error`, after which the stream ends."""
 
     def feed(self, piece: bytes) -> list[bytes]:
         """Return the data of the events whose positions this chunk completes."""
@@ -35,7 +38,11 @@ class WholePositions:
         for line in lines:
             name, colon, value = line.rstrip(b"\r").partition(b":")
             self._is_last = self._is_last or name == b"id"
-            if name == b"data":
+            if name == b"event":
+                self._is_error = value.strip() == b"error"
+            elif name == b"data" and self._is_error:
+                self.error = value
+            elif name == b"data":
                 self._held.append(value)
             # A comment is sent when there is nothing else to send.
             if (name == b"data" and self._is_last) or (colon and not name):

@@ -274,7 +274,8 @@ class Client(SyncDriver):
 
         They come over a stream, or by asking once a second where none can be had. A lost connection is made
         anew; nothing is missed or repeated. Raises `CursorExpired` if events after the position have been
-        removed, errors such as `Unauthorized`, and `Unreachable` if the first connection fails.
+        removed, `CursorAhead` if the log ends before it because an earlier state was restored, errors such as
+        `Unauthorized`, and `Unreachable` if the first connection fails.
         """
         return self.log_events(self._flows.listener(after, filters))
 

@@ -187,7 +187,7 @@ class SyncDriver(BaseClient[httpx.Client]):
                 response.read()
         with closing(response):
             if response.status_code != httpx.codes.OK:
-                self._run(self._flows.fail(answer_of(response)))
+                self._run(self._flows.fail(request, answer_of(response)))
             yield response
 
     # Streams of the log

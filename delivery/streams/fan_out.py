@@ -13,12 +13,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from delivery.streams.frames import Frames
+from delivery.streams.frames import Frames, last_words
 from delivery.streams.rights import KnownRights, Listening
 from delivery.streams.subscription import Subscription
 from versioning.conf import get_editor
 from versioning.domain.access import Caller
-from versioning.domain.errors import CursorExpired
+from versioning.domain.errors import CursorAhead, CursorExpired
 from versioning.editor.event_log import EventFilter
 from versioning.models import Event, events, log_position
 from versioning.serving.event_visibility import visible_to
@@ -58,15 +58,23 @@ class FanOut:
         now = log.follow()
         if position is None or now is None:
             raise DatabaseSilent
-        listening = self._rights.of(streams, now)
-        if self._position is None:
+        listening = _none_ahead(self._rights.of(streams, now), position)
+        if self._position is None or position < self._position:
             self._position = position
-        elif position < self._position:  # the database was restored: what was sent has not happened
-            self._position = position
-            _end(stream for stream, _ in listening)
         elif position > self._position:
             self._position = _hand_over(listening, self._position, position)
         return _catch_up(listening, self._position) or self._position < position
+
+
+def _none_ahead(listening: Listening, newest: int) -> Listening:
+    """End the streams that are beyond the end of the log, and return the others.
+
+    An earlier state of the database was restored: what these have been told of has not happened.
+    """
+    for stream, _ in listening:
+        if stream.position > newest:
+            stream.end(last_words(CursorAhead(newest)))
+    return [one for one in listening if one[0].position <= newest]
 
 
 def _hand_over(listening: Listening, after: int, until: int) -> int:
@@ -114,6 +122,8 @@ def _catch_up(listening: Listening, until: int) -> bool:
             page = get_editor().event.page(after=position, limit=PAGE, by=caller, **only._asdict())
         except CursorExpired:  # the client is told when it comes back
             _end(streams)
+            continue
+        except CursorAhead:  # restored in this moment: the next turn says so
             continue
         reached = min(page.next, until)
         _push(streams, Frames().of([one for one in page.events if one.position <= reached]))

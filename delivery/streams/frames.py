@@ -11,12 +11,19 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Final
 
+from versioning.api.errors import error_body
 from versioning.api.negotiation import CompactJSONRenderer
 from versioning.api.schemas.events import EventAnswer
+from versioning.domain.errors import VersioningError
 from versioning.models import Event
 
 COMMENT: Final = b": nothing new\n\n"
 """Keeps the connection alive."""
+
+
+def last_words(error: VersioningError) -> bytes:
+    """Return the event `error`, after which a stream ends; its data is the body of an error."""
+    return b"event: error\ndata: %s\n\n" % CompactJSONRenderer().render(error_body(error))
 
 
 class Frames:

@@ -46,6 +46,7 @@ class Subscription:
         self._pending: list[bytes] = []
         self._pending_bytes = 0
         self._ended = False
+        self._last = b""
         self._notify: Callable[[], object] = lambda: None
         self._ends_at = time.monotonic() + LIFETIME
 
@@ -66,8 +67,9 @@ class Subscription:
             self._pending_bytes += len(content)
         self._notify()
 
-    def end(self) -> None:
-        """End the stream, without what still waits for the client."""
+    def end(self, last: bytes = b"") -> None:
+        """End the stream, without what still waits for the client; `last` is all that it is still sent."""
+        self._last = last
         self._ended = True
         self._notify()
 
@@ -110,6 +112,8 @@ class AsyncSubscription(Subscription):
                 timer.cancel()
             if not self._ended:
                 yield self._take()
+        if self._last:
+            yield self._last
 
 
 class BlockingSubscription(Subscription):
@@ -129,3 +133,5 @@ class BlockingSubscription(Subscription):
                 ready.wait(pause)
             if not self._ended:
                 yield self._take()
+        if self._last:
+            yield self._last

@@ -8,6 +8,7 @@ docs/decisions/0022.
 
 from __future__ import annotations
 
+import logging
 from typing import Final
 
 from django.db import transaction
@@ -18,6 +19,8 @@ from delivery.webhooks.messages import body_of
 from delivery.webhooks.models import Delivery, OutboxCursor, Webhook
 from versioning.models import Event, events
 
+logger = logging.getLogger(__name__)
+
 SECONDS: Final = 0.25
 """How often each worker looks whether the log has grown."""
 AT_ONCE: Final = 500
@@ -26,7 +29,7 @@ AT_ONCE: Final = 500
 
 def fill() -> None:
     """Make the deliveries of all entries that nobody has read yet; several workers may do so at once."""
-    while (start := unread_after()) is not None and start < events.position():
+    while (start := unread_after()) is not None and start != events.position():
         _fill_some()
 
 
@@ -47,9 +50,12 @@ def unread_after() -> int | None:
 def _fill_some() -> None:
     OutboxCursor.objects.bulk_create([OutboxCursor()], ignore_conflicts=True)
     cursor = OutboxCursor.objects.select_for_update().get()
-    newest = events.position()
     start = unread_after()  # again: another worker may have read some, or somebody deleted the webhook
-    if start is None or start >= newest:
+    newest = events.position()
+    if start is None or start == newest:
+        return
+    if start > newest:
+        _begin_anew(cursor, newest)
         return
     found = events.entries(after=start, limit=AT_ONCE)
     # After the entries: a webhook that is made meanwhile then only begins later than all of them.
@@ -58,6 +64,14 @@ def _fill_some() -> None:
         _delivery(webhook, event) for event in found for webhook in webhooks if webhook.wants(event)
     )
     cursor.position = found[-1].position if found else newest  # a position without entries tells nothing
+    cursor.save(update_fields=["position"])
+
+
+def _begin_anew(cursor: OutboxCursor, newest: int) -> None:
+    """Go on from the end of a log of which an earlier state was restored, without the state of webhooks."""
+    logger.warning("the log ends at %s, before what webhooks have read: they go on from there", newest)
+    Webhook.objects.filter(after__gt=newest).update(after=newest)
+    cursor.position = newest
     cursor.save(update_fields=["position"])
 
 

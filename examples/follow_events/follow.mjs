@@ -26,6 +26,7 @@ async function* follow(query) {
       const { body } = await ask(`/events/stream?${query}`, { "Last-Event-ID": String(position) });
       for await (const frame of frames(body)) {
         const line = (name) => frame.match(new RegExp(`^${name}: (.*)$`, "m"))?.[1];
+        if (line("event") === "error") throw Object.assign(new Error(line("data")), { status: 410 });
         if (line("data")) yield JSON.parse(line("data"));
         position = line("id") ?? position; // events without an id come again if the connection ends here
       }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
 from review.models import Review
 from review.reviews.records import ReviewRecord, record_of
@@ -22,6 +23,20 @@ from versioning.models import events
 from versioning.serving.resolution import find_version
 
 
+class ReviewOpen(Conflict):
+    """The resource has an open review already, and there is only one at a time."""
+
+    code = "review_open"
+
+    def __init__(self, review_id: UUID) -> None:
+        super().__init__("There is an open review of it already; move or close that one.")
+        self.review_id = review_id
+
+    def details(self) -> dict[str, Any]:
+        """Return the review that is open."""
+        return {"reviewId": str(self.review_id)}
+
+
 @retried
 def ask(
     reviews: EditorPart,
@@ -36,8 +51,7 @@ def ask(
     """Ask for a review of a version, by default of the latest; `reviewers` are names of members.
 
     Needs the right to save. Raises `NotFound` for a version that the resource does not have, `Invalid` for
-    reviewers who are no members, and `Conflict` with the code `review_open` if the resource has an open
-    review.
+    reviewers who are no members, and `ReviewOpen` if the resource has an open review.
     """
     by = caller_of(by)
     collection = reviews.editor.collection(kind_named(kind))
@@ -47,10 +61,9 @@ def ask(
     with changing(collection, resource_id, Right.SAVE, by) as resource:
         target = target_of(resource, reviews.editor.code)
         version = resource.latest if version_id is None else find_version(resource, version_id)
-        if Review.objects.open().about(target).exists():
-            raise Conflict(
-                "There is an open review of it already; move or close that one.", code="review_open"
-            )
+        there = Review.objects.open().about(target).first()
+        if there is not None:
+            raise ReviewOpen(there.pk)
         accounts = members_named(resource.workspace_id, reviewers)
         base = resource.active
         review = Review.objects.create(

@@ -77,10 +77,13 @@ class SincePage(ResourcePage):
         if ids.problem(self.resource_id) is not None:
             raise NotFound
         given = SinceForm(request.GET).read()
+        after = given.get("after", 0)
+        if after > events.position():  # of a log that is no more: all that there is may be new
+            after = 0
         found = self.editor.event.page(
             before=END,
             limit=TOLD,
-            where=Q(position__gt=given.get("after", 0)),
+            where=Q(position__gt=after),
             resource_kind=self.kind.word,
             resource_id=self.resource_id,
             by=self.caller,

@@ -56,6 +56,8 @@ SENTENCES: Final = (
     _("is required: the name has no letter or digit of a-z, 0-9 to make one of"),
     _("must have 1 to {limit} bytes once percent-encoded"),
     _("must not begin or end with white space"),
+    _("must be a name, and no address"),
+    _("must have no white space and no control characters"),
     _("must be in Unicode's normal form C"),
     _("must not have an empty segment, '.' or '..' between its slashes"),
     _("must not have the reserved word {word} as a segment"),

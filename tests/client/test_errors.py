@@ -174,6 +174,41 @@ def test_after_a_failure_the_tag_of_the_good_answer_still_counts(warm: Any, serv
     assert [one.headers["if-none-match"] for one in server.asked] == ['"1"', '"1"']
 
 
+def test_an_error_names_what_was_asked_for_and_the_request(connect: Clients, server: Misbehaving) -> None:
+    body = {"error": "There is nothing here.", "code": "not_found"}
+    server.does(says(404, body, X_Request_ID="abc-1"))
+    agent = connect(server.url).get_agent("team/writer")
+    for ask in (agent.details, lambda: agent.generate("hello"), lambda: list(agent.stream("hello"))):
+        with pytest.raises(NotFound) as raised:
+            ask()
+        error: Any = raised.value
+        assert (error.message, error.request_id) == ("There is nothing here.", "abc-1")
+        assert f" {server.url}/api/agents/team%2Fwriter" in str(error) and "request abc-1" in str(error)
+        assert "url" not in str(error).removeprefix(str(error.asked))
+    server.does(hang_up)
+    with pytest.raises(Unreachable, match=f"GET {server.url}/api/agents/team%2Fwriter"):
+        agent.details()
+
+
+@pytest.mark.parametrize(
+    ("url", "settings", "is_wrong"),
+    [
+        ("/api", {}, True),
+        ("/api/", {}, True),
+        ("/api", {"api_prefix": ""}, False),
+        ("/apis", {}, False),
+        ("", {}, False),
+    ],
+)
+def test_whoever_names_the_api_twice_is_told(
+    connect: Clients, server: Misbehaving, url: str, settings: dict[str, str], is_wrong: bool
+) -> None:
+    server.does(says(404, HTML))
+    with pytest.raises(NotFound) as raised:
+        connect(server.url + url, **settings).get_agent("writer").details()
+    assert ("leave it out of the url" in str(raised.value)) is is_wrong
+
+
 def test_a_stale_answer_is_logged(warm: Any, server: Misbehaving, caplog: pytest.LogCaptureFixture) -> None:
     server.does(says(500, {"error": "Out of order.", "code": "x"}))
     with caplog.at_level(logging.WARNING, "editor_client"):

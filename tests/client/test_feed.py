@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from editor_client.calls import Answer, Request
 from editor_client.effects import CloseStream, Flow, NoAnswer, OpenStream, ReadStream, Send, Sleep
-from editor_client.errors import CursorExpired, EditorError, Unreachable
+from editor_client.errors import CursorAhead, CursorExpired, EditorError, Unreachable
 from editor_client.feed import (
     NEVER,
     POLL_HOLDS_SECONDS,
@@ -40,6 +40,11 @@ def event(position: int, number: int = 0) -> dict[str, Any]:
         "createdAt": "2026-01-01T00:00:00Z",
         "actor": {"id": "ada", "via": "api", "keyPrefix": None},
     }
+
+
+def ahead(newest: int) -> bytes:
+    """Return what the server says of a position beyond the end of its log."""
+    return json.dumps({"error": "Ahead.", "code": "cursor_ahead", "newest": newest}).encode()
 
 
 @dataclass
@@ -118,6 +123,8 @@ class Log:
         if int(after) < self.pruned_to:
             body = {"error": "Gone.", "code": "cursor_expired", "oldest": self.pruned_to}
             return Answer(410, {}, json.dumps(body).encode())
+        if int(after) > newest:
+            return Answer(410, {}, ahead(newest))
         found = self._after(int(after))
         last = found[min(PAGE, len(found)) - 1]["position"] if found else newest
         shown = [one for one in found if one["position"] <= last]
@@ -144,6 +151,8 @@ class Log:
             stream.has_begun, stream.is_broken = True, bool(self._fault())
             return b"" if stream.is_broken else b": hello\n\n"
         self._commit()
+        if self.events and stream.position > self.events[-1]["position"]:
+            return b"event: error\ndata: %s\n\n" % ahead(self.events[-1]["position"])
         found = self._after(stream.position)
         stream.position = found[-1]["position"] if found else stream.position
         sent = b"".join(frames(found)) or b": nothing\n\n"
@@ -275,6 +284,24 @@ def test_whoever_began_now_goes_on_with_what_there_is(caplog: pytest.LogCaptureF
     log.events, log.pruned_to = [event(9)], 8
     assert hear(log, listening, 1) == ["9/0"]
     assert any("Some events are missed" in line for line in caplog.messages)
+
+
+@pytest.mark.parametrize("streams", [True, False])
+def test_a_log_that_was_put_back_is_told_or_gone_on_with(streams: bool) -> None:
+    log = Log([event(5)], streams=streams)
+    listening, from_now = listener(log), listener(log, "now")
+    assert hear(log, listening, 1) == ["5/0"]
+    hear(log, listening, 1, steps=5)
+    log.events = [event(2)]
+    with pytest.raises(CursorAhead) as raised:
+        hear(log, listening, 1, steps=5)
+    assert (raised.value.status, raised.value.newest, log.open) == (410, 2, None)
+    log.events = [event(5)]
+    hear(log, from_now, 1, steps=5)
+    log.events = [event(2)]
+    hear(log, from_now, 1, steps=3)
+    log.events.append(event(3))
+    assert hear(log, from_now, 1) == ["3/0"]
 
 
 def test_a_server_that_was_never_there_is_an_error() -> None:

@@ -41,7 +41,8 @@ def test_a_review_is_asked_for_moved_and_closed(
     )
     with pytest.raises(Conflict) as refused:
         client.create_review(kind, new_id)
-    assert refused.value.code == "review_open"
+    assert (refused.value.code, refused.value.review_id) == ("review_open", made.id)
+    assert made.id in str(refused.value)
     with pytest.raises(Forbidden) as own:
         client.get_review(made.id).give_verdict(made.version_id, "approve")
     assert own.value.code == "own_change"

@@ -210,7 +210,9 @@ class TestAFallback:
         assert agent.details(fallback=self.FALLBACK).instructions == "one"
 
     @pytest.mark.parametrize(
-        "fallback", [{"instructions": ["Be kind."]}, {"instructions": 1}, {"provider": {}}], ids=repr
+        "fallback",
+        [{"instructions": ["Be kind."]}, {"instructions": 1}, {"provider": {}}, {"instruction": "Be kind."}],
+        ids=repr,
     )
     def test_one_that_is_no_agent_is_refused_before_it_is_needed(
         self, connect: Clients, server: Misbehaving, fallback: Any

@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
-from editor_client import Client, EditorError, NotFound, Unauthorized
+from editor_client import Client, EditorError, NotFound, Unauthorized, Unreachable
 
 from tests.support.clients import Clients
 from tests.support.misbehaving import Handler, Misbehaving, record
@@ -268,6 +269,29 @@ class TestAServerThatIsAway:
         relay.recover()
         assert soon(lambda: not agent.details().stale) and agent.details().instructions == "two"
 
+    def test_what_it_has_stored_serves_a_client_that_asks(
+        self, connect: Clients, fresh_service: Service, new_id: str, updates: str, tmp_path: Path
+    ) -> None:
+        key, text = fresh_service.key, "Hi {{ name }}."
+        admin = connect(fresh_service.url, key)
+        for one in (new_id, f"{new_id}-gone"):
+            admin.create_stored_agent(id=one, name="Writer", instructions=[text_block(text)])
+        with relay_to(fresh_service.url) as relay:
+            follower = connect(relay.url, key, updates=updates, cache_dir=tmp_path)
+            for one in (new_id, f"{new_id}-gone"):
+                assert follower.get_agent(one).details().instructions == text
+            follower.close()
+            admin.get_stored_agent(f"{new_id}-gone").delete()
+            asking = connect(relay.url, key, retries=0, cache_dir=tmp_path)
+            with pytest.raises(NotFound):
+                asking.get_agent(f"{new_id}-gone").details()
+            relay.cut()
+            found = asking.get_agent(new_id).details(request_context={"name": "ada"})
+            assert (found.instructions, found.stale) == ("Hi ada.", True)
+            for client in (asking, connect(relay.url, key, retries=0, cache_dir=tmp_path)):
+                with pytest.raises(Unreachable):
+                    client.get_agent(f"{new_id}-gone").details()
+
     def test_a_schema_that_only_the_server_can_check_is_left_unchecked(
         self, client: Any, follower: Any, relay: Relay, new_id: str
     ) -> None:
@@ -435,6 +459,30 @@ def test_a_stream_that_is_kept_back_is_done_without(
     assert soon(lambda: any("nothing comes through" in line for line in caplog.messages))
     published.append(event)
     assert soon(lambda: agent.details().instructions == "two")
+
+
+def test_where_the_log_was_put_back_everything_is_asked_for_anew(
+    connect: Clients, server: Misbehaving
+) -> None:
+    log = {"newest": 5}
+
+    def behave(handler: Handler) -> None:
+        after = parse_qs(urlsplit(handler.path).query).get("after", ["now"])[0]
+        if "/events" not in handler.path:
+            found = record(None, instructions=f"as of {log['newest']}")
+            found(handler) if "form=parts" not in handler.path else handler.send(400, UNKNOWN.content)
+        elif after != "now" and int(after) > log["newest"]:
+            body = {"error": "Ahead.", "code": "cursor_ahead", "newest": log["newest"]}
+            handler.send(410, json.dumps(body).encode())
+        else:
+            page = {"events": [], "next": log["newest"], "hasMore": False}
+            handler.send(200, json.dumps(page).encode())
+
+    server.does(behave)
+    agent = connect(server.url, updates="poll").get_agent("writer")
+    assert agent.details().instructions == agent.details().instructions == "as of 5"
+    log["newest"] = 3
+    assert soon(lambda: agent.details().instructions == "as of 3")
 
 
 FORKING = """

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
-from tests.support.event_streams import open_stream
+from tests.support.event_streams import GENEROUS, open_stream
 from tests.support.remote import RemoteApi, connected
 from tests.support.service import Service, is_sqlite
 
@@ -116,9 +116,16 @@ def test_a_stream_is_resumed_where_it_ended(live_service: Service) -> None:
             AGENTS.save(api, "resumed", "three")
             missed = stream.wait_for(3)
         assert before + missed == feed(api, start)
-        with open_stream(live_service, after="9" * 30, last_event_id="") as beyond:
-            api.delete(AGENTS.url("resumed"))
-            assert beyond.wait_for(1)[0]["type"] == "agent.deleted"
+        api.delete(AGENTS.url("resumed"))
+
+
+@pytest.mark.parametrize("place", [{"after": "9" * 30, "last_event_id": ""}, {"last_event_id": "9" * 30}])
+def test_a_stream_from_beyond_the_end_says_so_and_ends(live_service: Service, place: dict[str, str]) -> None:
+    with connected(live_service) as api, open_stream(live_service, **place) as stream:
+        (refused,) = stream.wait_for(1)
+        ahead = api.get("/events", after="9" * 30)
+        assert (refused, refused["code"]) == (ahead.body, "cursor_ahead")
+        assert stream.ended.wait(GENEROUS)
 
 
 def test_a_long_log_is_caught_up_with_in_order(live_service: Service) -> None:

@@ -41,14 +41,14 @@ class Listener:
         start = events.position() if after is None else after
         key = KeyListener(digest_of(api.key))
         self.stream = BlockingSubscription(key, EventFilter(**only), start, has_role=True)
-        self._parts = iter(self.stream)
-        next(self._parts)
+        self.parts = iter(self.stream)
+        next(self.parts)
         self.text = ""
 
     def read(self) -> list[dict[str, Any]]:
         """Read what waits, and return all events so far."""
         if not self.is_drained:
-            self.text += next(self._parts).decode()
+            self.text += next(self.parts).decode()
         datas = [line for line in self.text.split("\n") if line.startswith("data: ")]
         return [json.loads(data.removeprefix("data: ")) for data in datas]
 
@@ -65,7 +65,7 @@ class Listener:
     @property
     def has_ended(self) -> bool:
         """Whether the server has ended it."""
-        return next(self._parts, None) is None
+        return next(self.parts, None) is None
 
 
 def streams(*listeners: Listener) -> list[Subscription]:
@@ -200,6 +200,10 @@ def test_streams_end_when_an_earlier_state_of_the_database_is_restored(cast: Cas
     fan_out.turn(streams(listener))
     LogPosition.objects.update(position=1)
     fan_out.turn(streams(listener))
+    said = next(listener.parts).decode()
+    assert said.startswith("event: error\ndata: ") and said.endswith("\n\n")
+    body = json.loads(said.splitlines()[1].removeprefix("data: "))
+    assert (body["code"], body["newest"], bool(body["error"])) == ("cursor_ahead", 1, True)
     assert listener.has_ended
 
 

@@ -6,7 +6,7 @@ import datetime
 import uuid
 
 import pytest
-from django.db import transaction
+from django.db import models, transaction
 from django.utils import timezone
 
 from delivery.models import Delivery, OutboxCursor
@@ -28,7 +28,8 @@ from tests.support.webhooks import (
 )
 from versioning.domain.access import APPLICATION
 from versioning.domain.events import Reach, Target
-from versioning.models import events
+from versioning.models import Event, events
+from versioning.models.log import LogPosition
 
 
 @pytest.mark.django_db
@@ -174,6 +175,24 @@ def test_without_an_enabled_webhook_nothing_is_read_or_written(alice: Api, recei
     AGENTS.make(alice, "third")
     outbox.fill()
     assert outbox.unread_after() is None and OutboxCursor.objects.get().position == read_to
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("has_read", [True, False])
+def test_where_the_log_alone_was_restored_webhooks_go_on_from_its_end(
+    alice: Api, receiver: Receiver, has_read: bool
+) -> None:
+    end = events.position()
+    AGENTS.make(alice, "not-in-the-copy")
+    webhook = make_webhook(alice, receiver.url, "agent.created")
+    if has_read:
+        AGENTS.make(alice, "another")
+        outbox.fill()
+    models.QuerySet.delete(Event.objects.filter(position__gt=end))
+    LogPosition.objects.update(position=end)
+    outbox.fill()
+    AGENTS.make(alice, "after-it")
+    assert about(deliveries(alice, webhook)[-1])[1] == "after-it"
 
 
 @pytest.mark.django_db

@@ -44,7 +44,7 @@ def test_a_resource_has_one_open_review(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar)
     review = ask(cast.edgar, kind)
     answer = cast.paula.post(REVIEWS, {"resource": reference(kind)})
-    assert (answer.status, answer.code) == (409, "review_open")
+    assert (answer.status, answer.code, answer.body["reviewId"]) == (409, "review_open", review["id"])
     assert cast.edgar.patch(path(review), {"state": "closed"}).body["state"] == "closed"
     assert ask(cast.paula, kind)["id"] != review["id"]
 

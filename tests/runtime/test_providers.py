@@ -11,8 +11,10 @@ import pydantic_ai.providers
 import pytest
 from pydantic_ai.models import KnownModelName
 
+from tests.runtime.memory import MemoryStore
+from tests.runtime.model_server import ModelServer, Says
 from tests.support.service import ROOT
-from versioning.runtime import Agent, Framework, ProviderUnavailable
+from versioning.runtime import Agent, Framework, NoModel, ProviderUnavailable
 from versioning.runtime.known_providers import KNOWN_PROVIDERS
 from versioning.runtime.providers import Providers
 
@@ -107,6 +109,24 @@ def test_a_part_of_what_a_provider_needs_is_not_enough(
         configure(monkeypatch, variables)
         monkeypatch.delenv(missing)
         assert missing in refusal(provider)
+
+
+@pytest.mark.usefixtures("offline")
+@pytest.mark.parametrize("provider", ["huggingface", "openai", "echo"])
+@pytest.mark.parametrize("name", ["http://10.0.0.1/v1", "a b", "a\n"])
+def test_an_address_that_was_stored_as_the_name_of_a_model_is_not_asked(
+    store: MemoryStore, framework: Framework, provider: str, name: str
+) -> None:
+    store.put("saved-long-ago", "text", active=1, model={"provider": provider, "name": name})
+    with pytest.raises(NoModel, match=r"'saved-long-ago'.*model\.name must"):
+        framework.get_agent_by_id("saved-long-ago", status="published").generate("hello")
+
+
+def test_developers_may_name_a_model_as_they_like(model_server: ModelServer) -> None:
+    model_server.model = lambda request: Says(request["model"])
+    agent = Agent(id="a", name="A", instructions="x", model={"provider": "openai", "name": "file://my model"})
+    Framework(agents=[agent])
+    assert agent.generate("hello").text == "file://my model"
 
 
 @pytest.mark.parametrize(("provider", "variables"), ALTERNATIVES, ids=repr)

@@ -11,6 +11,7 @@ from editor_client.shared.ids import RESERVED_SEGMENTS
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
+from versioning.domain import model_names
 from versioning.domain.config import AGENT, PROMPT_BLOCK
 from versioning.domain.errors import Invalid
 
@@ -124,7 +125,9 @@ _scorers = st.dictionaries(
 _models = st.builds(
     lambda more, required: {**more, **required},
     json_objects,
-    st.fixed_dictionaries({"provider": words, "name": words}),
+    st.fixed_dictionaries(
+        {"provider": words, "name": words.filter(lambda name: model_names.problem(name) is None)}
+    ),
 )
 _opaque = json_objects | _variants(json_objects | st.lists(json_values, max_size=3))
 

@@ -31,6 +31,7 @@ STATUS: dict[type[errors.VersioningError], int] = {
     errors.NotFound: 404,
     errors.NoInstructions: 422,
     errors.Conflict: 409,
+    errors.CursorAhead: 410,
     errors.CursorExpired: 410,
     errors.EditConflict: 412,
     KeyUnreadable: 503,

@@ -39,16 +39,17 @@ class ConfigSchema:
     def edited(self, current: Config, changes: Mapping[str, Any]) -> Config:
         """Return the configuration after an edit: an absent field is unchanged, a null one is cleared.
 
-        Raises `Invalid` with every problem of the result.
+        Raises `Invalid` with every problem of what is new. What was saved before there was a rule does not
+        prevent edits of other fields.
         """
         try:
             canonical.check(changes)
         except ValueError as error:
             raise Invalid.field("body", str(error)) from None
         config = self.merged(current, changes)
-        raise_for_issues(self.whole, config)
+        looked_at = self._required | {name for name in config if _differ(name, current, config)}
+        raise_for_issues(self.whole, {name: value for name, value in config.items() if name in looked_at})
         schema = changes.get(SCHEMA_FIELD)
-        # A schema saved before schemas were checked must not prevent edits of other fields.
         schema_issue = None if schema is None else schema_problem(schema)
         if schema_issue is not None:
             raise Invalid([schema_issue])

@@ -15,6 +15,7 @@ from editor_client.shared.errors import MAX_ISSUES, Invalid, Issue, VersioningEr
 __all__ = [
     "MAX_ISSUES",
     "Conflict",
+    "CursorAhead",
     "CursorExpired",
     "EditConflict",
     "Forbidden",
@@ -114,6 +115,23 @@ class CursorExpired(VersioningError):
     def details(self) -> dict[str, Any]:
         """Return the oldest position after which the log is complete."""
         return {"oldest": self.oldest}
+
+
+class CursorAhead(VersioningError):
+    """The log ends before this position: an earlier state of the database was restored."""
+
+    code = "cursor_ahead"
+
+    def __init__(self, newest: int) -> None:
+        super().__init__(
+            f"The log ends at {newest}, before this position: an earlier state of it was restored. "
+            "Take all that you hold for stale, and begin anew."
+        )
+        self.newest = newest
+
+    def details(self) -> dict[str, Any]:
+        """Return the newest position of the log."""
+        return {"newest": self.newest}
 
 
 class EditConflict(VersioningError):

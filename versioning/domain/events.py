@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from versioning.domain.errors import Invalid
 from versioning.domain.kinds import KINDS
+from versioning.domain.registering import require_instance
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -82,6 +83,7 @@ def register(subject: str, audience: Audience, *names: str) -> None:
     Raises `ValueError` for a type that is declared with another audience, and for what is no type: a
     subject and a name, each of ASCII letters.
     """
+    require_instance(audience, Audience, by="events.register()")
     for name in names:
         event_type = f"{subject}.{name}"
         if not _TYPE.fullmatch(event_type) or len(event_type) > MAX_LENGTH:

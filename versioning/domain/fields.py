@@ -25,6 +25,8 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, PydanticCustomError
 from typing_extensions import TypeAliasType
 
+from versioning.domain import model_names
+
 # Tags of union branches, which pydantic adds to the path of a problem; they are removed again. No key of a
 # caller can equal them because of the NUL.
 _VALUE, _VARIANTS, _TEXT, _BLOCKS = "\0value", "\0variants", "\0text", "\0blocks"
@@ -55,6 +57,13 @@ def _resource_id(value: str) -> str:
     return value
 
 
+def _model_name(value: str) -> str:
+    problem = model_names.problem(_not_blank(value))
+    if problem is not None:
+        raise PydanticCustomError("model_name", "{reason}", {"reason": problem})
+    return value
+
+
 NOT_BLANK: Any = Field(json_schema_extra={"minLength": 1, "pattern": r"[^\s\u001c-\u001f\u0085]"})
 """Documents that a text is not blank; `NotBlank` also checks it."""
 
@@ -63,6 +72,11 @@ ResourceId = Annotated[
     str,
     AfterValidator(_resource_id),
     Field(json_schema_extra={"minLength": 1, "maxLength": ids.MAX_BYTES, "pattern": ids.PATTERN}),
+]
+ModelName = Annotated[
+    str,
+    AfterValidator(_model_name),
+    Field(json_schema_extra={"minLength": 1, "pattern": model_names.PATTERN}),
 ]
 JsonObject = TypeAliasType(
     "JsonObject", Annotated[dict[str, Any], Field(description="A JSON object, kept as given.")]
@@ -210,7 +224,7 @@ class Model(Shape):
     model_config = ConfigDict(extra="allow")
 
     provider: NotBlank
-    name: NotBlank
+    name: ModelName
 
 
 class Usage(Shape):

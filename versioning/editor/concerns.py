@@ -18,6 +18,7 @@ from django.db.models.functions import Greatest
 from versioning.domain.access import Caller
 from versioning.domain.kinds import AGENT, KINDS, ResourceKind
 from versioning.domain.overrides import IN_CODE
+from versioning.domain.registering import require_callable
 from versioning.domain.registry import Registry
 from versioning.models import Event, Favorite, LogPosition
 from versioning.models.compiled_queries import QueriesForCallers
@@ -81,6 +82,7 @@ def unread(caller: Caller, code: Registry, *, after: int, limit: int) -> int:
 
 def register(concern: Concern) -> None:
     """Add a concern."""
+    require_callable(concern, by="concerns.register()")
     _concerns.append(concern)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, NamedTuple
 from django.db.models import Q, QuerySet
 
 from versioning.domain.access import APPLICATION, Caller, Right
-from versioning.domain.errors import CursorExpired, Invalid
+from versioning.domain.errors import CursorAhead, CursorExpired, Invalid
 from versioning.domain.registry import Registry
 from versioning.editor.resources import Who, caller_of
 from versioning.models import Event, events
@@ -76,11 +76,10 @@ class EventLog:
     def start(self, after: int | Now | None) -> int:
         """Return the position after which to read; None stands for the oldest, `now` for the end.
 
-        A position beyond the end stands for the end. Raises `CursorExpired` if entries after the position
-        were pruned.
+        One beyond the end is returned as it is. Raises `CursorExpired` if entries after the position were
+        pruned.
         """
-        extent = events.extent()
-        return min(_start(extent, after), extent.newest)
+        return _start(events.extent(), after)
 
     def page(
         self,
@@ -97,13 +96,15 @@ class EventLog:
         With `before`, returns the events before that position, newest first. `wanted` are members of
         `EventFilter`, and `where` is a condition beyond those. Entries at the same position stay together, so
         a page may be longer than `limit`. Raises `CursorExpired` if entries after the position were pruned,
-        and `Invalid` if both positions are given.
+        `CursorAhead` if the log ends before it, and `Invalid` if both positions are given.
         """
         if before is not None and after is not None:
             raise Invalid.field("before", "cannot be combined with after")
         caller, only = caller_of(by), EventFilter(**wanted)
         extent = events.extent()
         start = _start(extent, after)
+        if start > extent.newest:
+            raise CursorAhead(extent.newest)
         if not only.may_match(caller):
             return EventPage(
                 events=[], next=extent.oldest if before is not None else extent.newest, has_more=False
@@ -113,7 +114,7 @@ class EventLog:
             last = min(before - 1, extent.newest)
             rows = rows.filter(position__gt=extent.oldest, position__lte=last)
             return _page(rows.order_by("-position", "ordinal"), limit, end=extent.oldest)
-        if start >= extent.newest:
+        if start == extent.newest:
             return EventPage(events=[], next=extent.newest, has_more=False)
         # What is committed meanwhile is not on this page, but after its `next`.
         rows = rows.filter(position__gt=start, position__lte=extent.newest)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Forbidden, VersioningError
+from versioning.domain.registering import require_callable
 from versioning.domain.registry import Registry
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
@@ -63,6 +64,9 @@ _registered: list[_Registered] = []
 
 def register(check: Check, *, holds_back: HoldsBack | None = None) -> None:
     """Add a check, after those already registered; `holds_back` goes with it."""
+    require_callable(check, by="gate.register()")
+    if holds_back is not None:
+        require_callable(holds_back, by="gate.register(holds_back=…)")
     _registered.append(_Registered(check=check, holds_back=holds_back))
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 from uuid import UUID
 
+from versioning.domain.registering import require_callable
 from versioning.models import VersionedResource
 
 Pinned = Callable[[VersionedResource], Iterable[UUID]]
@@ -29,6 +30,7 @@ def register(pinned: Pinned, *, refusal: str | None = None) -> None:
 
     With a `refusal`, people cannot delete them either: it says why, without a subject, and what can be done.
     """
+    require_callable(pinned, by="pins.register()")
     _registered.append(_Pins(pinned, refusal))
 
 

@@ -29,6 +29,7 @@ from django.db.models import Min
 
 from versioning.domain.access import Caller
 from versioning.domain.events import Audience, Target, VersionName, audience_of
+from versioning.domain.registering import require_callable
 from versioning.models.event_entries import entry_for_readers, entry_of
 from versioning.models.event_statements import take_positions_and_insert
 from versioning.models.event_transaction import Condition, OpenTransaction
@@ -237,6 +238,7 @@ def register_reader(read_up_to: Callable[[], int | None]) -> None:
 
     `read_up_to` returns the position up to which they have read; None if they need none of the entries now.
     """
+    require_callable(read_up_to, by="events.register_reader()")
     _readers.append(read_up_to)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Mapping
 from copy import deepcopy
@@ -234,6 +235,20 @@ def _problem_of_instructions(agent: Agent) -> str | None:
     return None
 
 
+def _problem_of_model(model: object) -> str | None:
+    if isinstance(model, Mapping) and all(_is_text(model.get(name)) for name in ("provider", "name")):
+        return None
+    # Other libraries write both as one text.
+    parts = re.fullmatch(r"([a-z][a-z0-9-]*)[/:](\S+)", model) if isinstance(model, str) else None
+    provider, name = parts.groups() if parts else ("openai", "gpt-4o")
+    wanted = f'{{"provider": "{provider}", "name": "{name}"}}'
+    return f"the model must be {wanted if parts else f'such as {wanted}'}, not {model!r}"
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
 def _problem(agent: Agent) -> str | None:
     """Return why the agent is not possible, or None if it is."""
     id_problem = ids.problem(agent.id)
@@ -244,8 +259,9 @@ def _problem(agent: Agent) -> str | None:
     instructions_problem = _problem_of_instructions(agent)
     if instructions_problem is not None:
         return instructions_problem
-    if agent.model is not None and not {"provider", "name"} <= agent.model.keys():
-        return 'the model must be {"provider", "name", …}'
+    model_problem = None if agent.model is None else _problem_of_model(agent.model)
+    if model_problem is not None:
+        return model_problem
     if agent.visibility not in {"public", "private"}:
         return "the visibility must be 'public' or 'private'"
     return None

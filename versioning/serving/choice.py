@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from versioning.domain.registering import require_callable
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
 
@@ -38,6 +39,7 @@ _choosers: list[Chooser] = []
 
 def register(chooser: Chooser) -> None:
     """Add a chooser; if two choose for the same resource, the one registered first wins."""
+    require_callable(chooser, by="choice.register()")
     _choosers.append(chooser)
 
 

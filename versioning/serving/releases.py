@@ -12,6 +12,7 @@ from uuid import UUID
 
 from versioning.domain.access import Caller
 from versioning.domain.errors import Invalid, NotFound
+from versioning.domain.registering import require_callable
 from versioning.models import VersionedResource
 
 
@@ -54,6 +55,7 @@ _readers: list[Reader] = []
 
 def register(reader: Reader) -> None:
     """Register how releases are read; the reader that was registered last counts."""
+    require_callable(reader, by="releases.register()")
     _readers.append(reader)
 
 

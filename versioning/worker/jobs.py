@@ -12,6 +12,7 @@ from typing import Any
 
 from django.apps import apps
 
+from versioning.domain.registering import require_callable, require_instance
 from versioning.models.due_work import DueWork
 
 
@@ -66,6 +67,8 @@ _jobs: dict[str, Job] = {}
 
 def register(job: Job) -> None:
     """Register a job for workers that start from now on; raises `ValueError` if its name is taken."""
+    require_instance(job, Periodic, Queue, by="jobs.register()")
+    require_callable(job.run, by=f"the job {job.name!r}")
     if _jobs.setdefault(job.name, job) != job:
         raise ValueError(f"there is another job of the name {job.name!r}")
 

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from editor_client.shared.errors import Invalid
+from editor_client.testing.refusals import Refused
 
 DEFAULT_LIMIT: Final = 100
 MAX_LIMIT: Final = 1000
@@ -68,6 +69,8 @@ class Log:
             found = [event for event in reversed(found) if event["position"] < before]
         else:
             after = self.newest if query.get("after") == "now" else _number(query, "after", 0)
+            if after > self.newest:
+                raise Refused(410, "cursor_ahead", "The log ends before this position.", newest=self.newest)
             found, end = [event for event in found if event["position"] > after], self.newest
         page = found[:limit]
         has_more = len(found) > len(page)

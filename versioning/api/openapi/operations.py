@@ -24,7 +24,7 @@ _ERRORS = {
     406: "Only JSON is served.",
     408: "The body took too long to arrive.",
     409: "What is stored stands in the way: `code` says what.",
-    410: "Events after this position were pruned; `oldest` is where to go on.",
+    410: "Events after this position were pruned, since `oldest`; or the log ends before it, at `newest`.",
     412: "`If-Match` does not hold.",
     413: "The body is too large.",
     422: "The agent cannot run: no model, or a provider that is unknown or lacks its credentials.",

@@ -141,4 +141,5 @@ class ErrorAnswer(ResponseSchema):
     hidden_count: int = 0
     names: Annotated[list[str], Field(description="What a lock names and cannot be resolved.")] = []
     review: MissingReview | None = None
+    review_id: Annotated[str | None, Field(description="The review that is open already.")] = None
     problems: list[ProblemAnswer] = []

@@ -81,7 +81,7 @@ def rebuild() -> int:
 
 def _is_behind() -> bool:
     progress = SearchProgress.objects.first()
-    return progress is None or not progress.is_whole or progress.position < events.position()
+    return progress is None or not progress.is_whole or progress.position != events.position()
 
 
 def _follow_some() -> None:

@@ -1,0 +1,29 @@
+"""The names of models: a name is a name, never an address. Pure.
+
+Some libraries of providers take an address for a name, and send the prompt there, with the installation's
+token.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from typing import Any, Final
+
+PATTERN: Final = r"^(?!.*://)[^\s\u0000-\u001f\u007f-\u009f]+$"
+"""The names that `problem` has nothing against, as a regular expression."""
+
+
+def problem(name: str) -> str | None:
+    """Return why the text cannot name a model, or None if it can."""
+    if "://" in name:
+        return "must be a name, and no address"
+    if any(character.isspace() or unicodedata.category(character) == "Cc" for character in name):
+        return "must have no white space and no control characters"
+    return None
+
+
+def stored_problem(model: Mapping[str, Any] | None) -> str | None:
+    """Return the same of a model that may have been saved before there was the rule."""
+    name = (model or {}).get("name")
+    return problem(name) if isinstance(name, str) else None
