@@ -39,6 +39,16 @@ SPEAKING = (
 NOT_SAID_BY_THE_API = {"error", "last_admin", "refused"}
 """Codes of a base class, of the studio and of a command."""
 NOT_RUN_AT_MOST = 1 / 4
+BEFORE = {
+    "embedding": """
+from pathlib import Path
+from django.urls import URLPattern, URLResolver
+BASE_DIR = Path()
+MIDDLEWARE: list[str] = []
+urlpatterns: list[URLPattern | URLResolver] = []
+"""
+}
+"""What stands in the files to which a page has its reader add something: here what `startproject` writes."""
 TEST = re.compile(r"\btests/[\w/]+\.py")
 STORED = re.compile("/stored/(" + "|".join(kind.path for kind in KINDS) + r")\b")
 """The routes of all kinds are explained by those of agents."""
@@ -254,7 +264,7 @@ def wrongly_typed_python() -> Iterator[str]:
         for page in PAGES:
             if found := [block.text for block in blocks(page) if block.language == "python"]:
                 program = Path(folder) / f"{page.stem}_{page.parent.name}.py"
-                program.write_text("\n".join(found))
+                program.write_text("\n".join([BEFORE.get(page.stem, ""), *found]))
         checked = subprocess.run(
             [
                 sys.executable,
