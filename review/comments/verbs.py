@@ -141,6 +141,7 @@ class Comments:
                 if body != comment.body:
                     comment.body, comment.updated_at = checked_body(body), timezone.now()
                     comment.save(update_fields=["body", "updated_at"])
+                    _record("changed", comment, subject)
             if resolved is not None:
                 _resolve(comment.parent or comment, subject, resolved=resolved)
         return comment
@@ -156,6 +157,7 @@ class Comments:
         with subject.changing():
             comment = subject.comment(comment_id)
             _require_own(comment, caller)
+            _record("deleted", comment, subject)
             _hand_over(comment)
             comment.delete()
 
@@ -212,8 +214,7 @@ def _resolve(first: Comment, subject: Subject, *, resolved: bool) -> None:
     first.resolved_at = timezone.now() if resolved else None
     first.resolved_by_name = (subject.caller.username or "") if resolved else ""
     first.save(update_fields=["resolved_at", "resolved_by_name"])
-    if resolved:
-        _record("resolved", first, subject)
+    _record("resolved" if resolved else "reopened", first, subject)
 
 
 def _hand_over(comment: Comment) -> None:

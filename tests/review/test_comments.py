@@ -164,9 +164,28 @@ def test_a_thread_is_flat_and_resolved_as_a_whole_by_whoever_may_save(cast: Cast
     reopened = change(cast.paula, reply, resolved=False).body
     assert (reopened["resolved"], reopened["resolvedBy"], reopened["resolvedAt"]) == (False, None, None)
     assert len(listed(cast.alice, resolved="false")) == 4
-    assert [one for one in events_of(cast.alice) if one[0] == "comment.resolved"] == [
-        ("comment.resolved", "edgar", first["id"])
+
+
+def test_every_change_of_a_comment_leaves_an_entry_without_its_text(cast: Cast, kind: Kind) -> None:
+    made = kind.make(cast.alice)
+    first = say(cast.paula, made, kind, body="secret")
+    reply = say(cast.edgar, made, kind, body="secret", parent=first["id"])
+    for _twice in range(2):  # what changes nothing leaves nothing
+        change(cast.edgar, reply, body="more secret")
+        change(cast.edgar, reply, resolved=True)
+    change(cast.edgar, first, resolved=False)
+    cast.paula.delete(f"/comments/{first['id']}")
+    assert change(cast.paula, reply, body="Mine.").status == 403
+    assert events_of(cast.alice)[2:] == [
+        ("comment.changed", "edgar", reply["id"]),
+        ("comment.resolved", "edgar", first["id"]),
+        ("comment.reopened", "edgar", first["id"]),
+        ("comment.deleted", "paula", first["id"]),
     ]
+    found = cast.edgar.get("/events", type="comment.*").body["events"]
+    assert "secret" not in str(found)
+    assert {event["versionId"] for event in found} == {made["latestVersionId"]}
+    assert cast.vera.get("/events", type="comment.*").body["events"] == []
 
 
 def test_a_reply_belongs_to_the_same_resource(cast: Cast) -> None:
