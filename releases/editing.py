@@ -87,7 +87,7 @@ def change(
                 setattr(release, name, value)
                 changed.append(name)
         if items is not None:
-            changed += _replaced(release, pinned(editor, release, items))
+            changed.extend(_replaced(release, pinned(editor, release, items)))
     return find(release_id, by=caller)
 
 
@@ -104,7 +104,7 @@ def add_items(
         known = {(one.kind, one.resource_id): one for one in release.items.all()}
         known |= {(one.kind, one.resource_id): one for one in pinned(editor, release, items)}
         refuse_too_many(len(known))
-        changed += _replaced(release, list(known.values()))
+        changed.extend(_replaced(release, list(known.values())))
     return find(release_id, by=caller)
 
 

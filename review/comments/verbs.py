@@ -10,9 +10,9 @@ from django.utils import timezone
 
 from review.comments.places import checked_quote
 from review.comments.subjects import Subject
-from review.comments.values import MAX_BODY, MAX_FIELD, checked_body
+from review.comments.values import MAX_FIELD, checked_body
 from review.models import Comment
-from review.texts import checked_text
+from review.texts import MAX_QUOTE, checked_text
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Forbidden, Invalid, NotFound
 from versioning.domain.kinds import KINDS
@@ -90,7 +90,7 @@ class Comments:
         """
         caller = caller_of(by)
         body, field = checked_body(body), checked_text("field", field, MAX_FIELD)
-        quote = checked_text("quote", quote, MAX_BODY)
+        quote = checked_text("quote", quote, MAX_QUOTE)
         subject = Subject.find(self.editor, kind, resource_id, caller)
         with subject.changing():
             first = _first_of(subject, parent)

@@ -142,3 +142,5 @@ class ErrorAnswer(ResponseSchema):
     names: Annotated[list[str], Field(description="What a lock names and cannot be resolved.")] = []
     review: MissingReview | None = None
     problems: list[ProblemAnswer] = []
+    per_page: Annotated[int, Field(description="With how many items a page would not be too long.")] = 0
+    limit: Annotated[int, Field(description="The same, of events.")] = 0
