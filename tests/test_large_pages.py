@@ -21,6 +21,8 @@ from tests.support.reviews import ask
 from tests.support.webhooks import DeliveryFactory, WebhookFactory
 from versioning.api import paging
 
+pytestmark = pytest.mark.database  # the lengths are asked of the database
+
 LIMIT = 8_000
 TEXT = "ä" * 800
 NUMBER = 12
