@@ -134,6 +134,7 @@ def test_no_more_versions_are_read_than_fit(cast: Cast) -> None:
     with CaptureQueriesContext(connection) as asked:
         refused = cast.alice.get(path, perPage=1000)
     assert refused.body["perPage"] == 15
-    reading = [query["sql"] for query in asked if query["sql"].endswith(" LIMIT 15")]
+    statements = [str(query["sql"]) for query in asked]
+    reading = [one for one in statements if one.endswith(" LIMIT 15")]
     assert len(reading) == 1 and '"config_json",' in reading[0]
     assert cast.alice.get(path, perPage=15).status == 200
